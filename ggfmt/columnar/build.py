@@ -1,0 +1,75 @@
+"""Arrow arrays from decoded values: texts, raw JSON values and token maps, with the missing told apart from NULL."""
+
+from __future__ import annotations
+
+import secrets
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.model.change import ImageColumn
+
+# What stands for a missing value until the column is built. No value of a file can be equal to it by accident.
+MISSING = f"\0missing {secrets.token_hex(8)}"
+MISSING_RAW = msgspec.Raw(b"")
+
+_STRING = pa.string()
+_decode_text = msgspec.json.Decoder(str).decode
+
+
+def texts(values: Sequence[str | None]) -> pa.StringArray:
+    return pa.array(values, _STRING)
+
+
+def text_column(values: Sequence[str | None]) -> ImageColumn:
+    """A column of texts, `None` for NULL and `MISSING` for missing."""
+    return _without_missing(texts(values), MISSING)
+
+
+def raw_column(values: Sequence[msgspec.Raw]) -> ImageColumn:
+    """A column of JSON values, `MISSING_RAW` for missing: strings are unquoted, others keep their own characters."""
+    joined = b"\n".join(values)
+    if joined.count(b"\n") == len(values) - 1:
+        whole = pa.array([joined], pa.large_binary()).cast(pa.large_string())
+        array = pc.split_pattern(whole, "\n").flatten().cast(_STRING)
+    else:  # a nested value that is laid out over lines
+        array = texts([str(value, "utf-8") for value in map(bytes, values)])
+    if b'"' in joined:
+        quoted = pc.starts_with(array, '"')
+        unquoted = [_decode_text(value) for value in array.filter(quoted).to_pylist()]
+        array = pc.replace_with_mask(array, quoted, texts(unquoted))
+        # A text that reads `null` or is empty is a value; only unquoted ones stand for NULL and missing.
+        column = _without_missing(array, "", pc.invert(quoted))
+        null = pc.and_(pc.equal(array, "null"), pc.invert(quoted))
+    else:
+        column = _without_missing(array, "")
+        if b"null" not in joined:
+            return column
+        null = pc.equal(array, "null")
+    return ImageColumn(pc.if_else(null, pa.scalar(None, _STRING), column.values), column.present)
+
+
+def _without_missing(values: pa.StringArray, sentinel: str, where: pa.BooleanArray | None = None) -> ImageColumn:
+    missing = pc.fill_null(pc.equal(values, sentinel), False)
+    if where is not None:
+        missing = pc.and_(missing, where)
+    if not missing.true_count:
+        return ImageColumn(values)
+    return ImageColumn(pc.if_else(missing, pa.scalar(None, _STRING), values), pc.invert(missing))
+
+
+def int64s(values: array[int]) -> pa.Int64Array:
+    """The values of an `array("q")`, without copying."""
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
+
+
+def token_maps(maps: Iterable[dict[str, str]]) -> pa.MapArray:
+    listed = list(maps)
+    offsets = pa.array(accumulate(map(len, listed), initial=0), pa.int32())
+    keys = texts(list(chain.from_iterable(listed)))
+    items = texts(list(chain.from_iterable(tokens.values() for tokens in listed)))
+    return pa.MapArray.from_arrays(offsets, keys, items)

@@ -1,0 +1,41 @@
+"""The current time stamp of messages.
+
+GoldenGate's `current_ts` has millisecond precision; the last three of its six fraction digits count the operations of
+one millisecond, which makes the stamps of a process distinct and increasing (`goldengate.md` 8.3).
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+
+import pyarrow as pa
+
+from ggfmt.columnar.join import join
+
+_PER_MS = 1000
+_COUNTERS = pa.array([f"{n:03d}" for n in range(_PER_MS)], pa.string())
+
+
+class Clock:
+    """Stamps of local time, or the same stamp for ever when `fixed` (a naive time) is given."""
+
+    def __init__(self, fixed: datetime | None = None) -> None:
+        self.fixed = fixed
+        self._next = 0  # in thousandths of a millisecond
+
+    def stamps(self, count: int, iso8601: bool) -> pa.StringArray | pa.StringScalar:
+        """`count` stamps, later than all before; one scalar for all if the clock is fixed."""
+        form = "%Y-%m-%dT%H:%M:%S" if iso8601 else "%Y-%m-%d %H:%M:%S"
+        if self.fixed is not None:
+            return pa.scalar(self.fixed.strftime(form) + f".{self.fixed.microsecond:06d}", pa.string())
+        start = max(self._next, time.time_ns() // 1_000_000 * _PER_MS)
+        end = self._next = start + count
+        pieces = []
+        while start < end:
+            ms, counter = divmod(start, _PER_MS)
+            size = min(_PER_MS - counter, end - start)
+            moment = datetime.fromtimestamp(ms // 1000).strftime(form)
+            pieces.append(join([f"{moment}.{ms % 1000:03d}", _COUNTERS.slice(counter, size)]))
+            start += size
+        return pa.concat_arrays(pieces) if pieces else pa.array([], pa.string())

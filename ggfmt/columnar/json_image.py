@@ -1,0 +1,70 @@
+"""Images as JSON objects: a text for each operation, compact or laid out over lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.join import Piece, join, repeat
+from ggfmt.columnar.text import escape_json_text
+from ggfmt.model.change import Image, ImageColumn
+
+# Makes JSON values, `null` for NULL, of the values of a column; the second result are rows whose value is illegal.
+Values = Callable[[pa.StringArray], tuple[pa.StringArray, list[int]]]
+
+
+@dataclass(frozen=True)
+class Style:
+    """White space of a JSON text. `member(n)` stands before a member, `close(n)` before the brace that ends an object
+    with members at depth n."""
+
+    pretty: bool
+
+    def member(self, depth: int) -> str:
+        return "\n" + "    " * depth if self.pretty else ""
+
+    def close(self, depth: int) -> str:
+        return "\n" + "    " * (depth - 1) if self.pretty else ""
+
+
+class ImageObjects:
+    """Makes the objects of the images of one table; what depends on the columns alone is worked out once."""
+
+    def __init__(self, names: Sequence[str], values: Sequence[Values], style: Style) -> None:
+        gap = style.member(2)
+        self._values = tuple(values)
+        self._labels = tuple(f"{gap}{escape_json_text(name)}:" for name in names)
+        self._close = style.close(2) + "}"
+
+    def of(self, image: Image, rows: int) -> tuple[pa.StringArray, list[tuple[int, int]]]:
+        """n objects, the empty text where there is no image; and (row, column) of values that are illegal."""
+        if image.exists is None or image.exists.true_count == rows:
+            return self._objects(image.columns, rows)
+        if not image.exists.true_count:
+            return repeat("", rows), []
+        there = pc.indices_nonzero(image.exists)
+        objects, bad = self._objects([column.take(there) for column in image.columns], len(there))
+        filled = pc.replace_with_mask(repeat("", rows), image.exists, objects)
+        return filled, [(there[row].as_py(), column) for row, column in bad]
+
+    def _objects(self, columns: Sequence[ImageColumn], rows: int) -> tuple[pa.StringArray, list[tuple[int, int]]]:
+        full = [column.present is None or column.present.true_count == rows for column in columns]
+        anchor = full.index(True) if True in full else len(columns)
+        pieces: list[Piece] = ["{"]
+        bad = []
+        for index, column in enumerate(columns):
+            values, wrong = self._values[index](column.values)
+            bad += [(row, index) for row in wrong if column.present is None or column.present[row].as_py()]
+            label = self._labels[index]
+            if full[index]:
+                pieces += [label if index == anchor else f",{label}", values]
+            else:
+                # Up to the first member that is always there the comma follows, from there on it leads.
+                member = join([label, values, ","] if index < anchor else [",", label, values])
+                pieces.append(pc.if_else(column.present, member, ""))
+        if anchor == len(columns):
+            pieces = ["{", pc.replace_substring_regex(join(pieces[1:], rows), ",$", "")]
+        return join([*pieces, self._close], rows), bad

@@ -1,0 +1,232 @@
+"""Diagnostics: what is wrong, where, and what to do about it.
+
+A finding is data (`Diagnostic`) and is rendered at the edge only (`ggfmt.render`). Every code is declared once, in
+`CODES`; a code's severity and explanation come from there. The exception tree:
+
+    GgfmtError                  carries one or more diagnostics and the exit code of the command
+      ConfigurationError   1    findings in a handler file or in table definitions
+      UsageError           2    the command line asks for something that cannot be done
+      Abend                3    the run stopped, nothing was committed
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+
+class Severity(str, Enum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Code:
+    """One kind of diagnostic: its severity, its headline in general terms, and an explanation for `ggfmt explain`."""
+
+    severity: Severity
+    title: str
+    explanation: str
+
+
+def _error(title: str, explanation: str) -> Code:
+    return Code(Severity.ERROR, title, explanation)
+
+
+def _warning(title: str, explanation: str) -> Code:
+    return Code(Severity.WARNING, title, explanation)
+
+
+CODES: dict[str, Code] = {
+    # Configuration
+    "GG100": _error(
+        "a configuration file cannot be read", "The file does not exist, is a directory, or may not be read."
+    ),
+    "GG101": _warning(
+        "an unknown property",
+        "The key is not a property of the handler or of its format, so GoldenGate would ignore it in silence.",
+    ),
+    "GG102": _warning(
+        "a property under another name",
+        "The key is a misprint of the manual or an alias. It is read as the property's real name.",
+    ),
+    "GG103": _error("an illegal value", "The value is not one of the property's legal values."),
+    "GG104": _error("a listed handler without properties", "`gg.handlerlist` names a handler that no key configures."),
+    "GG105": _error(
+        "no handler to run", "There is no `gg.handlerlist`, or it is empty, or `--handler` names none of its handlers."
+    ),
+    "GG106": _error("an unknown format", "`gg.handler.<name>.format` is not the id of a format that ggfmt writes."),
+    "GG107": _warning("a property given twice", "The key occurs more than once. As in Java, the last one counts."),
+    "GG108": _error(
+        "malformed properties syntax",
+        "The line is not valid Java properties syntax, for example a bad `\\uXXXX` escape.",
+    ),
+    "GG109": _error("a required property is missing", "The handler cannot be run without the property."),
+    # Table definitions
+    "GG201": _error(
+        "definitions that cannot be read",
+        "The file does not exist or is no DEFGEN file, GoldenGate JSON schema or Avro schema.",
+    ),
+    "GG202": _error(
+        "a malformed table definition", "The file is of a known kind, but one of its entries cannot be understood."
+    ),
+    "GG203": _error("two definitions of one table", "Two definition files describe the same table differently."),
+    "GG204": _error(
+        "a column without a definition", "An operation has a column that the definition of its table does not have."
+    ),
+    "GG205": _error("a table without a definition", "An operation is of a table that no definition describes."),
+    # Reading
+    "GG301": _error("not JSON", "The bytes at this place are not a JSON object."),
+    "GG302": _error("a truncated record", "The file ends in the middle of a record."),
+    "GG303": _error("invalid UTF-8", "The record holds bytes that are not UTF-8."),
+    "GG304": _error("an unknown operation type", "`op_type` is none of insert, update, delete and truncate."),
+    "GG305": _error("a required member is missing", "The record lacks a member that an operation cannot do without."),
+    "GG306": _error(
+        "a table name that cannot be used",
+        "The name is not one to three parts divided by dots, or is too long to name a file.",
+    ),
+    "GG307": _error(
+        "images that contradict the operation type",
+        "An insert has a before image, a delete has an after image, or the like.",
+    ),
+    "GG308": _error(
+        "a member of the wrong type", "A member of the record is not of the type that the format gives it."
+    ),
+    "GG309": _error(
+        "an input format that is not recognised", "The first record fits none of the input formats, or more than one."
+    ),
+    "GG310": _error(
+        "an input that cannot be read", "The input does not exist, may not be read, or its compression is damaged."
+    ),
+    # Formatting
+    "GG401": _error(
+        "not a number in a numeric column", "The column is numeric by its definition, but the value is not a number."
+    ),
+    "GG402": _error(
+        "a primary key update",
+        "The operation changes a primary key column and `pkUpdateHandling` is `abend`, the default.",
+    ),
+    "GG403": _warning(
+        "a delimiter inside a value",
+        "A value holds the field or line delimiter. As GoldenGate does, it is written as it is, so that a reader of "
+        "the output will see more fields or lines than were written.",
+    ),
+    "GG404": _warning(
+        "characters that the encoding does not have",
+        "The output encoding lacks a character. As Java does, its replacement is written in its place.",
+    ),
+    # Running
+    "GG501": _error(
+        "output that exists",
+        "The output directory already holds files and `--mode` does not allow to add to or replace them.",
+    ),
+    "GG502": _error("no usable Java", "Spark needs Java 17 or newer, and none was found."),
+    "GG503": _error("Spark did not start", "The Java virtual machine ended before Spark was ready."),
+    "GG504": _error("a master that does not answer", "No Spark master listens at the address given by `--master`."),
+    "GG505": _error("a task that failed", "A Spark task failed more often than Spark retries it."),
+    "GG506": _error("output that cannot be written", "A file or directory of the output cannot be made or written."),
+    "GG507": _error(
+        "operations that do not add up",
+        "The operations read are not the messages written plus the rejects. This is a defect of ggfmt; nothing was "
+        "committed.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Span:
+    """A place: in a text file by line and column, both from 1; in an input by byte offset; in data by table."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    length: int = 1
+    source: str | None = None
+    offset: int | None = None
+    table: str | None = None
+    field: str | None = None
+    position: str | None = None
+
+    def __str__(self) -> str:
+        """The place in one line: `file:line:column` or `file, byte offset`, then table, column and position."""
+        parts = []
+        if self.file is not None:
+            place = self.file
+            if self.line is not None:
+                place += f":{self.line}"
+                if self.column is not None:
+                    place += f":{self.column}"
+            parts.append(place)
+        if self.offset is not None:
+            parts.append(f"byte {self.offset}")
+        if self.table is not None:
+            parts.append(f"table {self.table}")
+        if self.field is not None:
+            parts.append(f"column {self.field}")
+        if self.position is not None:
+            parts.append(f"position {self.position}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values."""
+
+    code: str
+    message: str
+    span: Span = Span()
+    help: str | None = None
+
+    @property
+    def severity(self) -> Severity:
+        return CODES[self.code].severity
+
+    def at(self, **place: object) -> Diagnostic:
+        """The same finding with more of its place known (keyword arguments of `Span`)."""
+        return replace(self, span=replace(self.span, **place))  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        place = str(self.span)
+        text = f"{place}: " if place else ""
+        text += f"{self.severity.value}[{self.code}] {self.message}"
+        return f"{text}; {self.help}" if self.help else text
+
+
+class GgfmtError(Exception):
+    """Base of every error that ggfmt raises on purpose; `diagnostics` is never empty."""
+
+    exit_code = 3
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(*diagnostics)
+        self.diagnostics = diagnostics
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.diagnostics))
+
+
+class ConfigurationError(GgfmtError):
+    exit_code = 1
+
+
+class UsageError(GgfmtError):
+    exit_code = 2
+
+
+class Abend(GgfmtError):
+    exit_code = 3
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """The known word nearest to `word`, ignoring case; None when nothing is near."""
+    folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    return folded[near[0]] if near else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str | None:
+    """A ready help text, or None: did you mean `x`?"""
+    near = did_you_mean(word, known)
+    return f"did you mean `{near}`?" if near else None

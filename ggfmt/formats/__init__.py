@@ -1,0 +1,8 @@
+"""All formats by id. A format is a module of this package and one import line here."""
+
+from __future__ import annotations
+
+from ggfmt.formats import gg_delimited, gg_json
+from ggfmt.formats.base import Format
+
+FORMATS: dict[str, Format] = {format.name: format for format in (*gg_delimited.FORMATS, *gg_json.FORMATS)}

@@ -1,0 +1,135 @@
+"""Delimited text, GoldenGate for Big Data 12.2, 6.2: `delimitedtext`.
+
+* One image: of an insert or update the after image, of a delete the before image; a truncate has all columns missing.
+* Metadata fields, then the columns, each divided from the next by the field delimiter; a suppressed field leaves none.
+* Values are written raw: one that holds a delimiter will be read as more fields. Such values are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import Piece, join, repeat
+from ggfmt.columnar.metadata import OpKeys, joined_pairs, or_empty, token_texts
+from ggfmt.columnar.text import count_holding, represent
+from ggfmt.formats.base import Format, Formatter, Needs, Note
+from ggfmt.formats.framing import TextFraming
+from ggfmt.formats.shared import ABEND, DELETE_INSERT, PK_UPDATE_HANDLING, UPDATE, handle_key_updates, op_keys
+from ggfmt.model.change import ChangeBatch, ImageColumn
+from ggfmt.model.table import TableDef
+from ggfmt.options.kinds import NATIVE, Bool, Charset, Text
+from ggfmt.options.spec import Options, option
+
+
+@dataclass(frozen=True)
+class DelimitedTextOptions(Options):
+    include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
+    include_op_timestamp: bool = option(Bool(), True, "Write the operation time stamp.")
+    include_current_timestamp: bool = option(Bool(), True, "Write the current time stamp.")
+    include_op_type: bool = option(Bool(), True, "Write the operation type.")
+    include_table_name: bool = option(Bool(), True, "Write the fully qualified table name.")
+    include_position: bool = option(Bool(), True, "Write the position in the trail.")
+    insert_op_key: str = option(Text(), "I", "The operation type of an insert.")
+    update_op_key: str = option(Text(), "U", "The operation type of an update.")
+    delete_op_key: str = option(Text(), "D", "The operation type of a delete.")
+    truncate_op_key: str = option(Text(), "T", "The operation type of a truncate.")
+    encoding: str = option(
+        Charset(), NATIVE, "The charset of the output; `native` is the charset of the machine that starts the run."
+    )
+    field_delimiter: str = option(Text(), "\x01", "Stands between fields.")
+    line_delimiter: str = option(Text(), "\n", "Stands after each message.")
+    key_value_delimiter: str = option(Text(), "=", "Stands between the name and the value of a token.")
+    key_value_pair_delimiter: str = option(Text(), ",", "Stands between tokens.", aliases=("kevValuePairDelimiter",))
+    pk_update_handling: str = option(
+        PK_UPDATE_HANDLING,
+        ABEND,
+        "What becomes of an update that changes the primary key.",
+        aliases=("pkUpdateHandlingformat.pkUpdateHandling",),
+    )
+    null_value_representation: str = option(Text(), "NULL", "Stands for a NULL.")
+    missing_value_representation: str = option(Text(), "", "Stands for a column that is not in the image.")
+    iso8601_format: bool = option(
+        Bool(),
+        True,
+        "Write a `T` between date and time of the current time stamp, else a blank.",
+        aliases=("iso8601Forma",),
+    )
+
+
+class DelimitedTextFormatter(Formatter):
+    def __init__(self, table: TableDef, options: DelimitedTextOptions, include_tokens: bool, clock: Clock) -> None:
+        super().__init__(table, include_tokens, clock)
+        self.options = options
+        self._op_keys = OpKeys(op_keys(options))
+        metadata = (
+            ("Operation type", options.include_op_type),
+            ("Table name", options.include_table_name),
+            ("Operation timestamp", options.include_op_timestamp),
+            ("Current timestamp", options.include_current_timestamp),
+            ("Position", options.include_position),
+            ("Tokens", include_tokens),
+        )
+        fields = [name for name, included in metadata if included]
+        for column in table.column_names:
+            if options.include_column_names:
+                fields.append(f"Name of column {column}")
+            fields.append(f"Column {column}")
+        self.fields = tuple(fields)
+
+    def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
+        return handle_key_updates(batch, self.options.pk_update_handling)
+
+    def format(self, batch: ChangeBatch) -> pa.StringArray:
+        options = self.options
+        fields: list[Piece] = []
+        if options.include_op_type:
+            fields.append(self._op_keys.of(batch.op))
+        if options.include_table_name:
+            fields.append(self.table.full_name)
+        if options.include_op_timestamp:
+            fields.append(or_empty(batch.op_ts))
+        if options.include_current_timestamp:
+            fields.append(self.clock.stamps(len(batch), options.iso8601_format))
+        if options.include_position:
+            fields.append(or_empty(batch.position))
+        if self.include_tokens:
+            pair = joined_pairs(options.key_value_delimiter)
+            fields.append(token_texts(batch.tokens, len(batch), pair, options.key_value_pair_delimiter))
+        for column, image in zip(self.table.columns, batch.row_image().columns, strict=True):
+            self._look_for_delimiters(column.name, image)
+            if options.include_column_names:
+                fields.append(column.name)
+            fields.append(represent(image, options.null_value_representation, options.missing_value_representation))
+        pieces: list[Piece] = [] if fields else [repeat("", len(batch))]
+        for field in fields:
+            if pieces:
+                pieces.append(options.field_delimiter)
+            pieces.append(field)
+        return join([*pieces, options.line_delimiter], rows=len(batch))
+
+    def _look_for_delimiters(self, column: str, image: ImageColumn) -> None:
+        for name, delimiter in (("field", self.options.field_delimiter), ("line", self.options.line_delimiter)):
+            count = count_holding(image.values, delimiter)
+            if count:
+                self.notes[Note("GG403", self.table.full_name, column, f"the {name} delimiter")] += count
+
+
+def needs(options: DelimitedTextOptions) -> Needs:
+    handling = options.pk_update_handling
+    return Needs(row_only=handling != DELETE_INSERT, key_updates=handling != UPDATE)
+
+
+FORMATS = (
+    Format(
+        name="delimitedtext",
+        doc="Delimited text: one line an operation, metadata fields and then the columns of one image.",
+        options=DelimitedTextOptions,
+        formatter=DelimitedTextFormatter,
+        framing=lambda options: TextFraming(options.encoding),
+        needs=needs,
+    ),
+)

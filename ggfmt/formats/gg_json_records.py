@@ -1,0 +1,249 @@
+"""What a single record of a GoldenGate JSON stream is: an operation, a metadata record, or a mistake.
+
+This is the slow and exact look at one record, taken where the fast path of the reader does not fit, and by discovery.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ggfmt.errors import Diagnostic, Span
+from ggfmt.formats.base import Chunk, Layout
+from ggfmt.formats.json_records import record_spans
+from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef, split_name
+
+OP_NAMES = ("I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE")
+MEMBERS = frozenset(
+    {"table", "qual_table", "op_type", "op_ts", "pos", "current_ts", "primary_keys", "tokens", "before", "after"}
+)
+
+# JSON tells a number from a text, but not which kind of number: DECIMAL without precision is "digits as given".
+_METADATA_TYPES = {
+    "string": SqlType(Kind.STRING),
+    "number": SqlType(Kind.DECIMAL),
+    "integer": SqlType(Kind.INTEGER),
+    "boolean": SqlType(Kind.BOOLEAN),
+}
+# What msgspec does not allow in the name of a struct's member.
+_ODD_NAME = re.compile(r'[\x00-\x1f"\\]')
+_decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
+_raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation that is well formed: `tag` is the member that names the table; `not_text` names columns with values
+    that are no JSON strings; `typed_tokens` tells that a token's value is none either."""
+
+    table: str
+    tag: str
+    members: tuple[str, ...]
+    not_text: frozenset[str]
+    typed_tokens: bool
+
+
+# A Diagnostic for a mistake, a TableDef for a metadata record, a word for any other record that is to be counted.
+Verdict = Operation | Diagnostic | TableDef | str
+
+
+def sniff(head: bytes) -> str | None:
+    """The first record that looks like GoldenGate JSON decides."""
+    for start, end in record_spans(Chunk("", 0, head, Layout(splittable=True))):
+        try:
+            record = msgspec.json.decode(head[start:end])
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and "op_type" in record and ("table" in record or "qual_table" in record):
+            return f"a record has `{'table' if 'table' in record else 'qual_table'}` and `op_type`"
+    return None
+
+
+def parse(record: bytes, last: bool) -> dict[str, Any] | Diagnostic | None:
+    """The members of a record, None for a tombstone; `last` tells that the file ends with the record."""
+    try:
+        value = _decode(record)
+    except UnicodeDecodeError:
+        return invalid_utf8(record)
+    except RecursionError:
+        return Diagnostic("GG301", "the record is nested too deeply")
+    except msgspec.DecodeError as error:
+        return _malformed(record, last, str(error))
+    if not record.isascii():
+        try:
+            record.decode()
+        except UnicodeDecodeError:
+            return invalid_utf8(record)
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        return Diagnostic("GG301", f"the record is {_json_name(value)} and not a JSON object")
+    return value
+
+
+def plain_name(name: str) -> str:
+    """The name that stands for `name` in decoder classes."""
+    return "\x7f" + name.encode().hex() if _ODD_NAME.search(name) else name
+
+
+def with_plain_names(record: bytes) -> bytes:
+    """The record with `plain_name`s for its members and columns; ValueError if it is no operation."""
+    members = {plain_name(name): value for name, value in _raw_members(record).items()}
+    for image in ("before", "after"):
+        if members.get(image, b"null") != b"null":
+            columns = {plain_name(name): value for name, value in _raw_members(members[image]).items()}
+            members[image] = msgspec.Raw(msgspec.json.encode(columns))
+    return msgspec.json.encode(members)
+
+
+def invalid_utf8(record: bytes) -> Diagnostic:
+    try:
+        record.decode()
+    except UnicodeDecodeError as error:
+        reason = f"the record is not UTF-8: byte {record[error.start]:#04x} at byte {error.start} of it"
+        return Diagnostic("GG303", reason, help="convert the file to UTF-8")
+    raise ValueError("the record is UTF-8")
+
+
+def examine(record: bytes, last: bool, catalog: Catalog) -> Verdict:
+    """What `record` is, given the definitions that hold at its place."""
+    members = parse(record, last)
+    if members is None:
+        return "tombstone"
+    if isinstance(members, Diagnostic):
+        return members
+    kind = members.get("op_type")
+    if "op_type" not in members and "$schema" in members:
+        return "json schema"
+    if kind == "STREAM_METADATA":
+        return "stream metadata"
+    if kind == "DDL":
+        return "ddl"
+    tag = "table" if "table" in members else "qual_table"
+    name = members.get(tag)
+    if name is None:
+        return Diagnostic("GG305", "the record has no `table`", help="every operation must name its table")
+    if not isinstance(name, str):
+        return Diagnostic("GG308", f"`{tag}` is {_json_name(name)} and not a string")
+    try:
+        split_name(name)
+    except ValueError as error:
+        shown = name if len(name) <= 80 else name[:77] + "..."
+        return Diagnostic(
+            "GG306", f"the table name `{shown}` {error}", help="a table name is `[catalog.][schema.]table`"
+        )
+    here = Span(table=name, position=_position(members))
+    if kind == "OBJECT_METADATA":
+        return _table_def(name, members.get("columns"), here)
+    return _operation(members, name, tag, catalog, here)
+
+
+def _operation(members: dict[str, Any], name: str, tag: str, catalog: Catalog, here: Span) -> Verdict:
+    problem = _check_members(members, here)
+    if problem is not None:
+        return problem
+    definition = catalog.get(name)
+    if definition is None:
+        return Diagnostic(
+            "GG205", f"the table `{name}` has no definition", here, "add its definition to `--definitions`"
+        )
+    not_text = set()
+    for image in ("before", "after"):
+        for column, value in (members.get(image) or {}).items():
+            if column not in definition.column_names:
+                return Diagnostic(
+                    "GG204",
+                    f"the {image} image has a column that the definition of the table lacks",
+                    Span(table=name, field=column, position=here.position),
+                    "correct the definition, or leave it out of `--definitions` to have it discovered",
+                )
+            if value is not None and not isinstance(value, str):
+                not_text.add(column)
+    typed_tokens = any(not isinstance(value, str) for value in (members.get("tokens") or {}).values())
+    return Operation(name, tag, tuple(members), frozenset(not_text), typed_tokens)
+
+
+def _check_members(members: dict[str, Any], here: Span) -> Diagnostic | None:
+    if "op_type" not in members:
+        return Diagnostic("GG305", "the record has no `op_type`", here, f"legal values are {_OP_HELP}")
+    kind = members["op_type"]
+    if not isinstance(kind, str) or kind not in OP_NAMES:
+        shown = kind if isinstance(kind, str) and len(kind) <= 40 else _json_name(kind)
+        return Diagnostic("GG304", f"`op_type` cannot be `{shown}`", here, f"legal values are {_OP_HELP}")
+    for member in ("op_ts", "pos"):
+        value = members.get(member)
+        integral = member == "pos" and isinstance(value, int) and not isinstance(value, bool)
+        if not (value is None or isinstance(value, str) or integral):
+            return Diagnostic("GG308", f"`{member}` is {_json_name(value)} and not a string", here)
+    for member in ("tokens", "before", "after"):
+        value = members.get(member)
+        if value is not None and not isinstance(value, dict):
+            return Diagnostic("GG308", f"`{member}` is {_json_name(value)} and not an object", here)
+    return None
+
+
+_OP_HELP = ", ".join(f"`{name}`" for name in OP_NAMES)
+
+
+def _table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
+    """The definition in an OBJECT_METADATA record: for each column `type`, `null` and `key`."""
+    if not isinstance(columns, dict):
+        return Diagnostic("GG308", f"`columns` is {_json_name(columns)} and not an object", here)
+    found: list[Column] = []
+    keys = 0
+    for column, about in columns.items():
+        if not isinstance(about, dict) or about.get("type", "string") not in _METADATA_TYPES:
+            known = ", ".join(f"`{word}`" for word in _METADATA_TYPES)
+            place = Span(table=name, field=column, position=here.position)
+            return Diagnostic(
+                "GG308", "the metadata of a column has no known `type`", place, f"known types are {known}"
+            )
+        keys += bool(about.get("key"))
+        found.append(
+            Column(
+                column,
+                _METADATA_TYPES[about.get("type", "string")],
+                bool(about.get("null", True)),
+                keys if about.get("key") else 0,
+            )
+        )
+    return TableDef(name, tuple(found))
+
+
+def _position(members: dict[str, Any]) -> str | None:
+    position = members.get("pos")
+    return None if position is None or isinstance(position, (dict, list)) else str(position)
+
+
+def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic:
+    try:
+        json.loads(record.decode())  # of bytes, Python would guess the charset
+    except RecursionError:
+        return Diagnostic("GG301", "the record is nested too deeply")
+    except UnicodeDecodeError:
+        return invalid_utf8(record)
+    except json.JSONDecodeError as error:
+        if last and (error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")):
+            return Diagnostic(
+                "GG302", "the file ends in the middle of a record", help="read the file again when it is whole"
+            )
+        column = len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
+        return Diagnostic(
+            "GG301",
+            f"the record is not JSON: {error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at byte {column} of it",
+        )
+    except ValueError:
+        pass
+    # What Python reads and msgspec does not: NaN and infinities, and one half of a surrogate pair.
+    if "truncated" in reason or "surrogate" in reason:
+        return Diagnostic("GG301", "the record is not JSON: an escape stands for one half of a surrogate pair")
+    return Diagnostic("GG301", f"the record is not JSON: {reason.removeprefix('JSON is malformed: ')}")
+
+
+def _json_name(value: object) -> str:
+    return _JSON_NAMES.get(type(value), "a number")

@@ -1,0 +1,123 @@
+"""Operations in columnar form: a batch holds many operations of one table definition.
+
+A column has three states in an image. Where `present` is false it is *missing* (not in the image); where it is true
+and the value is null it is *NULL*; otherwise it has the value, which is the text that the source wrote.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.model.table import TableDef
+
+
+class OpType(str, Enum):
+    INSERT = "I"
+    UPDATE = "U"
+    DELETE = "D"
+    TRUNCATE = "T"
+
+
+OP_TYPES = tuple(op.value for op in OpType)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageColumn:
+    """One column of an image over n operations: `values` has n texts; `present` None means present in every one."""
+
+    values: pa.StringArray
+    present: pa.BooleanArray | None = None
+
+    def take(self, indices: pa.Array) -> ImageColumn:
+        return ImageColumn(self.values.take(indices), None if self.present is None else self.present.take(indices))
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """The before or after images of n operations; `columns` in table order.
+
+    Where `exists` is false the operation has no such image and its columns mean nothing there; None means that every
+    operation has one.
+    """
+
+    columns: tuple[ImageColumn, ...]
+    exists: pa.BooleanArray | None = None
+
+    def take(self, indices: pa.Array) -> Image:
+        exists = None if self.exists is None else self.exists.take(indices)
+        return Image(tuple(column.take(indices) for column in self.columns), exists)
+
+    def exists_mask(self, length: int) -> pa.BooleanArray:
+        return pa.repeat(pa.scalar(True), length) if self.exists is None else self.exists
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeBatch:
+    """n operations of one table definition, in input order.
+
+    op        n texts of `OP_TYPES`, never null
+    op_ts     n texts, null where the source has none
+    position  n texts, null where the source has none
+    tokens    n maps from token name to text, or None when no operation has tokens or nobody asked for them
+    ordinal   n int64, the place of each operation's record among the records of the split, counted from 0
+    key_update  n booleans, true where an update changes the primary key, when the reader has decided that; None leaves
+              the decision to a comparison of the images
+    """
+
+    table: TableDef
+    op: pa.StringArray
+    op_ts: pa.StringArray
+    position: pa.StringArray
+    before: Image
+    after: Image
+    ordinal: pa.Int64Array
+    tokens: pa.MapArray | None = None
+    key_update: pa.BooleanArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def take(self, indices: pa.Array) -> ChangeBatch:
+        """The operations at `indices` (int64), which may repeat and leave out operations."""
+        before, after = self.before.take(indices), self.after.take(indices)
+        if self.before.columns is self.after.columns:  # they share what belongs to either
+            after = Image(before.columns, after.exists)
+        return replace(
+            self,
+            op=self.op.take(indices),
+            op_ts=self.op_ts.take(indices),
+            position=self.position.take(indices),
+            before=before,
+            after=after,
+            ordinal=self.ordinal.take(indices),
+            tokens=None if self.tokens is None else self.tokens.take(indices),
+            key_update=None if self.key_update is None else self.key_update.take(indices),
+        )
+
+    def row_image(self) -> Image:
+        """The one image that a row format shows: the before image of a delete, else the after image.
+
+        A truncate has neither, so that all of its columns are missing.
+        """
+        if self.before.columns is self.after.columns:
+            exists = pc.or_(self.before.exists_mask(len(self)), self.after.exists_mask(len(self)))
+            return Image(self.after.columns, exists)
+        delete = pc.equal(self.op, OpType.DELETE.value)
+        count = len(self)
+        columns = []
+        for old, new in zip(self.before.columns, self.after.columns, strict=True):
+            present = None
+            if old.present is not None or new.present is not None:
+                everywhere = pa.scalar(True)
+                present = pc.if_else(
+                    delete,
+                    everywhere if old.present is None else old.present,
+                    everywhere if new.present is None else new.present,
+                )
+            columns.append(ImageColumn(pc.if_else(delete, old.values, new.values), present))
+        exists = pc.if_else(delete, self.before.exists_mask(count), self.after.exists_mask(count))
+        return Image(tuple(columns), exists)

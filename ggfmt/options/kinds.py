@@ -1,0 +1,282 @@
+"""Kinds of option values: how the text of a properties file becomes a value, and back.
+
+A value is trimmed first, of every character up to U+0020 as Java does; a text wrapped in `CDATA[...]` then loses the
+wrapper and keeps its blanks (GoldenGate for Big Data 12.2, 6.2.3).
+"""
+
+from __future__ import annotations
+
+import codecs
+import locale
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from ggfmt.errors import did_you_mean, suggestion
+
+T = TypeVar("T")
+
+JAVA_BLANKS = "".join(map(chr, range(0x21)))
+
+
+class IllegalValue(ValueError):
+    """A text that is no value of its kind; the message says what is wrong, `help` what to do."""
+
+    def __init__(self, message: str, help: str | None = None) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+def trim(text: str) -> str:
+    return text.strip(JAVA_BLANKS)
+
+
+_SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
+
+
+def visible(text: str) -> str:
+    """The text with every character that does not print as a Java escape; a backslash stays as it is."""
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else _escape(character) for character in text)
+
+
+def _escape(character: str) -> str:
+    if character in _SHORT_ESCAPES:
+        return _SHORT_ESCAPES[character]
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def escaped(text: str) -> str:
+    """The value as a properties file writes it, less the blanks in front that a `CDATA[...]` keeps anyway."""
+    return visible(text.replace("\\", "\\\\"))
+
+
+def _cannot_be(text: str) -> str:
+    return f"cannot be `{text if len(text) <= 60 else text[:57] + '...'}`"
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether the text is free of halves of surrogate pairs, which no file can carry."""
+    return text.isascii() or not re.search("[\ud800-\udfff]", text)
+
+
+def unwrap_cdata(text: str) -> str:
+    """The text between `CDATA[` and the last `]` of a trimmed value, or the value as it is."""
+    if text.startswith("CDATA[") and text.endswith("]"):
+        return text[len("CDATA[") : -1]
+    return text
+
+
+class Kind(ABC, Generic[T]):
+    """One kind of value; `legal` says in words what is legal.
+
+    `keeps_empty`: an empty text is handed to `parse`; for all other kinds it means the option's default.
+    """
+
+    keeps_empty: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def legal(self) -> str: ...
+
+    @abstractmethod
+    def parse(self, text: str) -> T:
+        """The value of a trimmed text; IllegalValue if it is none."""
+
+    def render(self, value: T) -> str:
+        """A text that `parse` reads back as `value`."""
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Bool(Kind[bool]):
+    @property
+    def legal(self) -> str:
+        return "`true`, `false`"
+
+    def parse(self, text: str) -> bool:
+        folded = text.lower()
+        if folded in ("true", "false"):
+            return folded == "true"
+        raise IllegalValue(_cannot_be(text), f"legal values are {self.legal}")
+
+    def render(self, value: bool) -> str:
+        return str(value).lower()
+
+
+@dataclass(frozen=True)
+class Int(Kind[int]):
+    low: int = 0
+
+    @property
+    def legal(self) -> str:
+        return f"a whole number from {self.low}"
+
+    def parse(self, text: str) -> int:
+        if re.fullmatch(r"[+-]?[0-9]{1,18}", text) and int(text) >= self.low:
+            return int(text)
+        raise IllegalValue(_cannot_be(text), f"give {self.legal}")
+
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+@dataclass(frozen=True)
+class Size(Kind[int]):
+    """A number of bytes, with an optional suffix k, m, g or t (powers of 1024)."""
+
+    @property
+    def legal(self) -> str:
+        return "a number of bytes from 1, with an optional suffix `k`, `m`, `g` or `t`"
+
+    def parse(self, text: str) -> int:
+        match = re.fullmatch(r"([0-9]{1,15})\s*([kmgt]?)b?", text.lower())
+        if match and int(match[1]) > 0:
+            return int(match[1]) * _UNITS[match[2]]
+        raise IllegalValue(_cannot_be(text), f"give {self.legal}")
+
+    def render(self, value: int) -> str:
+        for suffix, unit in sorted(_UNITS.items(), key=lambda item: -item[1]):
+            if value % unit == 0:
+                return f"{value // unit}{suffix}"
+        raise AssertionError("1 divides every size")
+
+
+@dataclass(frozen=True)
+class Text(Kind[str]):
+    """Any string; a `CDATA[...]` wrapper preserves blanks."""
+
+    keeps_empty: ClassVar[bool] = True
+
+    @property
+    def legal(self) -> str:
+        return "any string"
+
+    def parse(self, text: str) -> str:
+        value = unwrap_cdata(text)
+        if not _is_unicode(value):
+            raise IllegalValue(_cannot_be(text), "give both halves of the surrogate pair")
+        return value
+
+    def render(self, value: str) -> str:
+        return value if value == trim(value) == unwrap_cdata(value) and value else f"CDATA[{value}]"
+
+
+@dataclass(frozen=True)
+class NamePart(Text):
+    """A part of the name of a file."""
+
+    @property
+    def legal(self) -> str:
+        return "any string without `/` and control characters"
+
+    def parse(self, text: str) -> str:
+        value = super().parse(text)
+        if "/" in value or any(character < " " for character in value):
+            raise IllegalValue(_cannot_be(text), f"give {self.legal}")
+        return value
+
+
+@dataclass(frozen=True)
+class Choice(Kind[str]):
+    """One of a few words; `words` maps each to a sentence on what it does. Case does not matter."""
+
+    words: Mapping[str, str]
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.words))
+
+    @property
+    def legal(self) -> str:
+        return ", ".join(f"`{word}`" for word in self.words)
+
+    def parse(self, text: str) -> str:
+        for word in self.words:
+            if word.lower() == text.lower():
+                return word
+        near = suggestion(text, self.words)
+        raise IllegalValue(_cannot_be(text), f"legal values are {self.legal}" + (f"; {near}" if near else ""))
+
+
+@dataclass(frozen=True)
+class Path(Kind[str]):
+    """A directory of a file system that ggfmt can reach."""
+
+    keeps_empty: ClassVar[bool] = True
+
+    @property
+    def legal(self) -> str:
+        return "a path"
+
+    def parse(self, text: str) -> str:
+        value = unwrap_cdata(text)
+        if not trim(value) or "\0" in value or not _is_unicode(value):
+            raise IllegalValue("is not a path", f"give {self.legal}")
+        return value
+
+    def render(self, value: str) -> str:
+        return Text().render(value)
+
+
+NATIVE = "native"
+
+# Java's names for the charsets served so far, each with Python's codec and Java's aliases.
+_CODECS = {
+    "UTF-8": ("utf-8", "utf8 unicode-1-1-utf-8"),
+    "ISO-8859-1": (
+        "latin-1",
+        "iso8859_1 latin1 iso-ir-100 iso_8859-1 iso_8859-1:1987 iso8859-1 ibm819 cp819 ibm-819 819 l1 csisolatin1"
+        " 8859_1",
+    ),
+    "US-ASCII": (
+        "ascii",
+        "ascii iso646-us ascii7 646 default csascii us iso_646.irv:1991 iso_646.irv:1983 ansi_x3.4-1968 ansi_x3.4-1986"
+        " cp367 ibm367 iso-ir-6",
+    ),
+    "UTF-16": ("utf-16-be", "utf_16 utf16 unicode unicodebig"),
+    "UTF-16BE": ("utf-16-be", "utf_16be iso-10646-ucs-2 x-utf-16be unicodebigunmarked"),
+    "UTF-16LE": ("utf-16-le", "utf_16le x-utf-16le unicodelittleunmarked"),
+    "windows-1252": ("cp1252", "cp1252 cp5348 ibm-1252 ibm1252"),
+}
+_NAMES = {alias: name for name, (_, aliases) in _CODECS.items() for alias in (name.lower(), *aliases.split())}
+
+
+@dataclass(frozen=True)
+class Charset(Kind[str]):
+    """A charset by one of Java's names or aliases; its value is Java's canonical name."""
+
+    @property
+    def legal(self) -> str:
+        return "a charset name or alias of Java: " + ", ".join(f"`{name}`" for name in _CODECS)
+
+    def parse(self, text: str) -> str:
+        if text == NATIVE:
+            return NATIVE
+        name = _NAMES.get(text.lower())
+        if name is None:
+            near = did_you_mean(text, [*_CODECS, *_NAMES])
+            raise IllegalValue(_cannot_be(text), f"give {self.legal}" + (f"; did you mean `{near}`?" if near else ""))
+        return name
+
+
+def native_charset() -> str:
+    """Java's name for the charset of this machine's locale; UTF-8 where Java's charset is not served."""
+    codec = codecs.lookup(locale.getpreferredencoding(False)).name
+    for name, (served, _) in _CODECS.items():
+        if codecs.lookup(served).name == codec:
+            return name
+    return "UTF-8"
+
+
+def codec_of(charset: str) -> str:
+    """The Python codec that makes the same bytes as the Java charset, less the byte order mark."""
+    return _CODECS[charset][0]
+
+
+def byte_order_mark(charset: str) -> bytes:
+    """What Java writes before the first character: a mark for UTF-16, nothing for all others."""
+    return codecs.BOM_UTF16_BE if charset == "UTF-16" else b""

@@ -1,0 +1,63 @@
+"""Option sets as tables: Markdown for the README, rich for the terminal, plain data for JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ggfmt.options.kinds import Choice
+from ggfmt.options.spec import Options, OptionSpec
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_HEADINGS = ("Property", "Legal values", "Default", "Meaning")
+
+
+def markdown_table(options: type[Options]) -> str:
+    """A Markdown table of the options, one line each, with a line break at the end."""
+    lines = [" | ".join(_HEADINGS), " | ".join("---" for _ in _HEADINGS)]
+    for spec in options.specs():
+        cells = (f"`{spec.name}`", spec.kind.legal, _default(spec), spec.doc)
+        lines.append(" | ".join(cell.replace("|", "\\|") for cell in cells))
+    return "".join(f"| {line} |\n" for line in lines)
+
+
+def rich_table(options: type[Options], title: str | None = None) -> Table:
+    """A table of the options for a rich console."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=None if title is None else Text(title), title_justify="left", show_lines=True)
+    for heading in _HEADINGS:
+        table.add_column(heading, overflow="fold", no_wrap=heading == "Property")
+    for spec in options.specs():
+        legal, default = (text.replace("`", "") for text in (spec.kind.legal, _default(spec)))
+        table.add_row(Text(spec.name, "bold"), Text(legal), Text(default), Text(spec.doc.replace("`", "")))
+    return table
+
+
+def as_dicts(options: type[Options]) -> list[dict[str, Any]]:
+    """The options as data for JSON; `default` is a JSON value, `default_text` what a properties file would say."""
+    return [_as_dict(spec) for spec in options.specs()]
+
+
+def _as_dict(spec: OptionSpec) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "property": spec.name,
+        "kind": type(spec.kind).__name__.lower(),
+        "legal": spec.kind.legal.replace("`", ""),
+        "default": spec.default,
+        "default_text": spec.default_text,
+        "doc": spec.doc,
+        "since": spec.since,
+        "aliases": list(spec.aliases),
+    }
+    if isinstance(spec.kind, Choice):
+        described["words"] = dict(spec.kind.words)
+    return described
+
+
+def _default(spec: OptionSpec) -> str:
+    if spec.default is None:
+        return "none"
+    return f"`{spec.default_text}`" if spec.default != "" else "empty"

@@ -1,0 +1,96 @@
+"""The declaration of an option, and option sets made of declarations.
+
+    @dataclass(frozen=True)
+    class MyOptions(Options):
+        pretty_print: bool = option(Bool(), False, "Lay the message out over many lines.")
+
+declares the property `prettyPrint`: the attribute is the snake_case of the property's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from ggfmt.options.kinds import Kind, escaped, trim
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OptionSpec:
+    """One option: `name` as in a properties file, `attr` as in Python; `since` is GoldenGate's release.
+
+    `aliases` are other names that real files and the manual's own misprints use.
+    """
+
+    name: str
+    attr: str
+    kind: Kind[Any]
+    default: Any
+    doc: str
+    since: str
+    aliases: tuple[str, ...]
+
+    @property
+    def default_text(self) -> str:
+        """The default as a properties file would give it; empty for none."""
+        return "" if self.default is None else escaped(self.kind.render(self.default))
+
+    def value(self, text: str) -> Any:
+        """The value of a property's text, or IllegalValue; no text means the default, where it is no value itself."""
+        trimmed = trim(text)
+        return self.kind.parse(trimmed) if trimmed or self.kind.keeps_empty else self.default
+
+
+def option(kind: Kind[T], default: T | None, doc: str, *, since: str = "12.2", aliases: tuple[str, ...] = ()) -> T:
+    """A dataclass field that declares an option; for a default of None the attribute is to be typed `X | None`."""
+    metadata = {"kind": kind, "doc": doc, "since": since, "aliases": aliases}
+    return cast(T, field(default=default, metadata=metadata))
+
+
+def property_name(attr: str) -> str:
+    """`include_op_type` -> `includeOpType`."""
+    return re.sub(r"_(.)", lambda match: match[1].upper(), attr)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Base of every option set: frozen, comparable, hashable, and safe to send to a Spark worker."""
+
+    @classmethod
+    def specs(cls) -> tuple[OptionSpec, ...]:
+        return _specs(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for that of the class
+
+    @classmethod
+    def parse(cls, texts: Mapping[str, str]) -> Options:
+        """Options from property texts by property name; IllegalValue for the first illegal one."""
+        specs = {spec.name: spec for spec in cls.specs()}
+        return cls(**{specs[name].attr: specs[name].value(text) for name, text in texts.items()})
+
+    def non_defaults(self) -> Iterator[tuple[OptionSpec, Any]]:
+        """The options whose value is not their default."""
+        for spec in self.specs():
+            value = getattr(self, spec.attr)
+            if value != spec.default:
+                yield spec, value
+
+
+@cache
+def _specs(cls: type[Options]) -> tuple[OptionSpec, ...]:
+    return tuple(
+        OptionSpec(
+            name=property_name(item.name),
+            attr=item.name,
+            kind=item.metadata["kind"],
+            default=item.default,
+            doc=item.metadata["doc"],
+            since=item.metadata["since"],
+            aliases=item.metadata["aliases"],
+        )
+        for item in fields(cls)
+        if "kind" in item.metadata
+    )

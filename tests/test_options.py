@@ -1,0 +1,260 @@
+"""Kinds of values, option declarations, and the tables made of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from ggfmt.config.handler import HandlerOptions
+from ggfmt.config.properties import parse_properties
+from ggfmt.formats import FORMATS
+from ggfmt.options.kinds import (
+    JAVA_BLANKS,
+    Bool,
+    Charset,
+    Choice,
+    IllegalValue,
+    Int,
+    Kind,
+    NamePart,
+    Path,
+    Size,
+    Text,
+    codec_of,
+    escaped,
+    trim,
+    unwrap_cdata,
+    visible,
+)
+from ggfmt.options.reference import as_dicts, markdown_table, rich_table
+from ggfmt.options.spec import Options, option
+
+CHOICE = Choice({"tx": "a transaction", "delete-insert": "two operations"})
+
+CHARSETS = ["native", "UTF-8", "ISO-8859-1", "US-ASCII", "UTF-16", "UTF-16BE", "UTF-16LE", "windows-1252"]
+
+KINDS_AND_VALUES: list[tuple[Kind[Any], st.SearchStrategy[Any]]] = [
+    (Bool(), st.booleans()),
+    (Int(), st.integers(0, 10**18 - 1)),
+    (Int(-5), st.integers(-5, 10)),
+    (Size(), st.integers(1, 10**15 - 1)),
+    (Text(), st.text()),
+    (Text(), st.text("CDATA[] x")),
+    (NamePart(), st.text(st.characters(min_codepoint=32, exclude_characters="/", exclude_categories=["Cs"]))),
+    (CHOICE, st.sampled_from(list(CHOICE.words))),
+    (Path(), st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])).filter(trim)),
+    (Charset(), st.sampled_from(CHARSETS)),
+]
+
+
+@pytest.mark.parametrize(("kind", "values"), KINDS_AND_VALUES)
+def test_what_a_kind_renders_it_reads_back(kind: Kind[Any], values: st.SearchStrategy[Any]) -> None:
+    @given(values)
+    def check(value: Any) -> None:
+        text = kind.render(value)
+        assert kind.parse(trim(text)) == value
+        (entry,) = parse_properties(f"key={escaped(text)}", "f").entries
+        assert kind.parse(trim(entry.value)) == value
+
+    check()
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in KINDS_AND_VALUES])
+def test_any_text_is_a_value_or_illegal(kind: Kind[Any]) -> None:
+    @given(st.text(st.characters()) | st.text("0123456789kmgtb- "))
+    def check(text: str) -> None:
+        try:
+            kind.parse(trim(text))
+        except IllegalValue as illegal:
+            error = illegal
+        else:
+            return
+        assert str(error) in ("is not a path", f"cannot be `{trim(text)}`") or len(text) > 60
+        assert error.help
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("CDATA[\n]", "\n"),
+        ("CDATA[]", ""),
+        ("CDATA[ ]", " "),
+        ("CDATA[]]", "]"),
+        ("CDATA[a]b]", "a]b"),
+        ("  CDATA[\x01]\t", "\x01"),
+        ("CDATA[x", "CDATA[x"),
+        ("CDATA[x]y", "CDATA[x]y"),
+        ("xCDATA[x]", "xCDATA[x]"),
+        ("cdata[x]", "cdata[x]"),
+        ("\n", ""),
+        (" \x01|\x01 ", "|"),
+        ("\u00a0", "\u00a0"),
+    ],
+)
+def test_trimming_and_cdata(text: str, value: str) -> None:
+    assert Text().parse(trim(text)) == unwrap_cdata(trim(text)) == value
+
+
+@given(st.text(st.sampled_from(JAVA_BLANKS)), st.text(), st.text(st.sampled_from(JAVA_BLANKS)))
+def test_cdata_keeps_blanks_and_trimming_drops_those_around_it(before: str, value: str, after: str) -> None:
+    assert Text().parse(trim(f"{before}CDATA[{value}]{after}")) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Bool(), "TRUE", True),
+        (Int(), "+007", 7),
+        (Size(), "1g", 1 << 30),
+        (Size(), "10 MB", 10 << 20),
+        (Size(), "7", 7),
+        (CHOICE, "Delete-Insert", "delete-insert"),
+        (Charset(), "utf8", "UTF-8"),
+        (Charset(), "Latin1", "ISO-8859-1"),
+        (Charset(), "cp1252", "windows-1252"),
+        (Path(), "CDATA[ x]", " x"),
+    ],
+)
+def test_other_ways_to_write_a_value(kind: Kind[Any], text: str, value: Any) -> None:
+    assert kind.parse(text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message", "help"),
+    [
+        (Bool(), "yes", "cannot be `yes`", "legal values are `true`, `false`"),
+        (Int(1), "0", "cannot be `0`", "give a whole number from 1"),
+        (Int(), "1" * 99, f"cannot be `{'1' * 57}...`", "give a whole number from 0"),
+        (CHOICE, "ins", "cannot be `ins`", "legal values are `tx`, `delete-insert`"),
+        (
+            CHOICE,
+            "insert-delete",
+            "cannot be `insert-delete`",
+            "legal values are `tx`, `delete-insert`",
+        ),
+        (
+            CHOICE,
+            "delete_insert",
+            "cannot be `delete_insert`",
+            "legal values are `tx`, `delete-insert`; did you mean `delete-insert`?",
+        ),
+        (Path(), "", "is not a path", "give a path"),
+        (NamePart(), "../x", "cannot be `../x`", "give any string without `/` and control characters"),
+        (Text(), "\ud800", "cannot be `\ud800`", "give both halves of the surrogate pair"),
+    ],
+)
+def test_illegal_values(kind: Kind[Any], text: str, message: str, help: str) -> None:
+    with pytest.raises(IllegalValue) as raised:
+        kind.parse(text)
+    assert str(raised.value) == message
+    assert raised.value.help is not None
+    assert raised.value.help.startswith(help)
+
+
+def test_every_charset_has_a_codec() -> None:
+    for charset in CHARSETS[1:]:
+        assert Charset().parse(charset) == charset
+        "a".encode(codec_of(charset))
+
+
+@given(st.text(st.characters()))
+def test_visible_text_prints(text: str) -> None:
+    assert visible(text).isprintable()
+    assert visible(text) == text or not text.isprintable()
+
+
+# Declarations
+
+OPTION_SETS = [pytest.param(format.options, id=name) for name, format in FORMATS.items()]
+OPTION_SETS.append(pytest.param(HandlerOptions, id="handler"))
+
+
+@pytest.mark.parametrize("options", OPTION_SETS)
+def test_every_default_is_legal_and_every_option_has_a_sentence(options: type[Options]) -> None:
+    specs = options.specs()
+    names = [name.lower() for spec in specs for name in (spec.name, *spec.aliases)]
+    assert len(set(names)) == len(names)
+    for spec in specs:
+        assert re.fullmatch(r"[A-Z]([^`]|`[^`]+`)*\.", spec.doc), spec.name
+        assert spec.kind.legal
+        if spec.default is not None:
+            assert spec.value(spec.kind.render(spec.default)) == spec.default
+    assert pickle.loads(pickle.dumps(options())) == options()
+    assert hash(options()) == hash(options())
+
+
+@dataclass(frozen=True)
+class Sample(Options):
+    pretty_print: bool = option(Bool(), False, "Lay it out.")
+    iso8601_format: str = option(CHOICE, "tx", "Choose.", since="12.3.1", aliases=("iso8601Forma",))
+    delimiter: str = option(Text(), "|", "Divide.")
+    root: str | None = option(Path(), None, "Go there.")
+    control: str = option(Text(), "\x01", "Divide\tmore.")
+
+
+def test_declarations() -> None:
+    assert [(spec.name, spec.attr, spec.default_text) for spec in Sample.specs()] == [
+        ("prettyPrint", "pretty_print", "false"),
+        ("iso8601Format", "iso8601_format", "tx"),
+        ("delimiter", "delimiter", "|"),
+        ("root", "root", ""),
+        ("control", "control", "CDATA[\\u0001]"),
+    ]
+    parsed = Sample.parse({"prettyPrint": " TRUE ", "delimiter": "", "iso8601Format": ""})
+    assert parsed == Sample(pretty_print=True, delimiter="")
+    assert [(spec.name, value) for spec, value in parsed.non_defaults()] == [("prettyPrint", True), ("delimiter", "")]
+
+
+# Tables
+
+
+def test_markdown_table() -> None:
+    assert markdown_table(Sample) == (
+        "| Property | Legal values | Default | Meaning |\n"
+        "| --- | --- | --- | --- |\n"
+        "| `prettyPrint` | `true`, `false` | `false` | Lay it out. |\n"
+        "| `iso8601Format` | `tx`, `delete-insert` | `tx` | Choose. |\n"
+        "| `delimiter` | any string | `\\|` | Divide. |\n"
+        "| `root` | a path | none | Go there. |\n"
+        "| `control` | any string | `CDATA[\\u0001]` | Divide\tmore. |\n"
+    )
+
+
+@pytest.mark.parametrize("options", OPTION_SETS)
+def test_tables_name_every_option(options: type[Options]) -> None:
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(rich_table(options, "title [x]"))
+    shown = console.export_text()
+    data = json.loads(json.dumps(as_dicts(options)))
+    for spec, described in zip(options.specs(), data, strict=True):
+        assert spec.name in shown
+        assert f"| `{spec.name}` |" in markdown_table(options)
+        assert described["property"] == spec.name
+        assert described["default"] == spec.default
+        assert described["doc"] == spec.doc
+    assert "title [x]" in shown
+
+
+def test_dictionaries() -> None:
+    assert as_dicts(Sample)[1] == {
+        "property": "iso8601Format",
+        "kind": "choice",
+        "legal": "tx, delete-insert",
+        "default": "tx",
+        "default_text": "tx",
+        "doc": "Choose.",
+        "since": "12.3.1",
+        "aliases": ["iso8601Forma"],
+        "words": {"tx": "a transaction", "delete-insert": "two operations"},
+    }
