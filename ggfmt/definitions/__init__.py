@@ -1,0 +1,156 @@
+"""Table definitions from files: DEFGEN's `.def`, GoldenGate's JSON schemas and Avro schemas.
+
+What a file is, is decided by its content. Every problem is a ConfigurationError with the codes GG201 (a file that
+cannot be read, or is none of these), GG202 (an entry that cannot be understood) and GG203 (two files that contradict
+each other), and all problems are told at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+
+from ggfmt.definitions.avro_schema import is_avro_schema, parse_avro_schema
+from ggfmt.definitions.defgen import is_defgen, parse_defgen
+from ggfmt.definitions.json_schema import is_json_schema, parse_json_schema
+from ggfmt.definitions.source import Source
+from ggfmt.errors import ConfigurationError, Diagnostic, Span
+from ggfmt.model.table import Column, TableDef
+
+__all__ = ["load_definitions", "read_definitions"]
+
+SUFFIXES = (".def", ".avsc", ".schema.json")
+VERSION = re.compile(r"_[0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{2}-[0-9]{2}-[0-9]{2}\.[0-9]{3}\.")  # of `versionSchemas`
+KNOWN_FILES = "a DEFGEN file, a GoldenGate JSON schema or an Avro schema of a record"
+
+_DEFGEN, _AVRO, _JSON = range(3)  # kinds of files, those that tell most of a table first
+
+
+def read_definitions(path: str) -> list[TableDef]:
+    """The tables that one local file defines, in its order; none for the schema of the generic wrapper.
+
+    Raises ConfigurationError with every problem of the file: GG201 or GG202.
+    """
+    return _read(path)[1]
+
+
+def _read(path: str) -> tuple[int, list[TableDef]]:
+    """The tables of a file, and the kind of the file: `_DEFGEN`, `_AVRO` or `_JSON`."""
+    try:
+        with open(path, "rb") as file:
+            source = Source(path, file.read())
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(_unreadable(path, error)) from error
+    kind, tables = _parse(source)
+    if source.problems:
+        raise ConfigurationError(*source.problems)
+    return kind, tables
+
+
+def load_definitions(paths: Iterable[str]) -> dict[str, TableDef]:
+    """The tables of files and directories by full name, in the order they are met.
+
+    Of a directory its `*.def`, `*.avsc` and `*.schema.json` files are read, in name order, but no copies with a time
+    stamp. A table may be defined by several files: what DEFGEN wrote is trusted more than an Avro schema, and that more
+    than a JSON schema, neither of which knows of keys or of all types; files of one kind have to agree. Raises
+    ConfigurationError with the problems of all files: GG201, GG202 and GG203.
+    """
+    problems: list[Diagnostic] = []
+    found: dict[str, tuple[int, str, TableDef]] = {}
+    for path in paths:
+        try:
+            files = _files(path)
+        except ConfigurationError as error:
+            problems.extend(error.diagnostics)
+            continue
+        for file in files:
+            try:
+                kind, tables = _read(file)
+            except ConfigurationError as error:
+                problems.extend(error.diagnostics)
+                continue
+            for table in tables:
+                known_kind, first, known = found.setdefault(table.full_name, (kind, file, table))
+                if kind < known_kind:
+                    found[table.full_name] = (kind, file, table)
+                elif kind == known_kind and known != table:
+                    problems.append(_conflict(first, known, file, table))
+    if problems:
+        raise ConfigurationError(*problems)
+    return {name: table for name, (_, _, table) in found.items()}
+
+
+def _files(path: str) -> list[str]:
+    """The path itself, or the definition files of the directory that it is."""
+    if not os.path.isdir(path):
+        return [path]
+    try:
+        names = sorted(os.listdir(path))
+    except OSError as error:
+        raise ConfigurationError(_unreadable(path, error)) from error
+    names = [name for name in names if name.endswith(SUFFIXES) and not name.startswith(".")]
+    files = [os.path.join(path, name) for name in names if not VERSION.search(name)]
+    files = [file for file in files if not os.path.isdir(file)]
+    if not files:
+        expected = ", ".join(f"`*{suffix}`" for suffix in SUFFIXES)
+        message = "the directory holds no definitions"
+        raise ConfigurationError(Diagnostic("GG201", message, Span(path), f"its files should be named {expected}"))
+    return files
+
+
+def _unreadable(path: str, error: Exception) -> Diagnostic:
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return Diagnostic("GG201", f"the definitions cannot be read: {reason}", Span(path))
+
+
+def _parse(source: Source) -> tuple[int, list[TableDef]]:
+    if source.text.lstrip().startswith(("{", "[")):
+        try:
+            document = json.loads(source.text)
+        except json.JSONDecodeError as error:
+            line, column = source.place(error.pos)
+            source.problem(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", line=line, column=column)
+            return _JSON, []
+        except (ValueError, RecursionError):
+            source.problem("not JSON that can be read: it is nested too deeply, or a number has too many digits")
+            return _JSON, []
+        if is_avro_schema(document):
+            return _AVRO, parse_avro_schema(source, document)
+        if is_json_schema(document):
+            return _JSON, parse_json_schema(source, document)
+    elif is_defgen(source.text):
+        return _DEFGEN, parse_defgen(source)
+    source.problems.append(
+        Diagnostic("GG201", "no definitions are recognised", Span(source.path), f"give {KNOWN_FILES}")
+    )
+    return _JSON, []
+
+
+def _conflict(first_file: str, first: TableDef, second_file: str, second: TableDef) -> Diagnostic:
+    message = f"`{first_file}` and `{second_file}` define the table differently: {_difference(first, second)}"
+    return Diagnostic("GG203", message, Span(second_file, table=second.full_name), "leave one of the files out")
+
+
+def _difference(first: TableDef, second: TableDef) -> str:
+    """The first thing in which two definitions of a table are not the same."""
+    for place, (ours, theirs) in enumerate(zip(first.columns, second.columns, strict=False), 1):
+        if ours.name != theirs.name:
+            return f"column {place} is `{ours.name}` in the first and `{theirs.name}` in the second"
+        if ours != theirs:
+            return (
+                f"column `{ours.name}` is {_trait(ours, theirs)} in the first and {_trait(theirs, ours)} in the second"
+            )
+    longer, which = (first, "first") if len(first.columns) > len(second.columns) else (second, "second")
+    column = longer.columns[min(len(first.columns), len(second.columns))]
+    return f"column `{column.name}` is in the {which} only"
+
+
+def _trait(column: Column, other: Column) -> str:
+    """What of a column is not as in the other of the same name."""
+    if column.type != other.type:
+        return f"`{column.type}`"
+    if column.key != other.key:
+        return f"column {column.key} of the key" if column.key else "not in the key"
+    return "nullable" if column.nullable else "not nullable"

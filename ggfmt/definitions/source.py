@@ -1,0 +1,132 @@
+"""A definition file while it is read: its text, and the problems met in it."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from ggfmt.errors import Diagnostic, Span
+from ggfmt.model.table import Column, TableDef, split_name
+
+# Fields of a message that are not columns, in GoldenGate's Avro and JSON schemas (SEED 6.3.3, 6.4.3).
+METADATA_FIELDS = frozenset({"table", "op_type", "op_ts", "current_ts", "pos", "primary_keys", "tokens"})
+
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+NOT_CHARSETS = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"}  # Python's, not a file's
+LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def is_charset(name: str) -> bool:
+    """Whether Python can decode the bytes of a file by that name."""
+    try:
+        codec = codecs.lookup(name)
+        b" ".decode(name)  # bytes to bytes codecs, as `hex`, are a LookupError here
+    except UnicodeDecodeError:
+        pass  # one byte is not enough for UTF-16
+    except (LookupError, ValueError):
+        return False
+    return codec.name.replace("-", "_") not in NOT_CHARSETS
+
+
+def _printable(text: str) -> str:
+    """Text of the file that can be shown: control characters and half surrogate pairs become escapes."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+class Source:
+    """The text of a definition file and the diagnostics collected about it.
+
+    The bytes are read by their byte order mark; without one they are UTF-8, or else cp1252, or else latin-1, so that
+    there is always a text. A file that names its encoding is decoded anew, by `decode`.
+    """
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.problems: list[Diagnostic] = []
+        self._data = data
+        marked = [encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)]
+        for encoding in (*marked, "utf-8", "cp1252", "latin-1"):
+            try:
+                self._take(data.decode(encoding), encoding)
+                break
+            except UnicodeDecodeError:
+                continue
+        self._marked = bool(marked) and self.encoding in marked
+
+    def _take(self, text: str, encoding: str) -> None:
+        self.text = text
+        self.encoding = encoding
+        self._starts = [0, *(match.end() for match in LINE_END.finditer(text))]
+        self.lines = LINE_END.split(text)
+
+    def decode(self, encoding: str) -> bool:
+        """Read the bytes by the encoding that the file names; False, with a GG202, if they do not fit it.
+
+        A byte order mark wins over the name. The encoding must be one of which `is_charset` is true.
+        """
+        if self._marked:
+            return True
+        try:
+            self._take(self._data.decode(encoding), encoding)
+        except UnicodeDecodeError as error:
+            line, column = self.place(len(self._data[: error.start].decode(self.encoding, "replace")))
+            byte = self._data[error.start]
+            self.problem(
+                f"byte 0x{byte:02X} does not fit the file's encoding `{encoding}`",
+                "correct the encoding in the file's first line",
+                line=line,
+                column=column,
+            )
+            return False
+        return True
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1, of a character of the text."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def problem(
+        self,
+        message: str,
+        help: str | None = None,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        length: int = 1,
+        table: str | None = None,
+        field: str | None = None,
+    ) -> None:
+        """Add a GG202 about this file; `line` brings the source line with it."""
+        source = None if line is None else self.lines[line - 1]
+        table, field = table and _printable(table), field and _printable(field)
+        place = Span(self.path, line, column, length, source, table=table, field=field)
+        self.problems.append(Diagnostic("GG202", _printable(message), place, help))
+
+    def table(self, full_name: str, columns: Sequence[Column], line: int | None = None) -> TableDef | None:
+        """The table definition; None, with a GG202, if its name or its columns' names cannot be used."""
+        column = None if line is None else 1
+        before = len(self.problems)
+        try:
+            split_name(full_name)
+            full_name.encode()
+        except ValueError as error:
+            reason = "holds half a surrogate pair" if isinstance(error, UnicodeEncodeError) else str(error)
+            self.problem(f"the table name `{full_name}` {reason}", line=line, column=column)
+            return None
+        if not columns:
+            self.problem("the table has no columns", line=line, column=column, table=full_name)
+        seen: set[str] = set()
+        for name in (column.name for column in columns):
+            if not name or any("\ud800" <= char <= "\udfff" for char in name):
+                reason = "holds half a surrogate pair" if name else "is empty"
+                self.problem(f"the name of a column {reason}", line=line, column=column, table=full_name)
+            elif name in seen:
+                self.problem("the table has the column twice", line=line, column=column, table=full_name, field=name)
+            seen.add(name)
+        return TableDef(full_name, tuple(columns)) if len(self.problems) == before else None
