@@ -1,0 +1,1 @@
+"""Configuration: a handler file is read into entries that know their place, and the entries into handlers."""

@@ -1,0 +1,194 @@
+"""One handler from its entries: the options of the handler and of its format, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ggfmt.config.keys import (
+    HandlerKey,
+    find_option,
+    nearest_format_property,
+    nearest_handler_property,
+    owner,
+)
+from ggfmt.config.outside import ADAPTER_FORMATS, GOLDENGATE_FORMATS, is_outside_scope
+from ggfmt.config.properties import Entry
+from ggfmt.errors import Diagnostic, Span, suggestion
+from ggfmt.formats.base import Format
+from ggfmt.options.kinds import Bool, Choice, IllegalValue, NamePart, Path, Size, Text, trim, visible
+from ggfmt.options.spec import Options, OptionSpec, option
+
+DEFAULT_FORMAT = "delimitedtext"
+
+_MODES = {"tx": "deliver a transaction as a whole", "op": "deliver every operation on its own"}
+
+
+@dataclass(frozen=True)
+class HandlerOptions(Options):
+    """The properties of a handler itself, whatever its format."""
+
+    type: str = option(Text(), "", "Name the kind of handler in GoldenGate; ggfmt writes files for every kind.")
+    mode: str = option(Choice(_MODES), "tx", "Choose the unit of delivery; files are the same in both modes.")
+    include_tokens: bool = option(Bool(), False, "Write the tokens of an operation into its message.")
+    root_file_path: str | None = option(Path(), None, "Write the output to this directory, unless `-o` names another.")
+    file_suffix: str = option(NamePart(), ".txt", "End the name of every output file with this.")
+    partition_by_table: bool = option(Bool(), True, "Write every table to files of its own.")
+    max_file_size: int = option(Size(), 1 << 30, "Start a new file before one grows beyond this size.")
+    schema_file_path: str | None = option(Path(), None, "Write schemas to this directory too.")
+    roll_on_metadata_change: bool = option(Bool(), True, "Start a new file when the definition of a table changes.")
+
+
+@dataclass(frozen=True)
+class HandlerConfig:
+    """One handler that is to run: its format (an id of FORMATS), the format's options, its own options.
+
+    `entries` has the entry of every property given, by its name below the handler (`format`, `format.prettyPrint`,
+    `includeTokens`); it does not count when handlers are compared.
+    """
+
+    name: str
+    format: str
+    options: Options
+    handler: HandlerOptions
+    entries: Mapping[str, Entry] = field(default_factory=dict, compare=False, repr=False)
+
+    def place(self, property: str) -> Span:
+        """Where the value of a property stands; no place for a default."""
+        entry = self.entries.get(property)
+        return Span() if entry is None else entry.value_span
+
+
+class Assembly:
+    """One handler in the making; what is found wrong is added to `findings`."""
+
+    def __init__(
+        self,
+        name: str,
+        keyed: Sequence[tuple[HandlerKey, Entry]],
+        formats: Mapping[str, Format],
+        findings: list[Diagnostic],
+    ) -> None:
+        self.name = name
+        self.formats = formats
+        self.findings = findings
+        self.given: dict[str, Entry] = {}
+        self.format = self._format([(key, entry) for key, entry in keyed if key.is_format])
+        self.is_custom = any(key.rest.lower() == "type" and "." in entry.value for key, entry in keyed)
+        for key, entry in keyed:
+            if key.is_format:
+                continue
+            if key.format_property is None:
+                self._take_handler_property(key.rest, entry)
+            elif self.format is not None:
+                self._take_format_property(key.format_property, key.misspells_format, entry, self.format)
+
+    def config(self) -> HandlerConfig | None:
+        """The handler, or None if a value or the format is illegal."""
+        handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""))
+        if self.format is None:
+            return None
+        options = self.format.options(**self._values(self.format.options.specs(), "format."))
+        return HandlerConfig(self.name, self.format.name, options, handler, self.given)
+
+    def _format(self, keyed: Sequence[tuple[HandlerKey, Entry]]) -> Format | None:
+        for key, entry in keyed:
+            if key.misspells_format:
+                self._report_renamed(entry, "format")
+            self._give("format", entry)
+        text = trim(self.given["format"].value) if keyed else ""
+        wanted = (text or DEFAULT_FORMAT).lower()
+        for name, format in self.formats.items():
+            if name.lower() == wanted and format.formatter is not None:
+                return format
+        message, help = self._no_format(text or DEFAULT_FORMAT)
+        self._report("GG106", message, self.given["format"].value_span if keyed else Span(), help)
+        return None
+
+    def _no_format(self, text: str) -> tuple[str, str]:
+        """What is wrong with a format that cannot be written, and what to do."""
+        written = [name for name, format in self.formats.items() if format.formatter is not None]
+        help = f"formats are {', '.join(f'`{name}`' for name in written)}"
+        folded = text.lower()
+        if folded in map(str.lower, self.formats):
+            return f"`{text}` is a format that ggfmt reads, but does not write", help
+        if folded in GOLDENGATE_FORMATS:
+            return f"`{text}` is a format of GoldenGate that ggfmt does not write yet", help
+        if folded in ADAPTER_FORMATS:
+            return f"`{text}` is a format of the older Java adapter, which ggfmt does not write", help
+        if "." in text:
+            return f"`{text}` is a Java class or a template, which ggfmt cannot run", help
+        near = suggestion(text, written)
+        return f"`{text}` is not a format", f"{help}; {near}" if near else help
+
+    def _take_handler_property(self, name: str, entry: Entry) -> None:
+        match = find_option(name, HandlerOptions.specs())
+        if match is not None:
+            if match.renamed:
+                self._report_renamed(entry, match.spec.name)
+            self._give(match.spec.name, entry)
+        elif not (self.is_custom or is_outside_scope(entry.key)):
+            specs = self.format.options.specs() if self.format else ()
+            near = nearest_handler_property(name, HandlerOptions.specs(), specs)
+            self._report_unknown(f"`{entry.key}` is not a property of a handler", entry, near)
+            if near == "format" and "format" not in self.given:
+                report_missing_format(self.findings, self.name, entry)
+
+    def _take_format_property(self, name: str, misspelt: bool, entry: Entry, format: Format) -> None:
+        match = find_option(name, format.options.specs())
+        if match is not None:
+            if match.renamed or misspelt:
+                self._report_renamed(entry, f"format.{match.spec.name}")
+            self._give(f"format.{match.spec.name}", entry)
+            return
+        found = owner(name, format, self.formats)
+        if found is not None:
+            whose, help = found
+            self._report("GG101", f"`{entry.key}` is a property of {whose}", entry.key_span, help)
+            return
+        near = nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
+        self._report_unknown(f"`{entry.key}` is not a property of `{format.name}`", entry, near)
+
+    def _give(self, property: str, entry: Entry) -> None:
+        if property in self.given:
+            report_duplicate(self.findings, self.given[property], entry)
+        self.given[property] = entry
+
+    def _values(self, specs: Sequence[OptionSpec], prefix: str) -> dict[str, Any]:
+        values = {}
+        for spec in specs:
+            entry = self.given.get(prefix + spec.name)
+            if entry is None:
+                continue
+            try:
+                values[spec.attr] = spec.value(entry.value)
+            except IllegalValue as error:
+                self._report("GG103", f"`{entry.key}` {error}", entry.value_span, error.help)
+        return values
+
+    def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
+        self.findings.append(Diagnostic(code, message, span, help))
+
+    def _report_renamed(self, entry: Entry, property: str) -> None:
+        name = property.rpartition(".")[2]
+        help = f"write `gg.handler.{self.name}.{property}`"
+        self._report("GG102", f"`{entry.key}` is read as `{name}`", entry.key_span, help)
+
+    def _report_unknown(self, message: str, entry: Entry, near: str | None) -> None:
+        help = f"did you mean `gg.handler.{self.name}.{near}`?" if near else None
+        self._report("GG101", message, entry.key_span, help)
+
+
+def report_duplicate(findings: list[Diagnostic], earlier: Entry, entry: Entry) -> None:
+    """Warn of an entry that repeats one of the same file; a later file overrides an earlier one in silence."""
+    if earlier.file == entry.file:
+        message = f"`{entry.key}` was given before, in line {earlier.line}"
+        findings.append(Diagnostic("GG107", message, entry.key_span, "remove one of them; the last one counts"))
+
+
+def report_missing_format(findings: list[Diagnostic], name: str, entry: Entry) -> None:
+    """Refuse a misprinted format: with the default in its place, the output would not be what was meant."""
+    meant = f"gg.handler.{name}.format"
+    message = f"`{meant}` is missing, and `{entry.key}` is not it"
+    findings.append(Diagnostic("GG109", message, entry.key_span, f"write `{meant}={visible(trim(entry.value))}`"))

@@ -1,0 +1,239 @@
+"""Java properties files, and `--set` settings, as entries that know their place.
+
+The syntax is parsed by the `javaproperties` package; what is added here is the line and column of every key and value,
+and that reading goes on after a malformed line, so that all of them are found. Bytes are UTF-8, as files with comments
+in Chinese are, or else ISO-8859-1, as Java has it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import javaproperties
+
+from ggfmt.errors import Diagnostic, Span
+from ggfmt.options.kinds import JAVA_BLANKS
+
+SETTINGS = "--set"
+
+_BLANKS = " \t\f"
+_KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
+_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|(u[0-9A-Fa-f]{0,3})|.)", re.DOTALL)
+
+_SECRET_WORDS = r"(?:passw(?:or)?d|passphrase|secret|credential|token|(?:access|api|private|encryption)[._-]?key)"
+_SECRET_KEY = re.compile(_SECRET_WORDS, re.IGNORECASE)
+_SECRET_INSIDE = re.compile(_SECRET_WORDS + r"[^\s=:]*\s*[=:]", re.IGNORECASE)
+_NO_SECRET = re.compile(r"include(?:gg)?tokens?$", re.IGNORECASE)
+_HANDLER_PREFIX = re.compile(r"gg\.handler\.[^.]*\.")
+_MASK = "***"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One property: its key and value without escapes, and its place.
+
+    Line and columns count from 1 and are those of the natural line that the entry starts in, which is `source`; for a
+    value that starts in a later line, `value_column` is the column of the backslash. The value of a secret (a password
+    and the like) is masked in `source` and left out of the representation.
+    """
+
+    key: str
+    value: str = field(repr=False)
+    file: str
+    line: int
+    column: int
+    value_column: int
+    source: str
+    key_length: int
+    value_length: int
+
+    @property
+    def key_span(self) -> Span:
+        return Span(self.file, self.line, self.column, max(self.key_length, 1), self.source)
+
+    @property
+    def value_span(self) -> Span:
+        return Span(self.file, self.line, self.value_column, max(self.value_length, 1), self.source)
+
+
+class Parsed(NamedTuple):
+    """What was read: the entries in order, and an error for each place that could not be read."""
+
+    entries: tuple[Entry, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def read_properties(path: str) -> Parsed:
+    """The entries of a file; GG100 if it cannot be read, GG108 for every malformed escape."""
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read()
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return Parsed((), (Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path)),))
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return Parsed((), (Diagnostic("GG100", "the file is UTF-16", Span(path), "save it as UTF-8"),))
+    return parse_properties(_decode(content), path)
+
+
+def entries_from_settings(settings: Sequence[str]) -> Parsed:
+    """The entries of `--set KEY=VALUE` settings, by the rules of a properties file; the n-th one is line n.
+
+    A line break inside a setting is part of its value. GG108 for a malformed escape, and for what is not KEY=VALUE.
+    """
+    entries: list[Entry] = []
+    diagnostics: list[Diagnostic] = []
+    for number, setting in enumerate(settings, 1):
+        line = setting.replace("\r", "\\r").replace("\n", "\\n")
+        found, malformed = parse_properties(line, SETTINGS, number)
+        diagnostics.extend(malformed)
+        key = found[0] if found else None
+        if key is not None and key.key and key.value_column > key.column + key.key_length:
+            entries.extend(found)
+        elif not malformed:
+            span = Span(SETTINGS, number, 1, max(len(line), 1), _masked(line, None))
+            diagnostics.append(Diagnostic("GG108", "a setting is not `KEY=VALUE`", span, "give a key, `=` and a value"))
+    return Parsed(tuple(entries), tuple(diagnostics))
+
+
+def parse_properties(text: str, file: str, first_line: int = 1) -> Parsed:
+    """The entries of a text; GG108 for every malformed escape."""
+    entries: list[Entry] = []
+    diagnostics: list[Diagnostic] = []
+    lines = _NaturalLines(text, first_line)
+    ended = False
+    while not ended:
+        try:
+            for element in javaproperties.parse(lines):
+                logical = lines.take()
+                if isinstance(element, javaproperties.KeyValue):
+                    entries.append(_entry(element, logical, file))
+            ended = True
+        except javaproperties.InvalidUEscapeError:
+            diagnostics.extend(_bad_escapes(lines.take(), file))
+    return Parsed(tuple(entries), tuple(diagnostics))
+
+
+def _decode(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("iso-8859-1")
+
+
+class _NaturalLines(io.StringIO):
+    """The natural lines of a text; `take` tells which of them were read since it was last asked."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        super().__init__(text, newline="")
+        self._number = first_line
+        self._read: list[str] = []
+
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]  # as in typeshed's own StringIO
+        line = super().readline(-1)
+        if line:
+            self._read.append(line)
+        return line
+
+    def take(self) -> _LogicalLine:
+        taken = _LogicalLine(self._number, self._read)
+        self._number += len(self._read)
+        self._read = []
+        return taken
+
+
+class _LogicalLine:
+    """One logical line: its `text` as Java joins it, and the way back to the natural lines it was made of."""
+
+    def __init__(self, number: int, natural: Sequence[str]) -> None:
+        self.number = number
+        self.natural = [line.rstrip("\r\n") for line in natural]
+        self._starts: list[tuple[int, int, int]] = []
+        text = ""
+        for index, line in enumerate(self.natural):
+            content = line.lstrip(_BLANKS)
+            self._starts.append((len(text), index, len(line) - len(content)))
+            text += content
+            if (len(text) - len(text.rstrip("\\"))) % 2:
+                text = text[:-1]
+        self.text = text
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Index of the natural line, and column from 0, of a character of `text` (or of its end)."""
+        start, index, column = max(item for item in self._starts if item[0] <= offset)
+        return index, column + offset - start
+
+    def separator(self) -> tuple[int, int]:
+        """Where the key ends and where the value starts in `text`."""
+        key_end = _end(_KEY, self.text, 0)
+        return key_end, _end(_SEPARATOR, self.text, key_end)
+
+    def first_line_column(self, offset: int) -> int:
+        """Column from 0 of a character of `text` in the first natural line, or of what continues that line."""
+        index, column = self.place(offset)
+        return column if index == 0 else max(len(self.natural[0]) - 1, 0)
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    found = pattern.match(text, start)
+    return start if found is None else found.end()
+
+
+def _entry(element: javaproperties.KeyValue, logical: _LogicalLine, file: str) -> Entry:
+    key_end, value_start = logical.separator()
+    first = logical.natural[0]
+    column = logical.first_line_column(0)
+    value_column = logical.first_line_column(value_start)
+    secret = _is_secret(element.key, element.value)
+    value = first[value_column : len(first) - (len(logical.natural) > 1)].rstrip(JAVA_BLANKS)
+    return Entry(
+        key=element.key,
+        value=element.value,
+        file=file,
+        line=logical.number,
+        column=column + 1,
+        value_column=value_column + 1,
+        source=_masked(first, value_column) if secret else first,
+        key_length=logical.first_line_column(key_end) - column,
+        value_length=len(_MASK if secret else value),
+    )
+
+
+def _bad_escapes(logical: _LogicalLine, file: str) -> Iterator[Diagnostic]:
+    key_end, value_start = logical.separator()
+    secret = _is_secret(logical.text[:key_end], logical.text[value_start:])
+    for match in _ESCAPE.finditer(logical.text):
+        if match[1] is None:
+            continue
+        index, column = logical.place(match.start())
+        source, length = logical.natural[index], len(match[0])
+        if secret:
+            index, column = 0, logical.first_line_column(min(match.start(), value_start))
+            source = _masked(logical.natural[0], logical.first_line_column(value_start))
+            length = len(_MASK) if match.start() >= value_start else length
+        yield Diagnostic(
+            "GG108",
+            "`\\u` is not followed by four hexadecimal digits",
+            Span(file, logical.number + index, column + 1, length, source),
+            "write `\\\\` for a backslash",
+        )
+
+
+def _is_secret(key: str, value: str) -> bool:
+    name = _HANDLER_PREFIX.sub("", key, count=1)
+    if _SECRET_KEY.search(name) and not _NO_SECRET.search(name):
+        return True
+    return _SECRET_INSIDE.search(value) is not None
+
+
+def _masked(line: str, value_column: int | None) -> str:
+    """The line with its value masked; without a column, all after the word that tells of a secret."""
+    if value_column is None:
+        found = _SECRET_KEY.search(line)
+        return line if found is None else line[: found.end()] + _MASK
+    return line[:value_column] + _MASK

@@ -1,0 +1,186 @@
+"""Diagnostics as text for a person (plain, or with colour on a terminal) and as JSON for a program.
+
+    conf/json.properties:7:38: error[GG103] `gg.handler.k.format.pkUpdateHandling` cannot be `del-insert`
+      7 | gg.handler.k.format.pkUpdateHandling=del-insert
+        |                                      ^^^^^^^^^^
+      help: legal values are `abend`, `update`, `delete-insert`; did you mean `delete-insert`?
+
+Nothing that a file holds can steer the terminal: what does not print is shown as an escape.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ggfmt.errors import Diagnostic, Severity, Span
+from ggfmt.formats import FORMATS
+from ggfmt.options.kinds import visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+_WIDTH = 120
+_BEFORE_CARET = 60
+_TAB = "    "
+_CUT = "..."
+
+_STYLES = {
+    "place": "bold",
+    Severity.ERROR.value: "bold red",
+    Severity.WARNING.value: "bold yellow",
+    "gutter": "blue",
+    "help": "cyan",
+}
+
+_Piece = tuple[str, str]  # text, and the name of its style
+
+
+def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
+    """The findings as plain text, each in lines of its own; every line ends with a line break."""
+    return "".join(text for diagnostic in diagnostics for text, _ in _pieces(diagnostic))
+
+
+def diagnostics_rich(diagnostics: Iterable[Diagnostic]) -> Text:
+    """The same text, with styles for a rich console."""
+    from rich.text import Text
+
+    whole = Text(end="")
+    for diagnostic in diagnostics:
+        for text, style in _pieces(diagnostic):
+            whole.append(text, _STYLES.get(style))
+    return whole
+
+
+def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """The findings as a JSON list of objects; members of a place that is not known are left out."""
+    return json.dumps([_as_dict(diagnostic) for diagnostic in diagnostics], indent=2) + "\n"
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO) -> None:
+    """Write the findings to a stream, with colour if it is a terminal; its encoding may lack any character."""
+    if stream.isatty():
+        from rich.console import Console
+
+        Console(file=stream).print(diagnostics_rich(diagnostics), soft_wrap=True, end="")
+        return
+    encoding = stream.encoding or "utf-8"
+    stream.write(diagnostics_text(diagnostics).encode(encoding, "backslashreplace").decode(encoding))
+
+
+def tally(diagnostics: Iterable[Diagnostic]) -> str:
+    """How many findings there are: `2 errors, 1 warning`; `no findings` for none."""
+    severities = [diagnostic.severity for diagnostic in diagnostics]
+    counts = [(severities.count(severity), severity.value) for severity in Severity]
+    return ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count) or "no findings"
+
+
+def formats_table() -> Table:
+    """All formats: id, what can be done with it, and what it is."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("format", "reads", "writes", "schema", "what it is"):
+        table.add_column(heading, overflow="fold")
+    for name, format in FORMATS.items():
+        marks = ("yes" if part is not None else "" for part in (format.reader, format.formatter, format.schema))
+        table.add_row(name, *marks, format.doc)
+    return table
+
+
+def print_rich(renderable: RenderableType, stream: TextIO) -> None:
+    """Print a table, as wide as the terminal; into a pipe without colour, as wide as it needs."""
+    from rich.console import Console
+
+    Console(file=stream, width=None if stream.isatty() else 200).print(renderable)
+
+
+@contextmanager
+def progress_bar(shown: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error, and the function that moves it: (tasks done, tasks in all). None if it is not shown."""
+    if not shown:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("tasks", total=None)
+        yield lambda done, total: progress.update(bar, completed=done, total=total)
+
+
+def _pieces(diagnostic: Diagnostic) -> Iterator[_Piece]:
+    span = diagnostic.span
+    place = visible(str(span))
+    if place:
+        yield f"{place}: ", "place"
+    severity = diagnostic.severity.value
+    yield f"{severity}[{diagnostic.code}]", severity
+    yield f" {visible(diagnostic.message)}\n", "message"
+    if span.source is not None:
+        number = "" if span.line is None else str(span.line)
+        yield f"  {number} | ", "gutter"
+        if span.column is None:
+            yield f"{_excerpt(span.source, 0, 1)[0]}\n", "source"
+        else:
+            source, blanks, carets = _excerpt(span.source, span.column - 1, span.length)
+            yield f"{source}\n", "source"
+            yield f"  {' ' * len(number)} | ", "gutter"
+            yield f"{' ' * blanks}{'^' * carets}\n", severity
+    if diagnostic.help:
+        yield "  help: ", "help"
+        yield f"{visible(diagnostic.help)}\n", "message"
+
+
+def _excerpt(source: str, start: int, length: int) -> tuple[str, int, int]:
+    """What to show of a source line, how many columns come before its carets, and how many carets there are.
+
+    The `length` characters from `start` are the ones to point at. A line that is too wide is cut on both sides.
+    """
+    cells = [_TAB if character == "\t" else visible(character) for character in source]
+    start = min(start, len(cells))
+    end = max(min(start + length, len(cells)), start)
+    columns = [0, *accumulate(map(_width, cells))]
+    first, last = 0, len(cells)
+    if columns[-1] > _WIDTH:
+        # A line cut on the left shows what is before the carets; on the right it shows as much as there is room for.
+        while columns[start] - columns[first] > _BEFORE_CARET and columns[-1] - columns[first] > _WIDTH:
+            first += 1
+        while columns[last] - columns[first] > _WIDTH:
+            last -= 1
+    end = min(end, last)
+    left = _CUT if first else ""
+    shown = left + "".join(cells[first:last]) + (_CUT if last < len(cells) else "")
+    return shown.rstrip(), len(left) + columns[start] - columns[first], max(columns[end] - columns[start], 1)
+
+
+def _width(cell: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(_character_width(character) for character in cell)
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
+    span = diagnostic.span
+    place = {item.name: getattr(span, item.name) for item in fields(Span) if getattr(span, item.name) is not None}
+    if span.column is None:
+        place.pop("length")
+    described: dict[str, Any] = {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+    }
+    return described | ({"help": diagnostic.help} if diagnostic.help else {}) | place
