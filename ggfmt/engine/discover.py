@@ -1,0 +1,73 @@
+"""The discovery pass: definitions of tables that no file describes, from the data itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ggfmt.engine.files import open_input, unreadable
+from ggfmt.engine.plan import READERS, Job, Split
+from ggfmt.errors import Abend, Diagnostic
+from ggfmt.formats import FORMATS
+from ggfmt.formats.base import Discovered
+from ggfmt.model.table import Catalog
+
+if TYPE_CHECKING:
+    from ggfmt.engine.run import Runner
+
+log = logging.getLogger("ggfmt")
+
+
+def discover(
+    job: Job, splits: Sequence[Split], runner: Runner, progress: Callable[[int, int], None] | None = None
+) -> Job:
+    """The job with all definitions of its input: those that hold from the start, and the metadata change events."""
+    found = find_definitions(job.input_format, job.catalog, splits, runner, progress)
+    indices = {part.input.file.path: part.input.index for split in splits for part in split.ranges}
+    events = tuple((indices[event.file], event) for event in found.events)
+    log.info("found %d tables and %d metadata changes in the data", len(found.tables), len(events))
+    return replace(job, catalog=job.catalog.with_tables(found.tables), events=events, settled=True)
+
+
+def find_definitions(
+    input_format: str,
+    catalog: Catalog,
+    splits: Sequence[Split],
+    runner: Runner,
+    progress: Callable[[int, int], None] | None = None,
+) -> Discovered:
+    """What the data tells of its tables, the same however it was split; Abend GG310 for an unreadable input."""
+    make = FORMATS[input_format].discovery
+    assert make is not None
+    for every_shape in (False, True):
+        task = partial(discover_split, input_format, catalog, every_shape)
+        outcomes = runner.run(task, splits, progress)
+        for outcome in outcomes:
+            if isinstance(outcome, Diagnostic):
+                raise Abend(outcome)
+        found = make.settle(outcomes, catalog)
+        if found.complete:
+            break
+    return found
+
+
+def discover_split(input_format: str, catalog: Catalog, every_shape: bool, split: Split, attempt: int) -> object:
+    """The findings of one split, or the diagnostic of an input that cannot be read."""
+    make = FORMATS[input_format].discovery
+    assert make is not None
+    discovery = make(catalog, every_shape)
+    reader = READERS[input_format]
+    for part in split.ranges:
+        file = part.input.file
+        try:
+            with open_input(file) as stream:
+                for chunk in reader.chunks(stream, file.path, part.start, part.length, part.input.layout):
+                    discovery.read(chunk)
+        except (OSError, pa.ArrowException) as error:
+            return unreadable(file.path, error)
+    return discovery.findings()

@@ -1,0 +1,184 @@
+"""The plan of a run: inputs cut into splits, and what every task is told.
+
+Splits are made here and not by Spark, whose file sources pack files by size and promise no order (`ecosystem.md` 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pyarrow as pa
+
+from ggfmt.engine.files import InputFile, list_inputs, open_input, unreadable
+from ggfmt.errors import Abend, Diagnostic, Span, UsageError, suggestion
+from ggfmt.formats import FORMATS
+from ggfmt.formats.base import Definition, Layout, Reader
+from ggfmt.model.table import Catalog
+from ggfmt.options.spec import Options
+
+HEAD_BYTES = 256 << 10
+SPLIT_BYTES = 64 << 20
+MIN_SPLIT_BYTES = 8 << 20
+READERS = {name: format.reader for name, format in FORMATS.items() if format.reader is not None}
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file of the run: its place in the order of inputs and the layout of its records."""
+
+    file: InputFile
+    index: int
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class Range:
+    """The records of an input that start in `length` bytes from `start`; None means to the end."""
+
+    input: Input
+    start: int
+    length: int | None
+
+    @property
+    def size(self) -> int:
+        return self.input.file.size if self.length is None else self.length
+
+
+@dataclass(frozen=True)
+class Split:
+    """What one task reads: ranges that follow each other in the order of the input."""
+
+    ordinal: int
+    ranges: tuple[Range, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.ranges)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One handler's output as a task needs to know it. `directory` is `<output>/<handler>`."""
+
+    handler: str
+    format: str
+    options: Options
+    include_tokens: bool
+    partition_by_table: bool
+    max_file_size: int
+    roll_on_metadata_change: bool
+    root: str
+    suffix: str
+    schema_path: str | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that the tasks of a run have in common. `events` are metadata changes by (input, offset), in input order;
+    `settled` tells that every definition in the input is known, so that no task need look for more."""
+
+    run: str
+    input_format: str
+    targets: tuple[Target, ...]
+    catalog: Catalog
+    events: tuple[tuple[int, Definition], ...] = ()
+    settled: bool = False
+    quarantine: bool = False
+    current_timestamp: datetime | None = None
+    staging: dict[str, str] = field(default_factory=dict)
+
+    def catalog_at(self, split: Split) -> Catalog:
+        """The definitions that hold at the start of a split."""
+        return self.catalog.with_tables(event.table for _, event in self.events[: self.epoch_at(split)])
+
+    def epoch_at(self, split: Split) -> int:
+        """How many metadata change events lie before a split."""
+        first = split.ranges[0]
+        place = (first.input.index, first.start)
+        return sum((index, event.offset) < place for index, event in self.events)
+
+    def epoch_after(self, event: Definition) -> int:
+        """How many metadata change events there are up to and with `event`."""
+        places = [(known.file, known.offset) for _, known in self.events]
+        return places.index((event.file, event.offset)) + 1
+
+
+def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
+    """The input format by the first input that holds anything, and why; Abend GG309 if none or two fit."""
+    for file in files:
+        head = read_head(file)
+        if not head.strip():
+            continue
+        reasons = {name: reason for name, reader in READERS.items() if (reason := reader.sniff(head))}
+        if len(reasons) == 1:
+            ((name, reason),) = reasons.items()
+            return name, f"in {file.path}, {reason}"
+        found = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
+        raise Abend(Diagnostic("GG309", f"the first record {found}", Span(file=file.path), "give `--input-format`"))
+    return next(iter(READERS)), "there is no input"
+
+
+def reader_of(name: str) -> type[Reader]:
+    """The reader of an input format by its id; UsageError GG309 for an unknown one."""
+    if name not in READERS:
+        near = suggestion(name, READERS)
+        legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READERS)}"
+        raise UsageError(
+            Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
+        )
+    return READERS[name]
+
+
+def read_head(file: InputFile) -> bytes:
+    try:
+        with open_input(file) as stream:
+            return stream.read(HEAD_BYTES)
+    except (OSError, pa.ArrowException) as error:
+        raise Abend(unreadable(file.path, error)) from None
+
+
+def plan_inputs(inputs: Sequence[str], input_format: str) -> tuple[str, str, list[Input]]:
+    """The input format, why it was taken, and the inputs in order with their layouts."""
+    files = list_inputs(inputs)
+    if input_format == "auto":
+        input_format, reason = detect_format(files)
+    else:
+        reason = "given by `--input-format`"
+    reader = reader_of(input_format)
+    planned = []
+    for index, file in enumerate(files):
+        head = read_head(file)
+        planned.append(Input(file, index, reader.layout(head, len(head) < HEAD_BYTES)))
+    return input_format, reason, planned
+
+
+def plan_splits(inputs: Sequence[Input], parallelism: int, split_size: int | None = None) -> list[Split]:
+    """Splits of about equal size, in input order. A compressed file, or one whose layout cannot be split, is not cut;
+    small files share a split."""
+    total = sum(item.file.size for item in inputs)
+    size = split_size or min(max(total // (2 * parallelism), MIN_SPLIT_BYTES), SPLIT_BYTES)
+    groups: list[list[Range]] = [[]]
+    room = size
+    for item in inputs:
+        if item.file.compression is not None or not item.layout.splittable:
+            if room < size and item.file.size > room:
+                groups.append([])
+                room = size
+            groups[-1].append(Range(item, 0, None))
+            room -= item.file.size
+        else:
+            start = 0
+            while start < item.file.size:
+                length = min(room, item.file.size - start)
+                groups[-1].append(Range(item, start, length))
+                start += length
+                room -= length
+                if room <= 0:
+                    groups.append([])
+                    room = size
+        if room <= 0:
+            groups.append([])
+            room = size
+    return [Split(ordinal, tuple(ranges)) for ordinal, ranges in enumerate(group for group in groups if group)]

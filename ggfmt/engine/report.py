@@ -1,0 +1,200 @@
+"""What a run tells: the configuration of each handler, the fields of each table, and the totals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.engine.names import without_credentials
+from ggfmt.engine.plan import Target
+from ggfmt.engine.worker import Outcome
+from ggfmt.errors import CODES
+from ggfmt.formats import FORMATS
+from ggfmt.formats.base import Note
+from ggfmt.model.change import OP_TYPES, OpType
+from ggfmt.model.table import TableDef
+from ggfmt.options.kinds import visible
+
+
+@dataclass
+class HandlerTotals:
+    messages: int = 0
+    extras: int = 0
+    files: int = 0
+    size: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    notes: Counter[Note] = field(default_factory=Counter)
+    lost_characters: int = 0
+
+
+@dataclass
+class Totals:
+    """The sum of all outcomes.
+
+    `operations` are those read, by table and type; records that the reader rejected are not among them.
+    """
+
+    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rejected_records: int = 0
+    others: Counter[str] = field(default_factory=Counter)
+    members: Counter[str] = field(default_factory=Counter)
+    handlers: dict[str, HandlerTotals] = field(default_factory=dict)
+    input_files: int = 0
+    input_bytes: int = 0
+    seconds: float = 0.0
+    seconds_in_tasks: float = 0.0
+
+    @property
+    def read(self) -> int:
+        return sum(self.operations.values())
+
+    @property
+    def rejects(self) -> int:
+        return sum(sum(handler.rejected.values()) for handler in self.handlers.values())
+
+    def imbalance(self) -> str | None:
+        """Where operations read are not messages written and rejects, in words; None if all is well."""
+        for name, handler in self.handlers.items():
+            accounted = handler.messages - handler.extras + sum(handler.rejected.values())
+            if accounted != self.read + self.rejected_records:
+                return f"handler {name}: {self.read + self.rejected_records} records read, {accounted} accounted for"
+        return None
+
+
+def add_up(outcomes: Sequence[Outcome], targets: Sequence[Target]) -> Totals:
+    totals = Totals(handlers={target.handler: HandlerTotals() for target in targets})
+    for outcome in outcomes:
+        totals.operations += outcome.operations
+        totals.rejected_records += outcome.rejected_records
+        totals.others += outcome.others
+        totals.members += outcome.members
+        for name, written in outcome.written.items():
+            handler = totals.handlers[name]
+            handler.messages += written.messages
+            handler.extras += written.extras
+            handler.rejected += written.rejected
+            handler.notes += written.notes
+            handler.lost_characters += written.lost_characters
+    return totals
+
+
+def definitions_met(outcomes: Sequence[Outcome]) -> list[TableDef]:
+    """The table definitions that operations were met of, in that order; a table again after each change of it."""
+    met = []
+    current: dict[str, TableDef] = {}
+    for outcome in outcomes:
+        for seen in sorted(outcome.seen, key=lambda seen: seen.ordinal):
+            if current.get(seen.table.full_name) != seen.table:
+                current[seen.table.full_name] = seen.table
+                met.append(seen.table)
+    return met
+
+
+def configuration_summary(target: Target) -> str:
+    """What a handler will do, option by option."""
+    format = FORMATS[target.format]
+    lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
+    layout = "a directory for each table" if target.partition_by_table else "all tables in the same files"
+    lines.append(f"  Output: {without_credentials(target.root)}/{target.handler}, {layout}.")
+    lines.append(f"  Tokens: {'included' if target.include_tokens else 'not included'}.")
+    width = max(len(spec.name) for spec in format.options.specs())
+    for spec in format.options.specs():
+        value = getattr(target.options, spec.attr)
+        origin = "" if value != spec.default else " (default)"
+        lines.append(f"  {spec.name:{width}} = {visible(spec.kind.render(value))}{origin}")
+    return "\n".join(lines)
+
+
+def field_summary(target: Target, table: TableDef) -> str:
+    """The numbered fields of a table's messages, as one handler writes them."""
+    make = FORMATS[target.format].formatter
+    assert make is not None
+    fields = make(table, target.options, target.include_tokens, Clock()).fields
+    lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]
+    lines += [f"  {number:{len(str(len(fields)))}}: {name}" for number, name in enumerate(fields, 1)]
+    return "\n".join(lines)
+
+
+def totals_summary(totals: Totals) -> str:
+    rate = totals.read / totals.seconds if totals.seconds else 0
+    lines = [
+        f"Totals: {_count(totals.read, 'operation')} read from {_count(totals.input_files, 'file')} "
+        f"({totals.input_bytes:,} bytes) in {totals.seconds:.1f} s, {rate:,.0f} operations/s"
+    ]
+    for table in dict.fromkeys(table for table, _ in totals.operations):
+        by_type = [
+            f"{totals.operations[table, kind]:,} {OpType(kind).name.lower()}"
+            for kind in OP_TYPES
+            if totals.operations[table, kind]
+        ]
+        lines.append(f"  {table}: {', '.join(by_type)}")
+    lines += [f"  no operation: {_count(count, f'{name} record')}" for name, count in sorted(totals.others.items())]
+    lines += [
+        f"  unknown member `{visible(name)}` left out of {_count(count, 'operation')}"
+        for name, count in sorted(totals.members.items())
+    ]
+    for name, handler in totals.handlers.items():
+        lines.append(
+            f"  handler {name}: {_count(handler.messages, 'message')}, {handler.size:,} bytes "
+            f"in {_count(handler.files, 'file')}"
+        )
+        if handler.extras:
+            lines.append(f"    of them {handler.extras:,} more than operations, from primary key updates")
+        lines += [
+            f"    rejected: {count:,} [{code}] {CODES[code].title}" for code, count in sorted(handler.rejected.items())
+        ]
+    return "\n".join(lines)
+
+
+def warnings(totals: Totals) -> Iterator[str]:
+    """What was written otherwise than a reader might expect, once for each column."""
+    for name, handler in totals.handlers.items():
+        for note, count in sorted(
+            handler.notes.items(), key=lambda item: (item[0].table, item[0].field, item[0].detail)
+        ):
+            values = "1 value holds" if count == 1 else f"{count:,} values hold"
+            yield (
+                f"[{note.code}] handler {name}, table {note.table}, column {note.field}: "
+                f"{values} {note.detail} and will be read back wrong; choose another delimiter"
+            )
+        if handler.lost_characters:
+            yield (
+                f"[GG404] handler {name}: {_count(handler.lost_characters, 'character')} that the encoding does not "
+                "have became `?`; choose another `encoding`"
+            )
+
+
+def as_document(totals: Totals) -> dict[str, Any]:
+    """The totals for the manifest and `--report`."""
+    operations: dict[str, dict[str, int]] = {}
+    for (table, kind), count in totals.operations.items():
+        operations.setdefault(table, {})[kind] = count
+    return {
+        "operations": operations,
+        "operations_read": totals.read,
+        "records_rejected_by_reader": totals.rejected_records,
+        "other_records": dict(totals.others),
+        "unknown_members": dict(totals.members),
+        "input_bytes": totals.input_bytes,
+        "seconds": round(totals.seconds, 3),
+        "seconds_in_tasks": round(totals.seconds_in_tasks, 3),
+        "handlers": {
+            name: {
+                "messages": handler.messages,
+                "extra_messages": handler.extras,
+                "files": handler.files,
+                "bytes": handler.size,
+                "rejects": dict(handler.rejected),
+                "lost_characters": handler.lost_characters,
+            }
+            for name, handler in totals.handlers.items()
+        },
+        "warnings": list(warnings(totals)),
+    }
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,106 @@
+"""A standalone Spark cluster on this machine: a master and workers on loopback addresses of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from ggfmt.engine.java import find_java
+from ggfmt.engine.jvm import spark_home
+
+_START_SECONDS = 60.0
+
+
+@contextlib.contextmanager
+def standalone_cluster(directory: Path, workers: int = 2, cores: int = 1, memory: str = "512m") -> Iterator[str]:
+    """Run a master on 127.0.0.1 and `workers` workers on 127.0.0.2 onwards, all their files in `directory`.
+
+    Gives the master's URL once every worker has registered, and has ended every process when it returns.
+    """
+    master = f"spark://127.0.0.1:{free_port()}"
+    daemons: list[subprocess.Popen[bytes]] = []
+    try:
+        arguments = ["--host", "127.0.0.1", "--port", master.rpartition(":")[2], "--webui-port", "0"]
+        log = directory / "master.log"
+        daemons.append(_daemon("master.Master", arguments, "127.0.0.1", directory, log))
+        _await(daemons[-1], log, lambda: _listens(master))
+        logs = []
+        for number in range(workers):
+            address = f"127.0.0.{number + 2}"
+            arguments = ["--host", address, "--cores", str(cores), "--memory", memory, "--webui-port", "0"]
+            arguments += ["--work-dir", str(directory / f"work-{number}"), master]
+            logs.append(directory / f"worker-{number}.log")
+            daemons.append(_daemon("worker.Worker", arguments, address, directory, logs[-1]))
+        for daemon, log in zip(daemons[1:], logs, strict=True):
+            _await(daemon, log, partial(_registered, log))
+        yield master
+    finally:
+        _end(daemons)
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _daemon(name: str, arguments: list[str], address: str, directory: Path, log: Path) -> subprocess.Popen[bytes]:
+    home = spark_home()
+    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "JAVA_HOME": str(find_java().home),
+        "SPARK_LOCAL_IP": address,
+        "SPARK_LOCAL_DIRS": str(directory),
+        "SPARK_DAEMON_JAVA_OPTS": f"{quick} -Djava.io.tmpdir={directory}",
+    }
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            cwd=directory,
+            start_new_session=True,
+        )
+
+
+def _registered(log: Path) -> bool:
+    return "Successfully registered with master" in log.read_text()
+
+
+def _listens(master: str) -> bool:
+    host, _, port = master.removeprefix("spark://").rpartition(":")
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+        return True
+    return False
+
+
+def _await(daemon: subprocess.Popen[bytes], log: Path, ready: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while not ready():
+        if daemon.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"the Spark daemon is not up:\n{log.read_text()[-4000:]}")
+        time.sleep(0.05)
+
+
+def _end(daemons: list[subprocess.Popen[bytes]]) -> None:
+    """Ask first, because a worker then ends its executors; what is left of its process group is killed."""
+    for daemon in reversed(daemons):
+        daemon.terminate()
+    for daemon in daemons:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            daemon.wait(5)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(daemon.pid, signal.SIGKILL)
+        daemon.wait()

@@ -1,0 +1,215 @@
+"""A run commits whole or not at all: modes, failures before, in and after the commit, and two runs at once."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow.fs as pafs
+import pytest
+from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, run_ggfmt, snapshot, tables, write_lines
+
+from ggfmt.engine import commit
+from ggfmt.engine.commit import Output
+from ggfmt.errors import Abend, UsageError
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return write_lines(tmp_path / "in.json", [operation(n, f"GG.T{n % 3}") for n in range(30)])
+
+
+def test_error_mode_refuses_output_that_exists(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_ggfmt([source], out)
+    before = snapshot(out)
+    with pytest.raises(UsageError, match="GG501") as caught:
+        run_ggfmt([source], out)
+    assert "--mode append" in (caught.value.diagnostics[0].help or "")
+    assert snapshot(out) == before
+
+
+def test_append_adds_files_behind_those_that_are_there(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_ggfmt([source], out)
+    before = snapshot(out / "j")
+    run_ggfmt([source], out, mode="append")
+    after = snapshot(out / "j")
+    assert before.items() < after.items()
+    assert len(after) == 2 * len(before)
+    assert [path.name[-9:] for path in output_files(out, "j")] == ["00000.txt", "00001.txt"] * 3
+
+
+def test_overwrite_replaces_what_the_same_handlers_wrote_and_no_more(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_ggfmt([source], out)
+    delimited = snapshot(out / "d")
+    smaller = write_lines(tmp_path / "small.json", [operation(99, "GG.T1")])
+    run_ggfmt([smaller], out, *JSON_LINES, mode="overwrite", current_timestamp=None)
+    assert list(tables(out, "j")) == ["GG.T1"]
+    assert content(out, "j").count(b"\n") == 1
+    assert snapshot(out / "d") == delimited
+
+
+def test_overwrite_with_the_same_names_leaves_the_new_files(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_ggfmt([source], out)
+    before = snapshot(out / "j")
+    run_ggfmt([source], out, mode="overwrite")
+    assert snapshot(out / "j") == before
+
+
+def test_overwrite_does_not_touch_a_directory_that_ggfmt_did_not_write(source: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "out" / "j" / "precious"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("mine")
+    with pytest.raises(UsageError, match="GG501"):
+        run_ggfmt([source], tmp_path / "out", mode="overwrite")
+    assert precious.read_text() == "mine"
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_an_abend_leaves_the_output_as_it_was(source: Path, tmp_path: Path, existing: bool) -> None:
+    out = tmp_path / "out"
+    if existing:
+        run_ggfmt([source], out)
+    before = snapshot(tmp_path)
+    source.write_bytes(source.read_bytes() + b"not json\n")
+    with pytest.raises(Abend, match="GG301"):
+        run_ggfmt([source], out, mode="overwrite", split_size=500)
+    after = snapshot(tmp_path)
+    assert {**after, "in.json": ""} == {**before, "in.json": ""}
+    assert out.exists() == existing
+
+
+class Died(Exception):
+    """Stands for the end of the driver process."""
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+@pytest.mark.parametrize("moves", range(7))
+def test_a_commit_that_was_cut_off_is_ended_by_the_next_run(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int, mode: str
+) -> None:
+    """The driver dies after any number of renames; the next run, whatever it is asked for, first ends the commit."""
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    older = write_lines(tmp_path / "older.json", [operation(n, f"GG.T{n % 2}") for n in range(100, 110)])
+    for directory in (out, whole):
+        run_ggfmt([older], directory, current_timestamp=datetime(2015, 1, 1))
+    run_ggfmt([source], whole, mode=mode)
+
+    renamed = 0
+    real = commit._rename
+
+    def rename(fs: pafs.FileSystem, old: str, new: str) -> None:
+        nonlocal renamed
+        if renamed == moves:
+            raise Died
+        renamed += 1
+        real(fs, old, new)
+
+    monkeypatch.setattr(commit, "_rename", rename)
+    if moves < 6:
+        with pytest.raises(Died):
+            run_ggfmt([source], out, mode=mode)
+        assert not (out / "_SUCCESS").exists()
+    else:
+        run_ggfmt([source], out, mode=mode)
+    monkeypatch.setattr(commit, "_rename", real)
+    with pytest.raises(UsageError, match="GG501"):  # the next run finds the output in place, and refuses
+        run_ggfmt([source], out)
+    for handler in "jd":
+        assert snapshot(out / handler) == snapshot(whole / handler)
+    assert manifest(out)["totals"]["operations"] == manifest(whole)["totals"]["operations"]
+    assert (out / "_SUCCESS").exists()
+    assert [path.name for path in (out / "_ggfmt").iterdir()] == ["manifest.json"]
+
+
+def _roots(tmp_path: Path) -> tuple[str, ...]:
+    return (
+        *JSON_LINES,
+        *PIPES,
+        f"gg.handler.j.rootFilePath={tmp_path / 'json'}",
+        f"gg.handler.d.rootFilePath={tmp_path / 'text'}",
+        "gg.handlerlist=j,d",
+    )
+
+
+def test_handlers_with_roots_of_their_own_commit_together(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = commit._rename
+    monkeypatch.setattr(commit, "_rename", lambda *_: (_ for _ in ()).throw(Died))
+    with pytest.raises(Died):
+        run_ggfmt([source], None, *_roots(tmp_path))
+    monkeypatch.setattr(commit, "_rename", real)
+    # A run of the second handler alone finds the pointer to the journal of the first root.
+    with pytest.raises(UsageError, match="GG501"):
+        run_ggfmt([source], None, *PIPES, f"gg.handler.d.rootFilePath={tmp_path / 'text'}")
+    assert content(tmp_path / "json", "j").count(b"\n") == content(tmp_path / "text", "d").count(b"\n") == 30
+    for name in ("json", "text"):
+        assert (tmp_path / name / "_SUCCESS").exists()
+        assert [path.name for path in (tmp_path / name / "_ggfmt").iterdir()] == ["manifest.json"]
+
+
+def test_a_pointer_without_its_journal_means_nothing(source: Path, tmp_path: Path) -> None:
+    text = Output(str(tmp_path / "text"))
+    text.fs.create_dir(text.metadata())
+    text.put("pointer.json", {"root": str(tmp_path / "json"), "run": "never decided"})
+    run_ggfmt([source], None, *_roots(tmp_path))
+    assert content(tmp_path / "text", "d").count(b"\n") == 30
+    assert not (tmp_path / "text" / "_ggfmt" / "pointer.json").exists()
+
+
+def test_what_a_dead_run_left_in_staging_is_removed(source: Path, tmp_path: Path) -> None:
+    left = tmp_path / "out" / "_ggfmt" / "staging" / "old-run" / "000000-1-j" / "0000001"
+    left.parent.mkdir(parents=True)
+    left.write_text("half a file")
+    run_ggfmt([source], tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out" / "_ggfmt").iterdir()] == ["manifest.json"]
+
+
+def _hold(root: str, held: multiprocessing.synchronize.Event, end: multiprocessing.synchronize.Event) -> None:
+    output = Output(root)
+    output.acquire()
+    held.set()
+    end.wait(30)
+    output.release()
+
+
+def test_two_runs_do_not_write_to_one_directory_at_once(source: Path, tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    held, end = context.Event(), context.Event()
+    other = context.Process(target=_hold, args=(str(tmp_path / "out"), held, end))
+    other.start()
+    try:
+        assert held.wait(30)
+        with pytest.raises(UsageError, match="another run is writing"):
+            run_ggfmt([source], tmp_path / "out")
+    finally:
+        end.set()
+        other.join(30)
+    run_ggfmt([source], tmp_path / "out")
+    assert content(tmp_path / "out", "j").count(b"\n") == 30
+
+
+def test_an_output_that_cannot_be_written_is_a_diagnostic(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(Abend, match="GG506"):
+        run_ggfmt([source], tmp_path / "file" / "out")
+
+
+def test_a_schema_directory_in_the_way_of_a_file_is_told_and_the_next_run_recovers(source: Path, tmp_path: Path) -> None:
+    """Schemas lie outside of the output, so that they can fail when the run is decided: the journal keeps it whole."""
+    blocked = tmp_path / "dirdef"
+    blocked.write_text("a file, not a directory")
+    settings = ("gg.handler.j.format=json", f"gg.handler.j.format.schemaDirectory={blocked}")
+    with pytest.raises(Abend, match="the commit was interrupted"):
+        run_ggfmt([source], tmp_path / "out", *settings)
+    blocked.unlink()
+    with pytest.raises(UsageError, match="GG501"):
+        run_ggfmt([source], tmp_path / "out", *settings)
+    assert json.loads((blocked / "GG.T0.schema.json").read_text())["title"] == "GG.T0"
+    assert len(output_files(tmp_path / "out", "j")) == 3

