@@ -1,4 +1,4 @@
-"""Helps for tests that run the engine: data in the style of the manual, a run in this process, and a look at its output."""
+"""Helps for tests that run the engine: data in the style of the manual, a run in this process, its output."""
 
 from __future__ import annotations
 
@@ -11,18 +11,32 @@ from pathlib import Path
 from typing import Any
 
 from ggfmt.config.handler import read_configuration
-from ggfmt.engine.run import InProcess, Runner, RunResult, RunSettings, execute
+from ggfmt.engine.run import RunResult, RunSettings, execute
+from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.model.table import TableDef
 
 MOMENT = datetime(2015, 9, 18, 13, 39, 35, 447000)
-JSON_LINES = ("gg.handler.j.format=json", "gg.handler.j.format.jsonDelimiter=CDATA[\\n]", "gg.handler.j.format.generateSchema=false")
-PIPES = ("gg.handler.d.format=delimitedtext", "gg.handler.d.format.fieldDelimiter=|", "gg.handler.d.format.encoding=UTF-8")
+JSON_LINES = (
+    "gg.handler.j.format=json",
+    "gg.handler.j.format.jsonDelimiter=CDATA[\\n]",
+    "gg.handler.j.format.generateSchema=false",
+)
+PIPES = (
+    "gg.handler.d.format=delimitedtext",
+    "gg.handler.d.format.fieldDelimiter=|",
+    "gg.handler.d.format.encoding=UTF-8",
+)
 
 
 def operation(number: int, table: str = "GG.TCUSTORD", kind: str = "I", **columns: Any) -> dict[str, Any]:
     """One operation; `columns` are those of its only image, or of both images of an update."""
     image = {"ID": f"{number}", "NAME": f"name {number}", "AMOUNT": number, **columns}
-    message: dict[str, Any] = {"table": table, "op_type": kind, "op_ts": "2013-06-02 22:14:36.000000", "pos": f"{number:020d}"}
+    message: dict[str, Any] = {
+        "table": table,
+        "op_type": kind,
+        "op_ts": "2013-06-02 22:14:36.000000",
+        "pos": f"{number:020d}",
+    }
     if kind in "UD":
         message["before"] = image
     if kind in "IU":

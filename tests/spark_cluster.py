@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ggfmt.engine.java import find_java
-from ggfmt.engine.jvm import spark_home
+from ggfmt.engine.jvm import spark_home, tolerant_home
 
 _START_SECONDS = 60.0
 
@@ -58,7 +58,7 @@ def _daemon(name: str, arguments: list[str], address: str, directory: Path, log:
     environment = {
         **os.environ,
         "SPARK_HOME": str(home),
-        "JAVA_HOME": str(find_java().home),
+        "JAVA_HOME": str(tolerant_home(find_java(), directory)),
         "SPARK_LOCAL_IP": address,
         "SPARK_LOCAL_DIRS": str(directory),
         "SPARK_DAEMON_JAVA_OPTS": f"{quick} -Djava.io.tmpdir={directory}",

@@ -201,15 +201,35 @@ def test_an_output_that_cannot_be_written_is_a_diagnostic(source: Path, tmp_path
         run_ggfmt([source], tmp_path / "file" / "out")
 
 
-def test_a_schema_directory_in_the_way_of_a_file_is_told_and_the_next_run_recovers(source: Path, tmp_path: Path) -> None:
-    """Schemas lie outside of the output, so that they can fail when the run is decided: the journal keeps it whole."""
+def test_a_schema_directory_that_cannot_be_made_is_told_before_the_run(source: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "dirdef"
     blocked.write_text("a file, not a directory")
     settings = ("gg.handler.j.format=json", f"gg.handler.j.format.schemaDirectory={blocked}")
+    with pytest.raises(Abend, match=r"GG506.* is not a directory"):
+        run_ggfmt([source], tmp_path / "out", *settings)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_schema_that_cannot_be_written_interrupts_the_commit_and_the_next_run_ends_it(
+    source: Path, tmp_path: Path
+) -> None:
+    """Schemas lie outside of the output, so that they can fail when the run is decided: the journal keeps it whole."""
+    blocked = tmp_path / "dirdef" / "GG.T0.schema.json"
+    blocked.mkdir(parents=True)
+    settings = ("gg.handler.j.format=json", f"gg.handler.j.format.schemaDirectory={blocked.parent}")
     with pytest.raises(Abend, match="the commit was interrupted"):
         run_ggfmt([source], tmp_path / "out", *settings)
-    blocked.unlink()
+    blocked.rmdir()
     with pytest.raises(UsageError, match="GG501"):
         run_ggfmt([source], tmp_path / "out", *settings)
-    assert json.loads((blocked / "GG.T0.schema.json").read_text())["title"] == "GG.T0"
+    assert json.loads(blocked.read_text())["title"] == "GG.T0"
     assert len(output_files(tmp_path / "out", "j")) == 3
+
+
+def test_a_run_does_not_delete_what_it_reads(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_ggfmt([source], out, *JSON_LINES)
+    before = snapshot(out)
+    with pytest.raises(UsageError, match="the input is among the output"):
+        run_ggfmt([out / "j"], out, *JSON_LINES, mode="overwrite")
+    assert snapshot(out) == before

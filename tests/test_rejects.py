@@ -39,7 +39,11 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "insert with before": (changed(before={"ID": "1"}), "GG307", "an insert has a before image"),
     "insert without after": (changed(after=None), "GG307", "an insert has no after image"),
     "delete with after": (changed(op_type="D", before={"ID": "1"}), "GG307", "a delete has an after image"),
-    "update without after": (changed(op_type="U", after=None, before={"ID": "1"}), "GG307", "an update has no after image"),
+    "update without after": (
+        changed(op_type="U", after=None, before={"ID": "1"}),
+        "GG307",
+        "an update has no after image",
+    ),
     "truncate with image": (changed(op_type="T"), "GG307", "a truncate has an after image"),
     "image of text": (changed(after="x"), "GG308", "`after` is a string and not an object"),
     "half a surrogate": (changed(after={"ID": "x"}).replace(b'"x"', rb'"\ud83d"'), "GG301", "surrogate"),
@@ -109,7 +113,9 @@ def test_rejected_records_can_be_run_again_once_mended(tmp_path: Path) -> None:
 def test_a_record_that_only_one_format_cannot_write_is_its_reject_alone(tmp_path: Path) -> None:
     number = SqlType(Kind.DECIMAL)
     table = TableDef("GG.TCUSTORD", (Column("ID"), Column("NAME", number), Column("AMOUNT", number)))
-    source = write_lines(tmp_path / "in.json", [operation(0, NAME=1), operation(1, NAME="no number"), operation(2, NAME="+7")])
+    source = write_lines(
+        tmp_path / "in.json", [operation(0, NAME=1), operation(1, NAME="no number"), operation(2, NAME="+7")]
+    )
     definitions = {"GG.TCUSTORD": table}
     with pytest.raises(Abend, match=r"byte \d+, table GG.TCUSTORD, column NAME, position 00000000000000000001.*GG401"):
         run_ggfmt([source], tmp_path / "out", definitions=definitions)
@@ -157,15 +163,16 @@ def test_a_key_update_becomes_two_operations_on_demand(tmp_path: Path, other_han
 
 
 def test_values_with_delimiters_are_written_raw_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    source = write_lines(tmp_path / "in.json", [operation(0, NAME="a|b"), operation(1, NAME="c\nd"), operation(2, NAME="|")])
+    source = write_lines(
+        tmp_path / "in.json", [operation(0, NAME="a|b"), operation(1, NAME="c\nd"), operation(2, NAME="|")]
+    )
     with caplog.at_level("WARNING", "ggfmt"):
         run_ggfmt([source], tmp_path / "out", *PIPES)
     assert b"|a|b|" in content(tmp_path / "out", "d")
     assert [record.getMessage() for record in caplog.records] == [
-        "[GG403] handler d, table GG.TCUSTORD, column NAME: 2 values hold the field delimiter and will be read back wrong; "
-        "choose another delimiter",
-        "[GG403] handler d, table GG.TCUSTORD, column NAME: 1 value holds the line delimiter and will be read back wrong; "
-        "choose another delimiter",
+        "[GG403] handler d, table GG.TCUSTORD, column NAME: "
+        f"{what} and will be read back wrong; choose another delimiter"
+        for what in ("2 values hold the field delimiter", "1 value holds the line delimiter")
     ]
 
 
@@ -192,3 +199,4 @@ def test_the_command_ends_with_the_exit_code_of_the_outcome(tmp_path: Path) -> N
     assert run(str(source), *out, "--set", "gg.handler.j.format.prettyPrint=maybe")[0] == 1
     assert run(str(source), *out, "--master", "spark://127.0.0.1:1", "--mode", "append")[0] == 3
     assert run(str(source), *out, "--split-size", "much")[0] == 2
+    assert run(str(source), *out, "--report", str(tmp_path / "nowhere" / "report.json"))[0] == 2

@@ -12,7 +12,19 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from runs import JSON_LINES, MOMENT, PIPES, content, manifest, metadata, operation, output_files, run_ggfmt, tables, write_lines
+from runs import (
+    JSON_LINES,
+    MOMENT,
+    PIPES,
+    content,
+    manifest,
+    metadata,
+    operation,
+    output_files,
+    run_ggfmt,
+    tables,
+    write_lines,
+)
 
 from ggfmt.engine.names import safe_name
 
@@ -90,14 +102,18 @@ def test_manifest_tells_the_truth_about_every_file(many_files: Path, tmp_path: P
         assert entry["operations"] == data.count(b"\n")
         if entry["handler"] == "j":
             assert (entry["first_position"], entry["last_position"]) == (positions(data)[0], positions(data)[-1])
-    assert sum(entry["bytes"] for entry in document["inputs"]) == sum(p.stat().st_size for p in many_files.glob("*.json"))
+    assert sum(entry["bytes"] for entry in document["inputs"]) == sum(
+        p.stat().st_size for p in many_files.glob("*.json")
+    )
     assert document["totals"]["operations_read"] == 500
     assert (out / "_SUCCESS").read_bytes() == b""
     assert [path.name for path in (out / "_ggfmt").iterdir()] == ["manifest.json"]
 
 
 @pytest.mark.parametrize("limit", [1, 200, 1000, 4096])
-def test_no_file_is_larger_than_max_file_size_and_no_message_is_cut(many_files: Path, tmp_path: Path, limit: int) -> None:
+def test_no_file_is_larger_than_max_file_size_and_no_message_is_cut(
+    many_files: Path, tmp_path: Path, limit: int
+) -> None:
     run_ggfmt([many_files], tmp_path / "out", *JSON_LINES, f"gg.handler.j.maxFileSize={limit}")
     run_ggfmt([many_files], tmp_path / "whole", *JSON_LINES)
     assert tables(tmp_path / "out", "j") == tables(tmp_path / "whole", "j")
@@ -172,7 +188,10 @@ def test_roll_on_metadata_change_decides_whether_a_new_file_begins(tmp_path: Pat
 def test_schemas_follow_metadata_changes_and_keep_their_versions(tmp_path: Path) -> None:
     records = [operation(0), metadata(ID="string"), {**operation(1), "after": {"ID": "1"}}]
     source = write_lines(tmp_path / "in.json", records)
-    folders = ("gg.handler.j.format.schemaDirectory=" + str(tmp_path / "dirdef"), "gg.handler.j.schemaFilePath=" + str(tmp_path / "hdfs"))
+    folders = (
+        "gg.handler.j.format.schemaDirectory=" + str(tmp_path / "dirdef"),
+        "gg.handler.j.schemaFilePath=" + str(tmp_path / "hdfs"),
+    )
     run_ggfmt(
         [source], tmp_path / "out", "gg.handler.j.format=json", "gg.handler.j.format.versionSchemas=true", *folders
     )
@@ -245,3 +264,20 @@ def test_the_stamp_of_the_run_is_in_the_file_names(many_files: Path, tmp_path: P
     run_ggfmt([many_files], tmp_path / "out", *JSON_LINES, "gg.handler.j.fileSuffix=.json")
     assert MOMENT.microsecond == 447000
     assert output_files(tmp_path / "out", "j")[0].name == "GG.A_2015-09-18_13-39-35.447_00000.json"
+
+
+def test_a_file_given_twice_is_read_twice_with_its_metadata_changes(tmp_path: Path) -> None:
+    added = metadata(ID="string", NAME="string", AMOUNT="number", ADDED="string")
+    source = write_lines(tmp_path / "in.json", [operation(0), added, operation(1, ADDED="x")])
+    for split_size in (None, 150):
+        out = tmp_path / f"out{split_size}"
+        run_ggfmt([source, source], out, *JSON_LINES, split_size=split_size)
+        assert positions(content(out, "j")) == [f"{n:020d}" for n in (0, 1, 0, 1)]
+
+
+def test_a_json_array_is_recognised(tmp_path: Path) -> None:
+    source = tmp_path / "in.json"
+    for text in (json.dumps(story(20)), json.dumps(story(20), indent=2), "\ufeff" + json.dumps(story(20))):
+        source.write_text(text, encoding="utf-8")
+        run_ggfmt([source], tmp_path / "out", *JSON_LINES, "gg.handler.j.partitionByTable=false", mode="overwrite")
+        assert positions(content(tmp_path / "out", "j")) == [item["pos"] for item in story(20)]

@@ -15,7 +15,7 @@ import pytest
 from runs import JSON_LINES, MOMENT, PIPES, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
 from spark_cluster import standalone_cluster
 
-from ggfmt.engine.run import Runner
+from ggfmt.engine.runner import Runner
 from ggfmt.engine.spark import Session, SparkSettings
 from ggfmt.errors import Abend
 

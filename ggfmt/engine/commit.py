@@ -97,7 +97,7 @@ class Output:
     def check(self, handlers: Sequence[str], mode: str) -> list[str]:
         """The files that the run replaces under `overwrite`; UsageError if `mode` does not allow the run."""
         found = [
-            self.root + info.path[len(self.path) :]
+            child(self.root, info.path[len(self.path) :].lstrip("/"))
             for handler in handlers
             for info in self._files(child(self.path, handler))
         ]

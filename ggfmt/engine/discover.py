@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ggfmt.engine.files import open_input, unreadable
+from ggfmt.engine.names import counted
 from ggfmt.engine.plan import READERS, Job, Split
+from ggfmt.engine.runner import Progress, Runner
 from ggfmt.errors import Abend, Diagnostic
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import Discovered
 from ggfmt.model.table import Catalog
 
-if TYPE_CHECKING:
-    from ggfmt.engine.run import Runner
-
 log = logging.getLogger("ggfmt")
 
 
-def discover(
-    job: Job, splits: Sequence[Split], runner: Runner, progress: Callable[[int, int], None] | None = None
-) -> Job:
+def discover(job: Job, splits: Sequence[Split], runner: Runner, progress: Progress | None = None) -> Job:
     """The job with all definitions of its input: those that hold from the start, and the metadata change events."""
     found = find_definitions(job.input_format, job.catalog, splits, runner, progress)
-    indices = {part.input.file.path: part.input.index for split in splits for part in split.ranges}
-    events = tuple((indices[event.file], event) for event in found.events)
-    log.info("found %d tables and %d metadata changes in the data", len(found.tables), len(events))
-    return replace(job, catalog=job.catalog.with_tables(found.tables), events=events, settled=True)
+    log.info("in the data: %s, %s", counted(len(found.tables), "table"), counted(len(found.events), "metadata change"))
+    return replace(job, catalog=job.catalog.with_tables(found.tables), events=found.events, settled=True)
 
 
 def find_definitions(
@@ -39,7 +33,7 @@ def find_definitions(
     catalog: Catalog,
     splits: Sequence[Split],
     runner: Runner,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Discovered:
     """What the data tells of its tables, the same however it was split; Abend GG310 for an unreadable input."""
     make = FORMATS[input_format].discovery
@@ -66,8 +60,8 @@ def discover_split(input_format: str, catalog: Catalog, every_shape: bool, split
         file = part.input.file
         try:
             with open_input(file) as stream:
-                for chunk in reader.chunks(stream, file.path, part.start, part.length, part.input.layout):
-                    discovery.read(chunk)
+                for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
+                    discovery.read(replace(chunk, input=part.input.index))
         except (OSError, pa.ArrowException) as error:
-            return unreadable(file.path, error)
+            return unreadable(file.shown, error)
     return discovery.findings()

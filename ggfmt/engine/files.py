@@ -24,14 +24,15 @@ _GLOB = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True)
 class InputFile:
-    """One input file and its size in bytes, as stored."""
+    """One input file and its size in bytes, as stored; `shown` is its path as the user would give it."""
 
     path: str
     size: int
+    shown: str
 
     @property
     def compression(self) -> str | None:
-        return COMPRESSIONS.get(os.path.splitext(self.path)[1])
+        return COMPRESSIONS.get(os.path.splitext(self.path.partition("?")[0])[1])
 
 
 def file_system(path: str) -> tuple[pafs.FileSystem, str]:
@@ -40,6 +41,18 @@ def file_system(path: str) -> tuple[pafs.FileSystem, str]:
         return pafs.LocalFileSystem(), os.path.abspath(path)
     fs, inner = pafs.FileSystem.from_uri(path)
     return fs, inner
+
+
+def not_writable(directory: str) -> str | None:
+    """Why a local directory cannot be written to, or made; None if it can, or if it is not local."""
+    if _URI.match(directory):
+        return None
+    path = os.path.abspath(directory)
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    if not os.path.isdir(path):
+        return f"`{path}` is not a directory"
+    return None if os.access(path, os.W_OK | os.X_OK) else f"`{path}` may not be written to"
 
 
 def is_local(fs: pafs.FileSystem) -> bool:
@@ -52,7 +65,20 @@ def absolute(path: str) -> str:
 
 
 def child(path: str, *names: str) -> str:
-    return "/".join((path.rstrip("/") or "/", *names)) if path != "/" else "/" + "/".join(names)
+    """What is called by `names` below a path; the options at the end of a URI stay at its end."""
+    base, options = _parted(path)
+    return "/".join((base.rstrip("/"), *names)) + options
+
+
+def extended(path: str, ending: str) -> str:
+    """The path with something added to its last name."""
+    base, options = _parted(path)
+    return base + ending + options
+
+
+def _parted(path: str) -> tuple[str, str]:
+    base, mark, options = path.partition("?") if _URI.match(path) else (path, "", "")
+    return base, mark + options
 
 
 def list_inputs(inputs: Sequence[str]) -> list[InputFile]:
@@ -90,23 +116,24 @@ def _is_directory(path: str) -> bool:
 def _expand(given: str) -> Iterator[InputFile]:
     fs, inner = file_system(given)
     info = fs.get_file_info(inner)
-    scheme = given[: given.index("://") + 3] if _URI.match(given) else ""
 
     def shown(path: str) -> str:
-        if scheme:
-            return scheme + path.lstrip("/") if not scheme.startswith("file") else scheme + path
-        return path if os.path.isabs(given) else os.path.relpath(path)
+        """A path within the file system, as the user would have given it."""
+        if not _URI.match(given):
+            return path if os.path.isabs(given) else os.path.relpath(path)
+        base, options = _parted(given)
+        return base.rstrip("/").removesuffix(inner.rstrip("/")) + path + options
 
     if info.type == pafs.FileType.File:
-        yield InputFile(given, info.size)
+        yield InputFile(absolute(given), info.size, given)
     elif info.type == pafs.FileType.Directory:
         for item in _files_below(fs, inner):
-            yield InputFile(shown(item.path), item.size)
-    elif _GLOB.search(given):
-        base = inner[: _GLOB.search(inner).start()].rsplit("/", 1)[0]  # type: ignore[union-attr]
+            yield InputFile(absolute(shown(item.path)), item.size, shown(item.path))
+    elif match := _GLOB.search(inner):
+        base = inner[: match.start()].rsplit("/", 1)[0]
         for item in _files_below(fs, base or "/"):
             if _glob_matches(inner, item.path):
-                yield InputFile(shown(item.path), item.size)
+                yield InputFile(absolute(shown(item.path)), item.size, shown(item.path))
 
 
 def _glob_matches(pattern: str, path: str) -> bool:

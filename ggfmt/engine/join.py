@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ggfmt.engine.files import file_system
+from ggfmt.engine.files import extended, file_system
 from ggfmt.engine.sink import StagedFile
 
 JOIN_BYTES = 16 << 20
@@ -53,7 +53,7 @@ def join_group(group: Group, attempt: int) -> StagedFile:
     first, last = group.parts[0], group.parts[-1]
     if len(group.parts) == 1:
         return first
-    path = f"{first.path}-joined-{attempt}"
+    path = extended(first.path, f"-joined-{attempt}")
     digest, size = hashlib.sha256(), 0
     fs, inner = file_system(path)
     with fs.open_output_stream(inner) as out:

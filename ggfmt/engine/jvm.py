@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import shlex
 import struct
 import subprocess
 import time
@@ -23,6 +24,14 @@ from ggfmt.engine.java import Java
 from ggfmt.errors import Abend, Diagnostic
 
 _VECTOR_MODULE = "jdk.incubator.vector"
+_VECTOR_FLAG = f"--add-modules={_VECTOR_MODULE}"
+_TOLERANT_JAVA = """#!/bin/sh
+for word do
+  shift
+  [ "$word" = {flag} ] || set -- "$@" "$word"
+done
+exec {java} "$@"
+"""
 _START_SECONDS = 120.0
 _OFF = ("off", "no", "false", "0")
 _ATTEMPT_SECONDS = 24 * 3600.0
@@ -83,7 +92,8 @@ def start_jvm(
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
-                env=environment,
+                # Executors that this JVM starts, on a local cluster, are given all that Spark gives them.
+                env={**environment, "JAVA_HOME": str(tolerant_home(java, scratch))},
                 start_new_session=True,
             )
         except OSError as error:
@@ -135,10 +145,27 @@ def _command(java: Java, home: Path, conf: Mapping[str, str], environment: Mappi
     command = [os.fsdecode(word) for word in words.split(b"\0") if word]
     if made.returncode or not mark or not command:
         raise _not_started(cause(log), log)
-    flag = f"--add-modules={_VECTOR_MODULE}"
-    if flag in command and not _has_module(java, _VECTOR_MODULE):
-        command.remove(flag)
+    if _VECTOR_FLAG in command and not _has_module(java, _VECTOR_MODULE):
+        command.remove(_VECTOR_FLAG)
     return command
+
+
+def tolerant_home(java: Java, scratch: Path) -> Path:
+    """A Java home whose `java` takes the options that Spark gives its executors.
+
+    The Java itself, or in `scratch` a home of links to it and a `java` that drops the option for a module it lacks.
+    """
+    if _has_module(java, _VECTOR_MODULE):
+        return java.home
+    home = scratch / "java"
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    for entry in java.home.iterdir():
+        if entry.name != "bin" and not (home / entry.name).exists():
+            (home / entry.name).symlink_to(entry)
+    script = home / "bin" / "java"
+    script.write_text(_TOLERANT_JAVA.format(flag=_VECTOR_FLAG, java=shlex.quote(str(java.executable))))
+    script.chmod(0o755)
+    return home
 
 
 def _has_module(java: Java, module: str) -> bool:

@@ -35,6 +35,11 @@ def reject_file(kind: str, run_stamp: str, part: int) -> str:
     return f"{REJECTS_DIRECTORY}/rejects_{run_stamp}_{part:05d}.{kind}"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def without_credentials(path: str) -> str:
     """A URI without the user and password it may hold."""
     return re.sub(r"://[^/@]+@", "://", path)

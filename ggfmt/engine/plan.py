@@ -76,14 +76,14 @@ class Target:
 
 @dataclass(frozen=True)
 class Job:
-    """All that the tasks of a run have in common. `events` are metadata changes by (input, offset), in input order;
+    """All that the tasks of a run have in common. `events` are metadata changes in input order;
     `settled` tells that every definition in the input is known, so that no task need look for more."""
 
     run: str
     input_format: str
     targets: tuple[Target, ...]
     catalog: Catalog
-    events: tuple[tuple[int, Definition], ...] = ()
+    events: tuple[Definition, ...] = ()
     settled: bool = False
     quarantine: bool = False
     current_timestamp: datetime | None = None
@@ -91,18 +91,17 @@ class Job:
 
     def catalog_at(self, split: Split) -> Catalog:
         """The definitions that hold at the start of a split."""
-        return self.catalog.with_tables(event.table for _, event in self.events[: self.epoch_at(split)])
+        return self.catalog.with_tables(event.table for event in self.events[: self.epoch_at(split)])
 
     def epoch_at(self, split: Split) -> int:
         """How many metadata change events lie before a split."""
         first = split.ranges[0]
         place = (first.input.index, first.start)
-        return sum((index, event.offset) < place for index, event in self.events)
+        return sum((event.input, event.offset) < place for event in self.events)
 
     def epoch_after(self, event: Definition) -> int:
         """How many metadata change events there are up to and with `event`."""
-        places = [(known.file, known.offset) for _, known in self.events]
-        return places.index((event.file, event.offset)) + 1
+        return self.events.index(event) + 1
 
 
 def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
@@ -114,9 +113,10 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
         reasons = {name: reason for name, reader in READERS.items() if (reason := reader.sniff(head))}
         if len(reasons) == 1:
             ((name, reason),) = reasons.items()
-            return name, f"in {file.path}, {reason}"
+            return name, f"in {file.shown}, {reason}"
         found = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
-        raise Abend(Diagnostic("GG309", f"the first record {found}", Span(file=file.path), "give `--input-format`"))
+        help = "name only files of changes, or give `--input-format`"
+        raise Abend(Diagnostic("GG309", f"the first record {found}", Span(file=file.shown), help))
     return next(iter(READERS)), "there is no input"
 
 
@@ -136,7 +136,7 @@ def read_head(file: InputFile) -> bytes:
         with open_input(file) as stream:
             return stream.read(HEAD_BYTES)
     except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(file.path, error)) from None
+        raise Abend(unreadable(file.shown, error)) from None
 
 
 def plan_inputs(inputs: Sequence[str], input_format: str) -> tuple[str, str, list[Input]]:

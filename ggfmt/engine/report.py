@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.engine.names import without_credentials
+from ggfmt.engine.names import counted, without_credentials
 from ggfmt.engine.plan import Target
 from ggfmt.engine.worker import Outcome
 from ggfmt.errors import CODES
@@ -121,7 +121,7 @@ def field_summary(target: Target, table: TableDef) -> str:
 def totals_summary(totals: Totals) -> str:
     rate = totals.read / totals.seconds if totals.seconds else 0
     lines = [
-        f"Totals: {_count(totals.read, 'operation')} read from {_count(totals.input_files, 'file')} "
+        f"Totals: {counted(totals.read, 'operation')} read from {counted(totals.input_files, 'file')} "
         f"({totals.input_bytes:,} bytes) in {totals.seconds:.1f} s, {rate:,.0f} operations/s"
     ]
     for table in dict.fromkeys(table for table, _ in totals.operations):
@@ -131,15 +131,15 @@ def totals_summary(totals: Totals) -> str:
             if totals.operations[table, kind]
         ]
         lines.append(f"  {table}: {', '.join(by_type)}")
-    lines += [f"  no operation: {_count(count, f'{name} record')}" for name, count in sorted(totals.others.items())]
+    lines += [f"  no operation: {counted(count, f'{name} record')}" for name, count in sorted(totals.others.items())]
     lines += [
-        f"  unknown member `{visible(name)}` left out of {_count(count, 'operation')}"
+        f"  unknown member `{visible(name)}` left out of {counted(count, 'operation')}"
         for name, count in sorted(totals.members.items())
     ]
     for name, handler in totals.handlers.items():
         lines.append(
-            f"  handler {name}: {_count(handler.messages, 'message')}, {handler.size:,} bytes "
-            f"in {_count(handler.files, 'file')}"
+            f"  handler {name}: {counted(handler.messages, 'message')}, {handler.size:,} bytes "
+            f"in {counted(handler.files, 'file')}"
         )
         if handler.extras:
             lines.append(f"    of them {handler.extras:,} more than operations, from primary key updates")
@@ -162,7 +162,7 @@ def warnings(totals: Totals) -> Iterator[str]:
             )
         if handler.lost_characters:
             yield (
-                f"[GG404] handler {name}: {_count(handler.lost_characters, 'character')} that the encoding does not "
+                f"[GG404] handler {name}: {counted(handler.lost_characters, 'character')} that the encoding does not "
                 "have became `?`; choose another `encoding`"
             )
 
@@ -194,7 +194,3 @@ def as_document(totals: Totals) -> dict[str, Any]:
         },
         "warnings": list(warnings(totals)),
     }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ggfmt.config.handler import HandlerConfig
 from ggfmt.engine.discover import find_definitions
 from ggfmt.engine.plan import plan_inputs, plan_splits
-from ggfmt.engine.run import InProcess
+from ggfmt.engine.runner import InProcess
 from ggfmt.errors import Diagnostic, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import SchemaFile
@@ -30,7 +30,7 @@ def schemas(
     """
     if not inputs and not definitions:
         raise UsageError(
-            Diagnostic("GG109", "there is nothing to make schemas of", help="give INPUT or `--definitions`")
+            Diagnostic("GG310", "there is nothing to make schemas of", help="give INPUT or `--definitions`")
         )
     wanted = [KINDS[kind]] if kind else list(KINDS.values())
     configured = [(FORMATS[h.format], h.options) for h in handlers if h.format in wanted]
@@ -38,7 +38,7 @@ def schemas(
         configured = [(FORMATS[name], FORMATS[name].options()) for name in wanted]
     if not configured:
         shown = ", ".join(f"`{handler.format}`" for handler in handlers)
-        raise UsageError(Diagnostic("GG109", f"no configured format has such schemas: {shown}", help="give `--kind`"))
+        raise UsageError(Diagnostic("GG106", f"formats without such schemas: {shown}", help="configure another format"))
     tables = list(definitions.values()) if not inputs else _found(inputs, definitions, input_format)
     files = {}
     for format, options in configured:

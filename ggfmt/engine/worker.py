@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -129,10 +129,11 @@ class _Task:
         reader = type(self.reader)
         try:
             with open_input(file) as stream:
-                yield from reader.chunks(stream, file.path, part.start, part.length, part.input.layout)
+                for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
+                    yield replace(chunk, input=part.input.index)
         except (OSError, pa.ArrowException) as error:
             # What was read before stays read; what cannot be read is no record that could be set aside.
-            self.outcome.abend = unreadable(file.path, error)
+            self.outcome.abend = unreadable(file.shown, error)
             raise _Stop from None
 
     def _handle(self, events: Iterator[Event]) -> None:

@@ -115,6 +115,7 @@ class Chunk:
     """Whole records of a file: `data` starts at byte `offset` of the (decompressed) file.
 
     `spans` are the starts and ends of the records in `data`, where their reader had to find them to cut the chunk.
+    `input` is the place of the file in the order of the inputs: one file may be given twice.
     """
 
     file: str
@@ -122,6 +123,7 @@ class Chunk:
     data: bytes
     layout: Layout
     spans: tuple[tuple[int, int], ...] | None = None
+    input: int = 0
 
 
 @dataclass(frozen=True)
@@ -135,11 +137,10 @@ class Reject:
 
 @dataclass(frozen=True)
 class Definition:
-    """A metadata change event: from here on `table` holds. `offset` is that of its record in `file`."""
+    """A metadata change event: from here on `table` holds. `offset` is that of its record in the `input`-th input."""
 
     table: TableDef
-    ordinal: int
-    file: str
+    input: int
     offset: int
 
 

@@ -50,7 +50,7 @@ class Metadata:
     """A metadata record."""
 
     table: TableDef
-    file: str
+    input: int
     offset: int
 
 
@@ -84,7 +84,7 @@ class JsonDiscovery(Discovery):
     def read(self, chunk: Chunk) -> None:
         if self._every_shape or not self._knows(chunk):
             for start, end in record_spans(chunk):
-                self._look_at(chunk.data[start:end], chunk.file, chunk.offset + start)
+                self._look_at(chunk.data[start:end], chunk.input, chunk.offset + start)
 
     def findings(self) -> list[Finding]:
         return self._findings
@@ -99,7 +99,7 @@ class JsonDiscovery(Discovery):
                 table = catalog.settle(finding.table)
                 if declared.get(table.full_name) != table:
                     declared[table.full_name] = table
-                    events.append(Definition(table, 0, finding.file, finding.offset))
+                    events.append(Definition(table, finding.input, finding.offset))
             elif finding.table not in declared and finding.table not in catalog.trusted:
                 merged.setdefault(finding.table, _Merge(finding.table)).add(finding)
         tables = [merge.settle() for merge in merged.values()]
@@ -151,14 +151,14 @@ class JsonDiscovery(Discovery):
                 )
         return msgspec.json.Decoder(Union[tuple(classes)])  # noqa: UP007 - made at run time
 
-    def _look_at(self, record: bytes, file: str, offset: int) -> None:
+    def _look_at(self, record: bytes, input: int, offset: int) -> None:
         members = records.parse(record, last=False)
         if not isinstance(members, dict):
             return
         if members.get("op_type") == "OBJECT_METADATA":
             table = records.examine(record, False, Catalog())
             if isinstance(table, TableDef):
-                self._findings.append(Metadata(table, file, offset))
+                self._findings.append(Metadata(table, input, offset))
                 self._known[table.full_name] = _Known(declared=True)
                 self._decoder = None
             return

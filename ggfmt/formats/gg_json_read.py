@@ -180,7 +180,7 @@ class JsonReader(Reader):
                     self._learn_from(verdict)
                     operation = self._decode_one(record)
                 if operation is None:
-                    yield from self._exceptional(verdict, record, Span(chunk.file, offset=chunk.offset + start))
+                    yield from self._exceptional(verdict, record, chunk, chunk.offset + start)
                     continue
             self._take_in([operation])
 
@@ -210,16 +210,14 @@ class JsonReader(Reader):
             table.row = None
         self._decoder = None
 
-    def _exceptional(self, verdict: records.Verdict, record: bytes, place: Span) -> Iterator[Event]:
+    def _exceptional(self, verdict: records.Verdict, record: bytes, chunk: Chunk, offset: int) -> Iterator[Event]:
         """The event of a record that is no operation."""
-        assert place.file is not None
-        assert place.offset is not None
         ordinal = self._ordinal
         self._ordinal += 1
         if isinstance(verdict, records.Operation):
             verdict = Diagnostic("GG301", "the record cannot be decoded", Span(table=verdict.table))
         if isinstance(verdict, Diagnostic):
-            yield Reject(ordinal, record, verdict.at(file=place.file, offset=place.offset))
+            yield Reject(ordinal, record, verdict.at(file=chunk.file, offset=offset))
         elif isinstance(verdict, str):
             self.others[verdict] += 1
         else:
@@ -234,7 +232,7 @@ class JsonReader(Reader):
                 self._tables.pop(settled.full_name, None)
                 self.catalog = self.catalog.with_tables([settled])
                 self._decoder = None
-                yield Definition(settled, ordinal, place.file, place.offset)
+                yield Definition(settled, chunk.input, offset)
 
     # Batches
 

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from ggfmt.errors import Diagnostic, Span
-from ggfmt.formats.base import Chunk, Layout
-from ggfmt.formats.json_records import record_spans
+from ggfmt.formats.base import Chunk
+from ggfmt.formats.json_records import BOM, find_layout, record_spans
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef, split_name
 
 OP_NAMES = ("I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE")
@@ -54,7 +54,8 @@ Verdict = Operation | Diagnostic | TableDef | str
 
 def sniff(head: bytes) -> str | None:
     """The first record that looks like GoldenGate JSON decides."""
-    for start, end in record_spans(Chunk("", 0, head, Layout(splittable=True))):
+    layout, head = find_layout(head, False), head.removeprefix(BOM)
+    for start, end in record_spans(Chunk("", 0, head, layout)):
         try:
             record = msgspec.json.decode(head[start:end])
         except (ValueError, RecursionError):

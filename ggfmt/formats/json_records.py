@@ -128,8 +128,11 @@ def _proven_boundary(data: bytes) -> int | None:
 
 
 def _scan(data: bytes, layout: Layout, more: bool = False) -> Iterator[tuple[int, int]]:
-    """Start and end of every record. A damaged one reaches to the next line, or where lines mean nothing, to the next
-    line that starts with a brace. Where `more` follows, a record that is damaged only by ending too early is the last."""
+    """Start and end of every record.
+
+    A damaged one reaches to the next line, or where lines mean nothing, to the next line that starts with a brace.
+    Where `more` follows, a record that is damaged only by ending too early is the last.
+    """
     text = data.decode("latin-1")  # one character a byte, so that offsets stay what they are
     delimiter = layout.delimiter.decode("latin-1")
     decoder = _STRICT if layout.splittable else _LENIENT

@@ -38,8 +38,9 @@ columns = sys.argv[4:]
 reader = spark.read.schema(schema) if schema else spark.read
 data = reader.json(source)
 fields = [F.col("op_type"), F.col("table"), F.col("op_ts"), F.current_timestamp().cast("string"), F.col("pos")]
-fields += [F.coalesce(F.when(F.col("op_type") == "D", F.col("before." + c)).otherwise(F.col("after." + c)).cast("string"),
-                      F.lit("NULL")) for c in columns]
+deleted = F.col("op_type") == "D"
+images = [F.when(deleted, F.col("before." + c)).otherwise(F.col("after." + c)) for c in columns]
+fields += [F.coalesce(image.cast("string"), F.lit("NULL")) for image in images]
 data.select(F.concat_ws("|", *fields).alias("value")).write.text(target)
 print("SECONDS", time.perf_counter() - started)
 spark.stop()
@@ -98,7 +99,8 @@ def main() -> None:
         folder = Path(work)
         source = folder / "data.json"
         make_data(str(source), str(arguments.megabytes), str(arguments.tables))
-        operations = sum(block.count(b"\n") for block in iter(lambda f=source.open("rb"): f.read(1 << 24), b""))
+        with source.open("rb") as stream:
+            operations = sum(1 for _ in stream)
         definitions = definition_file(folder / "definitions", arguments.tables)
         print(f"{operations:,} operations, {source.stat().st_size / 1e6:,.0f} MB, {arguments.tables} tables, local[2]")
         for title, known, schema in (("columns known", definitions, spark_schema()), ("columns found", None, "")):

@@ -1,0 +1,37 @@
+"""The log: text or JSON lines on standard error, with the level names that GoldenGate's users know."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import datetime, timezone
+
+TRACE = 5
+LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG, "trace": TRACE}
+FORMATS = ("text", "json")
+
+
+class _Text(logging.Formatter):
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-5s %(message)s", "%H:%M:%S")
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
+        return json.dumps(
+            {"ts": moment, "level": record.levelname.lower(), "message": record.getMessage()}, ensure_ascii=False
+        )
+
+
+def set_up(level: str, format: str) -> None:
+    """Sends the log of ggfmt to standard error; that of others is left alone."""
+    logging.addLevelName(TRACE, "TRACE")
+    logging.addLevelName(logging.WARNING, "WARN")
+    log = logging.getLogger("ggfmt")
+    log.setLevel(LEVELS[level])
+    log.propagate = False
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines() if format == "json" else _Text())
+    log.handlers[:] = [handler]

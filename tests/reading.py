@@ -1,0 +1,116 @@
+"""Reading in tests: the events of a file's bytes, and the operations among them in input order."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+from oracle import PlainOperation
+from strategies import plain_operations
+
+from ggfmt.formats import json_records
+from ggfmt.formats.base import Chunk, Definition, Layout, Needs, Reject
+from ggfmt.formats.gg_json_read import JsonReader
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Catalog, TableDef
+
+FILE = "f.json"
+EVERYTHING = Needs(tokens=True)
+Ranges = Sequence[tuple[int, int | None]]
+
+
+@contextmanager
+def chunk_size(count: int) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_records, "CHUNK_BYTES", count)
+        yield
+
+
+@dataclass
+class Read:
+    """What was read of a file: operations with their table and rejects, each by the ordinal of its record."""
+
+    operations: dict[int, tuple[TableDef, PlainOperation]]
+    rejects: dict[int, Reject]
+    definitions: list[Definition]
+    batches: list[ChangeBatch]
+    others: dict[str, int]
+    members: dict[str, int]
+
+    @property
+    def plain(self) -> list[PlainOperation]:
+        return [operation for _, (_, operation) in sorted(self.operations.items(), key=lambda item: item[0])]
+
+    @property
+    def records(self) -> int:
+        return len(self.operations) + len(self.rejects) + sum(self.others.values())
+
+
+def layout_of(data: bytes) -> Layout:
+    return JsonReader.layout(data, True)
+
+
+def chunks_of(data: bytes, layout: Layout, start: int = 0, length: int | None = None) -> list[Chunk]:
+    return list(JsonReader.chunks(io.BytesIO(data), FILE, start, length, layout))
+
+
+def read(
+    data: bytes,
+    tables: Mapping[str, TableDef],
+    needs: Needs = EVERYTHING,
+    ranges: Ranges = ((0, None),),
+    layout: Layout | None = None,
+) -> Read:
+    """The file's records in one split of some ranges. Every place that the reader gives is checked on the way."""
+    reader = JsonReader(Catalog(dict(tables)), needs)
+    result = Read({}, {}, [], [], {}, {})
+    known = layout or layout_of(data)
+
+    def take(event: ChangeBatch | Reject | Definition) -> None:
+        if isinstance(event, ChangeBatch):
+            result.batches.append(event)
+            for ordinal, operation in zip(event.ordinal.to_pylist(), plain_operations(event), strict=True):
+                assert ordinal not in result.operations
+                result.operations[ordinal] = event.table, operation
+                chunk, start, end = reader.locate(ordinal)
+                assert chunk.data[start:end] == data[chunk.offset + start : chunk.offset + end]
+                assert chunk.data[start:end].startswith(b"{")
+        elif isinstance(event, Reject):
+            assert event.ordinal not in result.rejects
+            result.rejects[event.ordinal] = event
+            span = event.diagnostic.span
+            assert span.file == FILE
+            assert span.offset is not None
+            assert data[span.offset : span.offset + len(event.record)] == event.record
+        else:
+            result.definitions.append(event)
+
+    for start, length in ranges:
+        for chunk in chunks_of(data, known, start, length):
+            for event in reader.read(chunk):
+                take(event)
+    for event in reader.flush():
+        take(event)
+    result.others, result.members = dict(reader.others), dict(reader.members)
+    return result
+
+
+def read_in_splits(data: bytes, tables: Mapping[str, TableDef], size: int, needs: Needs = EVERYTHING) -> list[Read]:
+    """The file read by one reader for each `size` bytes of it."""
+    return [read(data, tables, needs, [(start, size)]) for start in range(0, max(len(data), 1), size)]
+
+
+def as_written(operation: PlainOperation, tokens: bool = True) -> PlainOperation:
+    """The operation as it comes back from a JSON message: an absent time stamp or position is an empty text there, and
+    an update shows an empty before image where it has none."""
+    before = {} if operation.op == "U" and operation.before is None else operation.before
+    return replace(
+        operation,
+        op_ts=operation.op_ts or "",
+        pos=operation.pos or "",
+        before=before,
+        tokens=operation.tokens if tokens else {},
+    )

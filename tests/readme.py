@@ -1,0 +1,176 @@
+"""The parts of README.md that are made from the code, and the shell blocks that it shows.
+
+usage: readme.py            bring README.md up to date
+       readme.py --check    say which parts are stale, and end with 1 if there are any
+       readme.py --block N  print the Nth shell block, counted from 1
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from typer.models import OptionInfo
+
+from ggfmt.cli import app
+from ggfmt.config.handler import HandlerOptions, read_configuration
+from ggfmt.definitions import load_definitions
+from ggfmt.engine.report import field_summary
+from ggfmt.engine.run import RunSettings, execute, make_targets
+from ggfmt.engine.runner import InProcess
+from ggfmt.errors import CODES
+from ggfmt.formats import FORMATS
+from ggfmt.options.reference import markdown_table
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+
+_GENERATED = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- /generated -->)", re.DOTALL)
+_SHELL = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_MANUAL = datetime(2015, 9, 18, 13, 39, 35, 447000)
+_TABLE = "GG.TCUSTORD"
+_NO_OTHER_FILES = {"json": ["gg.handler.json.format.generateSchema=false"]}
+
+
+def blocks(text: str) -> dict[str, str]:
+    """The generated parts of a page as they are there, by their titles."""
+    return {title: body for _, title, body, _ in _GENERATED.findall(text)}
+
+
+def shell_blocks(text: str) -> list[str]:
+    return _SHELL.findall(text)
+
+
+def ggfmt_commands(block: str) -> list[list[str]]:
+    """The arguments of every call of ggfmt in a shell block."""
+    commands = []
+    for line in block.replace("\\\n", " ").splitlines():
+        for part in line.split("&&"):
+            words = shlex.split(part, comments=True)
+            if words and words[0].rpartition("/")[2] == "ggfmt":
+                commands.append(words[1:])
+    return commands
+
+
+def regenerated(text: str) -> str:
+    """The page with all generated parts made anew; KeyError for a title that nobody makes."""
+
+    def fill(match: re.Match[str]) -> str:
+        name, _, subject = match[2].partition(" ")
+        return f"{match[1]}\n{_MAKERS[name](subject)}\n{match[4]}"
+
+    return _GENERATED.sub(fill, text)
+
+
+def stale(text: str) -> list[str]:
+    """The titles of generated parts that are not as they would be made now."""
+    now = blocks(regenerated(text))
+    return [title for title, body in blocks(text).items() if body != now[title]]
+
+
+def command_options(name: str) -> list[tuple[str, str]]:
+    """The options of a command as one writes them, each with its sentence."""
+    (command,) = (c.callback for c in app.registered_commands if c.callback is not None and c.callback.__name__ == name)
+    found = []
+    defaults = inspect.signature(command).parameters
+    for parameter, hint in get_type_hints(command, include_extras=True).items():
+        infos = [about for about in getattr(hint, "__metadata__", ()) if isinstance(about, OptionInfo)]
+        if not infos:
+            continue
+        info, type_ = infos[0], get_args(hint)[0]
+        value = info.metavar or "|".join(_choices(type_))
+        default = defaults[parameter].default
+        first = (info.default,) if isinstance(info.default, str) else ()  # where typer puts it in an `Annotated`
+        names = "`, `".join((*first, *(info.param_decls or ()))).replace("/", "`, `")
+        sentence = (info.help or "") + (f" Default: `{default}`." if isinstance(default, str) else "")
+        sentence += " May be repeated." if "list[" in str(type_) else ""
+        found.append((f"`{names}{' ' * bool(value)}{value}`", sentence))
+    return found
+
+
+def _choices(hint: Any) -> tuple[str, ...]:
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return next((choices for part in get_args(hint) if (choices := _choices(part))), ())
+
+
+def _table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [headings, tuple("---" for _ in headings), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _options(subject: str) -> str:
+    return markdown_table(HandlerOptions if subject == "handler" else FORMATS[subject].options)
+
+
+def _command(subject: str) -> str:
+    return _table(("Option", "Meaning"), [(name, sentence) for name, sentence in command_options(subject)])
+
+
+def _codes(_: str) -> str:
+    rows = [
+        (f"`{name}`", code.severity.value, code.title[0].upper() + code.title[1:], code.explanation)
+        for name, code in CODES.items()
+    ]
+    return _table(("Code", "Severity", "What it is about", "Explanation"), rows)
+
+
+def _settings(subject: str, output: str) -> RunSettings:
+    handlers = read_configuration([str(ROOT / "conf" / f"{subject}.properties")], _NO_OTHER_FILES.get(subject, ()))
+    return RunSettings(
+        inputs=[str(ROOT / "samples" / "tcustord.json")],
+        handlers=handlers.handlers,
+        output=output,
+        definitions=load_definitions([str(ROOT / "samples" / "TCUSTORD.def")]),
+        current_timestamp=_MANUAL,
+    )
+
+
+def _messages(subject: str) -> str:
+    with tempfile.TemporaryDirectory() as directory:
+        execute(_settings(subject, directory), InProcess)
+        first = min(Path(directory).glob(f"*/{_TABLE}/*"))
+        return f"```text\n{first.read_text(encoding='utf-8').rstrip()}\n```\n"
+
+
+def _summary(_: str) -> str:
+    settings = _settings("delimitedtext", "out")
+    assert settings.definitions is not None
+    (target,) = make_targets(settings)
+    return f"```text\n{field_summary(target, settings.definitions[_TABLE])}\n```\n"
+
+
+_MAKERS: dict[str, Callable[[str], str]] = {
+    "codes": _codes,
+    "command": _command,
+    "messages": _messages,
+    "options": _options,
+    "summary": _summary,
+}
+
+
+def main(arguments: list[str]) -> int:
+    text = README.read_text(encoding="utf-8")
+    if arguments[:1] == ["--block"]:
+        print(shell_blocks(text)[int(arguments[1]) - 1], end="")
+        return 0
+    logging.disable()
+    old = stale(text)
+    if arguments == ["--check"]:
+        for title in old:
+            print(f"README.md: `{title}` is stale; run `python tests/readme.py`", file=sys.stderr)
+        return 1 if old else 0
+    README.write_text(regenerated(text), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
