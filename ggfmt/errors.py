@@ -102,7 +102,8 @@ CODES: dict[str, Code] = {
     ),
     # Formatting
     "GG401": _error(
-        "not a number in a numeric column", "The column is numeric by its definition, but the value is not a number."
+        "a value that is not of its column's type",
+        "The value is not a number, or not a boolean, though the definition of the column says so.",
     ),
     "GG402": _error(
         "a primary key update",

@@ -173,7 +173,7 @@ def json_value(text: str | None, kind: str) -> str:
         return "null"
     if kind == "number":
         return json_number(text)
-    if kind == "boolean" and text in ("true", "false"):
+    if kind == "boolean":
         return text
     return json_string(text)
 

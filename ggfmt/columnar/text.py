@@ -90,10 +90,10 @@ def json_numbers(array: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
     return pc.replace_with_mask(texts, mask, pa.array(numbers, _STRING)), bad
 
 
-def json_booleans(array: pa.StringArray) -> pa.StringArray:
-    """`true` and `false` as JSON booleans, NULL as `null`, any other text as a string."""
-    plain = pc.is_in(array, pa.array(["true", "false"], _STRING))
-    return pc.if_else(plain, array, quote_json(array))
+def json_booleans(array: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
+    """`true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
+    fits = pc.or_(array.is_null(), pc.is_in(array, pa.array(["true", "false"], _STRING)))
+    return array.fill_null("null"), pc.indices_nonzero(pc.invert(fits)).to_pylist()
 
 
 def represent(column: ImageColumn, null: str, missing: str) -> pa.StringArray:

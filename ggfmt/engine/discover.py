@@ -44,7 +44,7 @@ def find_definitions(
         for outcome in outcomes:
             if isinstance(outcome, Diagnostic):
                 raise Abend(outcome)
-        found = make.settle(outcomes, catalog)
+        found = make.settle(outcomes, catalog, every_shape)
         if found.complete:
             break
     return found

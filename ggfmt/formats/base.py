@@ -202,8 +202,11 @@ class Discovery(ABC):
 
     @staticmethod
     @abstractmethod
-    def settle(findings: Sequence[Any], catalog: Catalog) -> Discovered:
-        """The definitions of the whole input from the findings of its splits, in input order."""
+    def settle(findings: Sequence[Any], catalog: Catalog, every_shape: bool) -> Discovered:
+        """The definitions of the whole input from the findings of its splits, in input order.
+
+        The same however the input was split; `every_shape` is what the splits were asked for.
+        """
 
 
 @dataclass(frozen=True)

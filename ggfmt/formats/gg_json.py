@@ -71,7 +71,7 @@ def json_type(column: Column, options: JsonOptions) -> str:
 
 _VALUES: dict[str, Values] = {
     "string": lambda values: (quote_json(values), []),
-    "boolean": lambda values: (json_booleans(values), []),
+    "boolean": json_booleans,
     "number": json_numbers,
 }
 
@@ -128,7 +128,7 @@ class JsonFormatter(Formatter):
             else:
                 pieces += ["," + label[name], objects]
         if bad:
-            raise RowErrors(self._not_numbers(batch, bad))
+            raise RowErrors(self._misfits(batch, bad))
         return join([*pieces, self._end], count)
 
     def _tokens(self, batch: ChangeBatch) -> pa.StringArray:
@@ -139,12 +139,13 @@ class JsonFormatter(Formatter):
 
         return join(["{", token_texts(batch.tokens, len(batch), pair, ","), self._style.close(2) + "}"])
 
-    def _not_numbers(self, batch: ChangeBatch, bad: list[tuple[int, int]]) -> list[tuple[int, Diagnostic]]:
+    def _misfits(self, batch: ChangeBatch, bad: list[tuple[int, int]]) -> list[tuple[int, Diagnostic]]:
         found: dict[int, Diagnostic] = {}
         for row, index in sorted(bad):
             column = self.table.columns[index]
             place = Span(table=self.table.full_name, field=column.name, position=batch.position[row].as_py())
-            reason = f"the column is {column.type.kind.value} by its definition, but the value is not a number"
+            wanted = "`true` or `false`" if column.type.kind is Kind.BOOLEAN else "a number"
+            reason = f"the column is {column.type.kind.value} by its definition, but the value is not {wanted}"
             help = "correct the definition, or set `treatAllColumnsAsStrings`"
             found.setdefault(row, Diagnostic("GG401", reason, place, help))
         return sorted(found.items())

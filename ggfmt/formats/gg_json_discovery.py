@@ -90,7 +90,7 @@ class JsonDiscovery(Discovery):
         return self._findings
 
     @staticmethod
-    def settle(findings: Sequence[list[Finding]], catalog: Catalog) -> Discovered:
+    def settle(findings: Sequence[list[Finding]], catalog: Catalog, every_shape: bool) -> Discovered:
         merged: dict[str, _Merge] = {}
         declared: dict[str, TableDef] = {}
         events = []
@@ -101,7 +101,7 @@ class JsonDiscovery(Discovery):
                     declared[table.full_name] = table
                     events.append(Definition(table, finding.input, finding.offset))
             elif finding.table not in declared and finding.table not in catalog.trusted:
-                merged.setdefault(finding.table, _Merge(finding.table)).add(finding)
+                merged.setdefault(finding.table, _Merge(finding.table)).add(finding, every_shape)
         tables = [merge.settle() for merge in merged.values()]
         return Discovered(tuple(table for table, _ in tables), tuple(events), all(sure for _, sure in tables))
 
@@ -207,12 +207,15 @@ class _Merge:
         self._keys: tuple[str, ...] | None = None
         self._after: dict[str, set[str]] = {}
 
-    def add(self, shape: Shape) -> None:
+    def add(self, shape: Shape, whatever_it_shows: bool) -> None:
+        """Takes a shape in. The order of its columns counts if one of them is new, or `whatever_it_shows`: that a split
+        found something new does not mean that it is new in the input."""
         names = [name for name, _ in shape.columns]
+        ordered = whatever_it_shows or any(name not in self._types for name in names)
         for name, kind in shape.columns:
             self._types[name] = _merge_types(self._types.get(name), kind)
             self._after.setdefault(name, set())
-        for first, second in pairwise(names):
+        for first, second in pairwise(names) if ordered else ():
             if first not in self._reachable(second):  # a record that contradicts an earlier one is not followed
                 self._after[first].add(second)
         self._keys = self._keys or shape.keys

@@ -89,9 +89,8 @@ class TableOperations:
         changed = [False] * len(befores)
         for row in rows:
             pairs = ((getattr(befores[row], member), getattr(afters[row], member)) for member in members)
-            changed[row] = any(
-                old != new for old, new in pairs if MISSING not in (old, new) and MISSING_RAW not in (old, new)
-            )
+            texts_of = ((_text(old), _text(new)) for old, new in pairs)
+            changed[row] = any(old != new for old, new in texts_of if MISSING not in (old, new))
         return pa.array(changed, pa.bool_())
 
 
@@ -120,3 +119,15 @@ def contradictions(op: pa.StringArray, has_before: pa.BooleanArray, has_after: p
 
 def _unless_all(mask: pa.BooleanArray) -> pa.BooleanArray | None:
     return None if mask.true_count == len(mask) else mask
+
+
+def _text(value: str | Raw | None) -> str | None:
+    """A decoded value as a text, None for NULL; a JSON string and another value with its characters are the same."""
+    if not isinstance(value, Raw):
+        return value
+    if value == MISSING_RAW:
+        return MISSING
+    data = bytes(value)
+    if data.startswith(b'"'):
+        return str(msgspec.json.decode(data))
+    return None if data == b"null" else str(data, "utf-8")
