@@ -135,6 +135,7 @@ def run(
         quarantine=on_reject == "quarantine",
         current_timestamp=_timestamp(current_timestamp),
         split_size=_size(split_size),
+        release=configuration.run.compatibility,
     )
     spark = SparkSettings(master, tuple(_pair(item, "--spark-conf") for item in spark_conf or ()), java_home)
     if report is not None:
@@ -176,7 +177,7 @@ def schema(
         _warn(configuration.diagnostics)
     found = schemas(
         inputs or [],
-        configuration.handlers if configuration is not None else (),
+        configuration,
         load_definitions(_texts(definitions)),
         input_format,
         kind,

@@ -32,7 +32,7 @@ from strategies import (
 from ggfmt.columnar.clock import Clock
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Formatter, Note, RowErrors
+from ggfmt.formats.base import Context, Formatter, Note, RowErrors
 from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.gg_delimited import DelimitedTextFormatter, DelimitedTextOptions
 from ggfmt.formats.gg_json import JsonFormatter, JsonOptions, json_schema
@@ -47,11 +47,11 @@ def stamp(options: Mapping[str, Any]) -> str:
 
 
 def text_formatter(table: PlainTable, options: Mapping[str, Any], tokens: bool = False) -> DelimitedTextFormatter:
-    return DelimitedTextFormatter(table_def(table), DelimitedTextOptions(**options), tokens, Clock(NOW))
+    return DelimitedTextFormatter(table_def(table), DelimitedTextOptions(**options), Context(tokens), Clock(NOW))
 
 
 def json_formatter(table: PlainTable, options: Mapping[str, Any], tokens: bool = False) -> JsonFormatter:
-    return JsonFormatter(table_def(table), JsonOptions(**options), tokens, Clock(NOW))
+    return JsonFormatter(table_def(table), JsonOptions(**options), Context(tokens), Clock(NOW))
 
 
 def messages(formatter: Formatter, batch: ChangeBatch) -> list[str]:
@@ -161,8 +161,7 @@ def test_a_json_message_parses_to_the_three_states_of_each_column(made: Changes,
 @given(changes(), json_options)
 def test_every_json_message_validates_against_the_schema_of_its_table(made: Changes, options: dict[str, Any]) -> None:
     formatter = json_formatter(made.table, {**options, "json_delimiter": ""}, tokens=True)
-    schema = json_schema(table_def(made.table), JsonOptions(**options))
-    assert schema is not None
+    (schema,) = json_schema(table_def(made.table), JsonOptions(**options), Context())
     document = json.loads(schema.content)
     Draft4Validator.check_schema(document)
     validator = Draft4Validator(document)
@@ -172,8 +171,7 @@ def test_every_json_message_validates_against_the_schema_of_its_table(made: Chan
 
 def test_a_schema_refuses_what_is_no_message_of_its_table() -> None:
     table = PlainTable("S.T", (PlainColumn("A", "decimal"), PlainColumn("B", "string")))
-    schema = json_schema(table_def(table), JsonOptions())
-    assert schema is not None
+    (schema,) = json_schema(table_def(table), JsonOptions(), Context())
     validator = Draft4Validator(json.loads(schema.content))
     good = {"table": "S.T", "op_type": "I", "op_ts": "", "current_ts": "", "pos": "", "after": {"A": 1, "B": None}}
     assert validator.is_valid(good)
@@ -349,8 +347,8 @@ def test_running_clocks_give_each_message_a_later_stamp() -> None:
     batch = orders(*[operation("I", None, {"ID": str(number)}) for number in range(2500)])
     clock = Clock()
     formatters = [
-        JsonFormatter(batch.table, JsonOptions(), False, clock),
-        JsonFormatter(batch.table, JsonOptions(), False, clock),
+        JsonFormatter(batch.table, JsonOptions(), Context(), clock),
+        JsonFormatter(batch.table, JsonOptions(), Context(), clock),
     ]
     stamps = [json.loads(text)["current_ts"] for formatter in formatters for text in messages(formatter, batch)]
     assert stamps == sorted(set(stamps))
@@ -371,5 +369,5 @@ def test_a_number_as_java_reads_it_is_written_as_a_json_number_of_the_same_value
 def test_a_batch_without_operations_gives_no_messages(name: str) -> None:
     format = FORMATS[name]
     assert format.formatter is not None
-    formatter = format.formatter(table_def(ORDERS), format.options(), True, Clock(NOW))
+    formatter = format.formatter(table_def(ORDERS), format.options(), Context(True), Clock(NOW))
     assert messages(formatter, orders()) == []

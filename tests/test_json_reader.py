@@ -19,7 +19,7 @@ from strategies import Changes, changes, examples, json_numbers, make_batch, nam
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.reorder import key_updates
-from ggfmt.formats.base import Layout, Needs
+from ggfmt.formats.base import Context, Layout, Needs
 from ggfmt.formats.gg_json import JsonFormatter, JsonOptions
 from ggfmt.formats.gg_json_read import JsonReader
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -43,7 +43,7 @@ readable = changes(number=json_numbers)
 
 def formatted(made: Changes, pretty: bool = False) -> list[bytes]:
     options = JsonOptions(pretty_print=pretty, include_primary_keys=True)
-    formatter = JsonFormatter(table_def(made.table), options, True, Clock(NOW))
+    formatter = JsonFormatter(table_def(made.table), options, Context(True), Clock(NOW))
     return [text.encode() for text in formatter.format(make_batch(made)).to_pylist()]
 
 

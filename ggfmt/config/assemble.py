@@ -17,6 +17,7 @@ from ggfmt.config.outside import ADAPTER_FORMATS, GOLDENGATE_FORMATS, is_outside
 from ggfmt.config.properties import Entry
 from ggfmt.errors import Diagnostic, Span, suggestion
 from ggfmt.formats.base import Format
+from ggfmt.formats.types import RELEASES
 from ggfmt.options.kinds import Bool, Choice, IllegalValue, NamePart, Path, Size, Text, trim, visible
 from ggfmt.options.spec import Options, OptionSpec, option
 
@@ -38,6 +39,15 @@ class HandlerOptions(Options):
     max_file_size: int = option(Size(), 1 << 30, "Start a new file before one grows beyond this size.")
     schema_file_path: str | None = option(Path(), None, "Write schemas to this directory too.")
     roll_on_metadata_change: bool = option(Bool(), True, "Start a new file when the definition of a table changes.")
+
+
+@dataclass(frozen=True)
+class RunOptions(Options):
+    """The properties of ggfmt itself, `ggfmt.<name>`: GoldenGate ignores them."""
+
+    compatibility: str = option(
+        Choice(RELEASES), "12.2", "Follow this release of GoldenGate for Big Data in what columns become in messages."
+    )
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ggfmt.config.assemble import (
     DEFAULT_FORMAT,
     Assembly,
     HandlerConfig,
     HandlerOptions,
+    RunOptions,
     report_duplicate,
     report_missing_format,
 )
@@ -24,17 +25,18 @@ from ggfmt.config.properties import SETTINGS, Entry, entries_from_settings, read
 from ggfmt.errors import ConfigurationError, Diagnostic, Severity, Span, did_you_mean, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import Format
-from ggfmt.options.kinds import trim
+from ggfmt.options.kinds import IllegalValue, trim
 
-__all__ = ["Configuration", "HandlerConfig", "HandlerOptions", "read_configuration"]
+__all__ = ["Configuration", "HandlerConfig", "HandlerOptions", "RunOptions", "read_configuration"]
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The handlers in the order of `gg.handlerlist`, and the warnings in the order of the files."""
+    """The handlers in the order of `gg.handlerlist`, the warnings in the order of the files, ggfmt's own properties."""
 
     handlers: tuple[HandlerConfig, ...]
     diagnostics: tuple[Diagnostic, ...]
+    run: RunOptions = field(default_factory=RunOptions)
 
 
 def read_configuration(
@@ -71,10 +73,29 @@ class _Reading:
                 configs.append(Assembly(name, keyed[name], self.formats, self.findings).config())
             elif self.whole:
                 self._report_empty(name, listed[name])
+        run = self._run_options()
         findings = sorted(self.findings, key=self._order)
         if any(finding.severity is Severity.ERROR for finding in findings):
             raise ConfigurationError(*findings)
-        return Configuration(tuple(config for config in configs if config), tuple(findings))
+        return Configuration(tuple(config for config in configs if config), tuple(findings), run)
+
+    def _run_options(self) -> RunOptions:
+        """The values of `ggfmt.<name>`; keys that are none of these are reported."""
+        specs = {f"{_OWN}{spec.name}": spec for spec in RunOptions.specs()}
+        values = {}
+        for entry in self.entries:
+            if not entry.key.startswith(_OWN):
+                continue
+            spec = specs.get(entry.key)
+            if spec is None:
+                help = suggestion(entry.key, specs)
+                self._report("GG101", f"`{entry.key}` is not a property of ggfmt", entry.key_span, help)
+                continue
+            try:
+                values[spec.attr] = spec.value(entry.value)
+            except IllegalValue as error:
+                self._report("GG103", f"`{entry.key}` {error}", entry.value_span, error.help)
+        return RunOptions(**values)
 
     def _order(self, finding: Diagnostic) -> tuple[int, int, int]:
         span = finding.span
@@ -169,7 +190,7 @@ class _Reading:
                 report_missing_format(self.findings, name, entry)
 
     def _check_other(self, entry: Entry, listed: Mapping[str, Span]) -> None:
-        if entry.key.lower() == "gg.handlerlist" or is_outside_scope(entry.key):
+        if entry.key.startswith(_OWN) or entry.key.lower() == "gg.handlerlist" or is_outside_scope(entry.key):
             return
         if is_not_applied(entry.key):
             message = f"`{entry.key}` is not applied: names and values are written as they are"
@@ -195,6 +216,7 @@ class _Reading:
         self._report("GG101", f"`{entry.key}` belongs to no listed handler", entry.key_span, help)
 
 
+_OWN = "ggfmt."
 _NAME_HELP = "use letters, digits, `_` and `-`: the name is that of a directory"
 
 

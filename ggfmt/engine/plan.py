@@ -14,7 +14,7 @@ import pyarrow as pa
 from ggfmt.engine.files import InputFile, list_inputs, open_input, unreadable
 from ggfmt.errors import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Definition, Layout, Reader
+from ggfmt.formats.base import Context, Definition, Layout, Reader
 from ggfmt.model.table import Catalog
 from ggfmt.options.spec import Options
 
@@ -65,7 +65,7 @@ class Target:
     handler: str
     format: str
     options: Options
-    include_tokens: bool
+    context: Context
     partition_by_table: bool
     max_file_size: int
     roll_on_metadata_change: bool

@@ -117,13 +117,13 @@ def describe(job: Job, mode: str, inputs: Sequence[Input], totals: report.Totals
 def _configuration(target: Target) -> dict[str, Any]:
     """A handler's configuration as properties, those at their default left out."""
     options = {spec.name: spec.kind.render(value) for spec, value in target.options.non_defaults()}
-    return {"format": target.format, "includeTokens": target.include_tokens, "options": options}
+    return {"format": target.format, "includeTokens": target.context.include_tokens, "options": options}
 
 
 def schema_directories(target: Target) -> list[str]:
     """Where the schemas of a handler's format are written; none if it has no schemas or they are switched off."""
     make = FORMATS[target.format].schema
-    if make is None or make(TableDef("T"), target.options) is None:
+    if make is None or not make(TableDef("T"), target.options, target.context):
         return []
     directories = [getattr(target.options, "schema_directory", None), target.schema_path]
     return [absolute(directory) for directory in directories if directory]
@@ -139,13 +139,11 @@ def schema_files(targets: Sequence[Target], tables: Sequence[TableDef], moment: 
         if make is None or not directories:
             continue
         for number, table in enumerate(tables):
-            schema = make(table, target.options)
-            if schema is None:
-                continue
-            for directory in directories:
-                files[child(directory, safe_name(schema.name))] = schema.content
-                if getattr(target.options, "version_schemas", False):
-                    version = stamp(moment + timedelta(milliseconds=number))
-                    name = schema.name.replace(table.full_name, f"{table.full_name}_{version}", 1)
-                    files[child(directory, safe_name(name))] = schema.content
+            version = stamp(moment + timedelta(milliseconds=number))
+            for schema in make(table, target.options, target.context):
+                names = [schema.name]
+                if getattr(target.options, "version_schemas", False) and schema.name.startswith(table.full_name):
+                    names.append(schema.name.replace(table.full_name, f"{table.full_name}_{version}", 1))
+                for directory in directories:
+                    files |= {child(directory, safe_name(name)): schema.content for name in names}
     return files

@@ -99,7 +99,7 @@ def configuration_summary(target: Target) -> str:
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
     layout = "a directory for each table" if target.partition_by_table else "all tables in the same files"
     lines.append(f"  Output: {without_credentials(target.root)}/{target.handler}, {layout}.")
-    lines.append(f"  Tokens: {'included' if target.include_tokens else 'not included'}.")
+    lines.append(f"  Tokens: {'included' if target.context.include_tokens else 'not included'}.")
     width = max(len(spec.name) for spec in format.options.specs())
     for spec in format.options.specs():
         value = getattr(target.options, spec.attr)
@@ -112,7 +112,7 @@ def field_summary(target: Target, table: TableDef) -> str:
     """The numbered fields of a table's messages, as one handler writes them."""
     make = FORMATS[target.format].formatter
     assert make is not None
-    fields = make(table, target.options, target.include_tokens, Clock()).fields
+    fields = make(table, target.options, target.context, Clock()).fields
     lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]
     lines += [f"  {number:{len(str(len(fields)))}}: {name}" for number, name in enumerate(fields, 1)]
     return "\n".join(lines)

@@ -25,6 +25,7 @@ from ggfmt.engine.runner import Progress, Runner
 from ggfmt.engine.sink import StagedFile
 from ggfmt.engine.worker import Outcome, run_split
 from ggfmt.errors import Abend, ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.formats.base import Context
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.kinds import NATIVE, native_charset
 
@@ -46,6 +47,7 @@ class RunSettings:
     quarantine: bool = False
     current_timestamp: datetime | None = None
     split_size: int | None = None
+    release: str = "12.2"
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def make_targets(settings: RunSettings) -> list[Target]:
                 config.name,
                 config.format,
                 options,
-                handler.include_tokens,
+                Context(handler.include_tokens, settings.release),
                 handler.partition_by_table,
                 handler.max_file_size,
                 handler.roll_on_metadata_change,

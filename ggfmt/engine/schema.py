@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ggfmt.config.handler import HandlerConfig
+from ggfmt.config.handler import Configuration
 from ggfmt.engine.discover import find_definitions
 from ggfmt.engine.plan import plan_inputs, plan_splits
 from ggfmt.engine.runner import InProcess
 from ggfmt.errors import Diagnostic, UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import SchemaFile
+from ggfmt.formats.base import Context, SchemaFile
 from ggfmt.model.table import Catalog, TableDef
 
-# The format whose default options a kind of schema is made with where no handler is configured.
-KINDS = {"json": "json"}
+# The format whose schemas are made, with default options, where no handler is configured.
+DEFAULT_FORMATS = {"json": "json"}
 
 
 def schemas(
     inputs: Sequence[str],
-    handlers: Sequence[HandlerConfig],
+    configuration: Configuration | None,
     definitions: dict[str, TableDef],
     input_format: str,
     kind: str | None,
@@ -29,24 +29,27 @@ def schemas(
     With inputs, the tables are those met in the data, each with its last definition; else those of `definitions`.
     """
     if not inputs and not definitions:
-        raise UsageError(
-            Diagnostic("GG310", "there is nothing to make schemas of", help="give INPUT or `--definitions`")
-        )
-    wanted = [KINDS[kind]] if kind else list(KINDS.values())
-    configured = [(FORMATS[h.format], h.options) for h in handlers if h.format in wanted]
-    if not handlers:
-        configured = [(FORMATS[name], FORMATS[name].options()) for name in wanted]
-    if not configured:
-        shown = ", ".join(f"`{handler.format}`" for handler in handlers)
-        raise UsageError(Diagnostic("GG106", f"formats without such schemas: {shown}", help="configure another format"))
+        help = "give INPUT or `--definitions`"
+        raise UsageError(Diagnostic("GG310", "there is nothing to make schemas of", help=help))
+    if configuration is None:
+        names = [DEFAULT_FORMATS[kind]] if kind else list(DEFAULT_FORMATS.values())
+        described = [(FORMATS[name], FORMATS[name].options(), Context()) for name in names]
+    else:
+        described = [
+            (FORMATS[handler.format], handler.options, Context(release=configuration.run.compatibility))
+            for handler in configuration.handlers
+            if FORMATS[handler.format].schema is not None and kind in (None, FORMATS[handler.format].schema_kind)
+        ]
+        if not described:
+            shown = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
+            message = f"formats without such schemas: {shown}"
+            raise UsageError(Diagnostic("GG106", message, help="configure another format, or give another `--kind`"))
     tables = list(definitions.values()) if not inputs else _found(inputs, definitions, input_format)
-    files = {}
-    for format, options in configured:
+    files: dict[str, SchemaFile] = {}
+    for format, options, context in described:
         assert format.schema is not None
         for table in tables:
-            file = format.schema(table, options)
-            if file is not None:
-                files[file.name] = file
+            files |= {file.name: file for file in format.schema(table, options, context)}
     return list(files.values())
 
 

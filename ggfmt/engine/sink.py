@@ -90,11 +90,12 @@ class StagedSeries:
         if self._waiting >= FLUSH_BYTES:
             self._flush()
 
-    def new_definition(self, definition: str) -> None:
-        """What follows is of another definition: ends the file, if the handler wants that."""
+    def new_definition(self, definition: str, framing: Framing) -> None:
+        """What follows is of another definition: ends the file, if the handler or the format wants that."""
         if self._roll_on_change and definition != self._definition:
             self.roll()
             self._definition = definition
+            self._framing = framing
 
     def roll(self) -> None:
         """Ends the present file, if there is one."""

@@ -24,7 +24,7 @@ from ggfmt.engine.rejects import Rejects
 from ggfmt.engine.sink import Interleaved, StagedFile, StagedSeries
 from ggfmt.errors import Diagnostic
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Chunk, Definition, Event, Formatter, Needs, Note, Reader, Reject, RowErrors
+from ggfmt.formats.base import Chunk, Definition, Event, Formatter, Framing, Needs, Note, Reader, Reject, RowErrors
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 
@@ -197,14 +197,18 @@ class _Output:
         self._series: dict[str, StagedSeries] = {}
         self._interleaved = None
         if not target.partition_by_table:
-            self._interleaved = Interleaved(self._new_series("", str(job.epoch_at(split))))
+            framing, epoch = self._framing(None), str(job.epoch_at(split))
+            self._interleaved = Interleaved(StagedSeries(target, self._directory, split.ordinal, "", epoch, framing))
 
     @property
     def needs(self) -> Needs:
         assert self.format.needs is not None
         own = self.format.needs(self.target.options)
         return Needs(
-            own.row_only, own.key_updates, own.tokens or self.target.include_tokens, self._interleaved is not None
+            own.row_only,
+            own.key_updates,
+            own.tokens or self.target.context.include_tokens,
+            self._interleaved is not None,
         )
 
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
@@ -238,7 +242,7 @@ class _Output:
         """Takes note of a metadata change event, which a file of all tables may have to end at."""
         if self._interleaved is not None:
             self._interleaved.end_of_chunk()
-            self._interleaved.series.new_definition(str(epoch))
+            self._interleaved.series.new_definition(str(epoch), self._framing(None))
 
     def close(self) -> Written:
         """Ends all files and says what was written."""
@@ -260,22 +264,22 @@ class _Output:
             if formatter is not None:
                 self._old_formatters.append(formatter)
                 if table.full_name in self._series:
-                    self._series[table.full_name].new_definition(fingerprint(table))
+                    self._series[table.full_name].new_definition(fingerprint(table), self._framing(table))
             assert self.format.formatter is not None
-            formatter = self.format.formatter(table, self.target.options, self.target.include_tokens, self._clock)
+            formatter = self.format.formatter(table, self.target.options, self.target.context, self._clock)
             self._formatters[table.full_name] = formatter
         return formatter
 
     def _table_series(self, table: TableDef) -> StagedSeries:
         name = table.full_name
         if name not in self._series:
-            self._series[name] = self._new_series(name, fingerprint(table))
+            framing, definition = self._framing(table), fingerprint(table)
+            self._series[name] = StagedSeries(self.target, self._directory, self._split, name, definition, framing)
         return self._series[name]
 
-    def _new_series(self, table: str, definition: str) -> StagedSeries:
+    def _framing(self, table: TableDef | None) -> Framing:
         assert self.format.framing is not None
-        framing = self.format.framing(self.target.options)
-        return StagedSeries(self.target, self._directory, self._split, table, definition, framing)
+        return self.format.framing(table, self.target.options, self.target.context)
 
 
 def fingerprint(table: TableDef) -> str:

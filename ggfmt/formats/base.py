@@ -40,6 +40,19 @@ class Note:
     detail: str
 
 
+@dataclass(frozen=True)
+class Context:
+    """What a format is told beside its own options, by the handler and by the run.
+
+    `release` is the release of GoldenGate whose mapping of types is followed (`ggfmt.compatibility`), `codec` the
+    compression of object container files.
+    """
+
+    include_tokens: bool = False
+    release: str = "12.2"
+    codec: str = "null"
+
+
 class Formatter(ABC):
     """Makes the messages of one table definition.
 
@@ -49,9 +62,9 @@ class Formatter(ABC):
 
     fields: tuple[str, ...] = ()
 
-    def __init__(self, table: TableDef, include_tokens: bool, clock: Clock) -> None:
+    def __init__(self, table: TableDef, context: Context, clock: Clock) -> None:
         self.table = table
-        self.include_tokens = include_tokens
+        self.include_tokens = context.include_tokens
         self.clock = clock
         self.notes: Counter[Note] = Counter()
 
@@ -232,18 +245,22 @@ class SchemaFile:
 class Format:
     """One format by its id; None where it cannot be written, read or described by a schema.
 
-    formatter  makes a Formatter of (table, options, include tokens, clock)
-    framing    makes a Framing of the options
-    needs      what the formatter needs of the reader, by its options
-    schema     the schema file of a table, or None where the options switch it off
+    formatter    makes a Formatter of (table, options, context, clock)
+    framing      makes a Framing of (table, options, context); the table is None for files of many tables
+    needs        what the formatter needs of the reader, by its options
+    schema       the schema files of a table, by (table, options, context); none where the options switch them off
+    schema_kind  what kind of schemas these are: a key of `ggfmt schema --kind`
+    by_table     a file can hold one table only, and one definition of it
     """
 
     name: str
     doc: str
     options: type[Options]
-    formatter: Callable[[TableDef, Any, bool, Clock], Formatter] | None = None
-    framing: Callable[[Any], Framing] | None = None
+    formatter: Callable[[TableDef, Any, Context, Clock], Formatter] | None = None
+    framing: Callable[[TableDef | None, Any, Context], Framing] | None = None
     needs: Callable[[Any], Needs] | None = None
-    schema: Callable[[TableDef, Any], SchemaFile | None] | None = None
+    schema: Callable[[TableDef, Any, Context], tuple[SchemaFile, ...]] | None = None
+    schema_kind: str | None = None
+    by_table: bool = False
     reader: type[Reader] | None = None
     discovery: type[Discovery] | None = None

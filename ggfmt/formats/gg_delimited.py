@@ -16,7 +16,7 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import Piece, join, repeat
 from ggfmt.columnar.metadata import OpKeys, joined_pairs, or_empty, token_texts
 from ggfmt.columnar.text import count_holding, represent
-from ggfmt.formats.base import Format, Formatter, Needs, Note
+from ggfmt.formats.base import Context, Format, Formatter, Needs, Note
 from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.shared import ABEND, DELETE_INSERT, PK_UPDATE_HANDLING, UPDATE, handle_key_updates, op_keys
 from ggfmt.model.change import ChangeBatch, ImageColumn
@@ -61,8 +61,8 @@ class DelimitedTextOptions(Options):
 
 
 class DelimitedTextFormatter(Formatter):
-    def __init__(self, table: TableDef, options: DelimitedTextOptions, include_tokens: bool, clock: Clock) -> None:
-        super().__init__(table, include_tokens, clock)
+    def __init__(self, table: TableDef, options: DelimitedTextOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, context, clock)
         self.options = options
         self._op_keys = OpKeys(op_keys(options))
         metadata = (
@@ -71,7 +71,7 @@ class DelimitedTextFormatter(Formatter):
             ("Operation timestamp", options.include_op_timestamp),
             ("Current timestamp", options.include_current_timestamp),
             ("Position", options.include_position),
-            ("Tokens", include_tokens),
+            ("Tokens", context.include_tokens),
         )
         fields = [name for name, included in metadata if included]
         for column in table.column_names:
@@ -129,7 +129,7 @@ FORMATS = (
         doc="Delimited text: one line an operation, metadata fields and then the columns of one image.",
         options=DelimitedTextOptions,
         formatter=DelimitedTextFormatter,
-        framing=lambda options: TextFraming(options.encoding),
+        framing=lambda table, options, context: TextFraming(options.encoding),
         needs=needs,
     ),
 )

@@ -19,12 +19,13 @@ from ggfmt.columnar.json_image import ImageObjects, Style, Values
 from ggfmt.columnar.metadata import OpKeys, or_empty, token_texts
 from ggfmt.columnar.text import escape_json, escape_json_text, json_booleans, json_numbers, quote_json
 from ggfmt.errors import Diagnostic, Span
-from ggfmt.formats.base import Format, Formatter, Needs, RowErrors, SchemaFile
+from ggfmt.formats.base import Context, Format, Formatter, Needs, RowErrors, SchemaFile
 from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.gg_json_discovery import JsonDiscovery
 from ggfmt.formats.gg_json_read import JsonReader
 from ggfmt.formats.json_text import Json, pretty
 from ggfmt.formats.shared import SCHEMA_DIRECTORY, op_keys
+from ggfmt.formats.types import Target, target_type
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import Column, Kind, TableDef
 from ggfmt.options.kinds import Bool, Charset, Path, Text, byte_order_mark, codec_of
@@ -57,32 +58,35 @@ class JsonOptions(Options):
     include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.")
 
 
-_NUMERIC = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE})
+_JSON_TYPES = {
+    Target.STRING: "string",
+    Target.BOOLEAN: "boolean",
+    Target.INTEGER: "integer",
+    Target.FLOAT: "number",
+    Target.DOUBLE: "number",
+}
 
 
-def json_type(column: Column, options: JsonOptions) -> str:
-    """The JSON type of a column. A NUMBER without precision is text in the trail of release 12.2, so it is here."""
-    if options.treat_all_columns_as_strings:
-        return "string"
-    if column.type.kind in _NUMERIC:
-        return "number"
-    return "boolean" if column.type.kind is Kind.BOOLEAN else "string"
+def json_type(column: Column, options: JsonOptions, release: str) -> str:
+    """The JSON type of a column."""
+    return "string" if options.treat_all_columns_as_strings else _JSON_TYPES[target_type(column.type, release)]
 
 
 _VALUES: dict[str, Values] = {
     "string": lambda values: (quote_json(values), []),
     "boolean": json_booleans,
+    "integer": json_numbers,
     "number": json_numbers,
 }
 
 
 class JsonFormatter(Formatter):
-    def __init__(self, table: TableDef, options: JsonOptions, include_tokens: bool, clock: Clock) -> None:
-        super().__init__(table, include_tokens, clock)
+    def __init__(self, table: TableDef, options: JsonOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, context, clock)
         self.options = options
         self._op_keys = OpKeys([escape_json_text(key) for key in op_keys(options)])
         self._style = Style(options.pretty_print)
-        types = [json_type(column, options) for column in table.columns]
+        types = [json_type(column, options, context.release) for column in table.columns]
         self._images = ImageObjects(table.column_names, [_VALUES[name] for name in types], self._style)
         gap = self._style.member(1)
         self._labels = {
@@ -92,7 +96,7 @@ class JsonFormatter(Formatter):
         self._primary_keys = _array(table.primary_keys, self._style) if options.include_primary_keys else None
         self._end = self._style.close(1) + "}" + options.json_delimiter
         members = ["table", "op_type", "op_ts", "current_ts", "pos"]
-        members += ["primary_keys"] * options.include_primary_keys + ["tokens"] * include_tokens
+        members += ["primary_keys"] * options.include_primary_keys + ["tokens"] * context.include_tokens
         columns = [f"{name} ({kind})" for name, kind in zip(table.column_names, types, strict=True)]
         self.fields = (*members, *(f"before and after: {column}" for column in columns))
 
@@ -157,16 +161,16 @@ def _array(values: tuple[str, ...], style: Style) -> str:
     return f"[{','.join(gap + escape_json_text(value) for value in values)}{end}]"
 
 
-def json_schema(table: TableDef, options: JsonOptions) -> SchemaFile | None:
+def json_schema(table: TableDef, options: JsonOptions, context: Context) -> tuple[SchemaFile, ...]:
     """`<table>.schema.json` as the manual prints it (6.3.3); `primary_keys` only where messages have it."""
     if not options.generate_schema:
-        return None
-    text = pretty(_schema(table, options))
+        return ()
+    text = pretty(_schema(table, options, context.release))
     content = byte_order_mark(options.encoding) + text.encode(codec_of(options.encoding), "replace")
-    return SchemaFile(f"{table.full_name}.schema.json", content)
+    return (SchemaFile(f"{table.full_name}.schema.json", content),)
 
 
-def _schema(table: TableDef, options: JsonOptions) -> Json:
+def _schema(table: TableDef, options: JsonOptions, release: str) -> Json:
     def described(text: str) -> Json:
         return {"description": text, "type": "string"}
 
@@ -184,7 +188,9 @@ def _schema(table: TableDef, options: JsonOptions) -> Json:
         "definitions": {
             "row": {
                 "type": "object",
-                "properties": {column.name: {"type": [json_type(column, options), "null"]} for column in table.columns},
+                "properties": {
+                    column.name: {"type": [json_type(column, options, release), "null"]} for column in table.columns
+                },
                 "additionalProperties": False,
             },
             "tokens": {
@@ -217,9 +223,10 @@ FORMATS = (
         doc="JSON: one object an operation, with its before and after images.",
         options=JsonOptions,
         formatter=JsonFormatter,
-        framing=lambda options: TextFraming(options.encoding),
+        framing=lambda table, options, context: TextFraming(options.encoding),
         needs=lambda options: Needs(),
         schema=json_schema,
+        schema_kind="json",
         reader=JsonReader,
         discovery=JsonDiscovery,
     ),

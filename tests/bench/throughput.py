@@ -49,6 +49,7 @@ spark.stop()
 
 def definition_file(path: Path, tables: int) -> Path:
     """A JSON schema for each table, as ggfmt itself writes them."""
+    from ggfmt.formats.base import Context
     from ggfmt.formats.gg_json import JsonOptions, json_schema
     from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 
@@ -56,8 +57,7 @@ def definition_file(path: Path, tables: int) -> Path:
     columns = tuple(Column(name, SqlType(Kind.DECIMAL) if name in NUMBERS else STRING) for name in COLUMNS)
     for number in range(tables):
         table = TableDef("GG.TCUSTORD" if tables == 1 else f"GG.TCUSTORD{number}", columns)
-        schema = json_schema(table, JsonOptions())
-        assert schema is not None
+        (schema,) = json_schema(table, JsonOptions(), Context())
         (path / schema.name).write_bytes(schema.content)
     return path
 

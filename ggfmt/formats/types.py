@@ -1,0 +1,34 @@
+"""The types that GoldenGate's formatters give to columns, by release (`goldengate.md` 2.2)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ggfmt.model.table import Kind, SqlType
+
+RELEASES = {
+    "12.2": "numbers are doubles; a NUMBER without precision is text, as it is in the trail",
+    "12.3": "whole numbers are long integers, and a NUMBER without precision is a double",
+}
+
+
+class Target(str, Enum):
+    STRING = "string"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    FLOAT = "float"
+    DOUBLE = "double"
+
+
+def target_type(source: SqlType, release: str) -> Target:
+    """The type of a column in messages. No trail of these releases has booleans; those of other sources stay such."""
+    kind = source.kind
+    if kind is Kind.BOOLEAN:
+        return Target.BOOLEAN
+    if release == "12.2":
+        return Target.DOUBLE if kind in (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE) else Target.STRING
+    if kind is Kind.INTEGER or (kind is Kind.DECIMAL and source.scale == 0):
+        return Target.INTEGER
+    if kind is Kind.FLOAT:
+        return Target.FLOAT
+    return Target.DOUBLE if kind in (Kind.DECIMAL, Kind.NUMBER, Kind.DOUBLE) else Target.STRING
