@@ -27,7 +27,11 @@ def command(source: Path, out: Path, *more: str) -> list[str]:
 def on_terminal(arguments: list[str], cwd: Path) -> tuple[int, str]:
     """Runs a command on a pseudo terminal; its exit status and all it showed."""
     leader, follower = pty.openpty()
-    process = subprocess.Popen(arguments, stdin=follower, stdout=follower, stderr=follower, cwd=cwd, close_fds=True)
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen(
+        arguments, stdin=follower, stdout=follower, stderr=follower, cwd=cwd, close_fds=True, env=environment
+    )
     os.close(follower)
     shown = b""
     while True:
