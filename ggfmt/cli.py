@@ -14,7 +14,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from ggfmt import __version__, logs
-from ggfmt.errors import Diagnostic, GgfmtError, UsageError, suggestion
+from ggfmt.errors import ConfigurationError, Diagnostic, GgfmtError, UsageError, suggestion
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,7 +28,7 @@ LogLevel = Literal["error", "warn", "info", "debug", "trace"]
 LogFormat = Literal["text", "json"]
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
-SchemaKind = Literal["json"]
+SchemaKind = Literal["avro", "json", "xsd", "ddl"]
 OptionsFormat = Literal["text", "json", "markdown"]
 
 Inputs = Annotated[
@@ -51,6 +51,10 @@ Handlers = Annotated[
 Definitions = Annotated[
     list[Path] | None,
     typer.Option("--definitions", metavar="FILE", help="Table definitions: DEFGEN, JSON schema or .avsc."),
+]
+InputConfig = Annotated[
+    Path | None,
+    typer.Option("--input-config", metavar="FILE", help="The handler file that the input was written with."),
 ]
 InputFormat = Annotated[str, typer.Option("--input-format", metavar="ID", help="`auto`, or the id of a format.")]
 
@@ -82,6 +86,7 @@ def run(
     ] = None,
     handlers: Handlers = None,
     input_format: InputFormat = "auto",
+    input_config: InputConfig = None,
     definitions: Definitions = None,
     settings: Settings = None,
     mode: Annotated[Mode, typer.Option("--mode", help="What to do with output that exists.")] = "error",
@@ -119,12 +124,18 @@ def run(
     """
     from ggfmt.config.handler import read_configuration
     from ggfmt.definitions import load_definitions
+    from ggfmt.engine.plan import written_by
     from ggfmt.engine.run import RunSettings, execute
     from ggfmt.engine.spark import Session, SparkSettings
+    from ggfmt.formats.base import UNTOLD
     from ggfmt.render import progress_bar
 
     configuration = read_configuration(_texts(config), settings or [], handlers or [])
     _warn(configuration.diagnostics)
+    source = UNTOLD
+    if input_config is not None:
+        written, source = written_by(read_configuration([str(input_config)]))
+        input_format = written if input_format == "auto" else input_format
     wanted = RunSettings(
         inputs=inputs,
         handlers=configuration.handlers,
@@ -136,6 +147,8 @@ def run(
         current_timestamp=_timestamp(current_timestamp),
         split_size=_size(split_size),
         release=configuration.run.compatibility,
+        source=source,
+        replacements=configuration.replacements,
     )
     spark = SparkSettings(master, tuple(_pair(item, "--spark-conf") for item in spark_conf or ()), java_home)
     if report is not None:
@@ -160,38 +173,44 @@ def schema(
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write files here; default: print them.")
     ] = None,
     kind: Annotated[SchemaKind | None, typer.Option("--kind", help="Default: what each handler's format has.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing, and end with 1 if the files in the `-o` directory differ.")
+    ] = False,
 ) -> None:
     """Print or write the schemas of the messages, for the tables of `--definitions` or those found in the inputs.
 
     `ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o dirdef`
 
     `ggfmt schema samples/tcustord.json --kind json`
+
+    `ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o dirdef --check`
     """
     from ggfmt.config.handler import read_configuration
     from ggfmt.definitions import load_definitions
-    from ggfmt.engine.schema import schemas
+    from ggfmt.engine.schema import drift, schemas, write
 
     configuration = None
     if config or settings:
         configuration = read_configuration(_texts(config), settings or [], handlers or [])
         _warn(configuration.diagnostics)
-    found = schemas(
-        inputs or [],
-        configuration,
-        load_definitions(_texts(definitions)),
-        input_format,
-        kind,
-    )
-    for file in found:
+    found = schemas(inputs or [], configuration, load_definitions(_texts(definitions)), input_format, kind)
+    if check:
         if output is None:
+            raise typer.BadParameter("give the directory to compare with", param_hint="-o")
+        drifts = list(drift(found, output))
+        for _, difference in drifts:
+            typer.echo(difference)
+        if drifts:
+            raise ConfigurationError(*(diagnostic for diagnostic, _ in drifts))
+    elif output is None:
+        for file in found:
             typer.echo(file.content.decode("utf-8", "replace"))
-        else:
-            try:
-                output.mkdir(parents=True, exist_ok=True)
-                (output / file.name).write_bytes(file.content)
-            except OSError as error:
-                raise typer.BadParameter(f"`{output}` cannot be written: {error.strerror}", param_hint="-o") from None
-            typer.echo(str(output / file.name))
+    else:
+        try:
+            for path in write(found, output):
+                typer.echo(str(path))
+        except OSError as error:
+            raise typer.BadParameter(f"`{output}` cannot be written: {error.strerror}", param_hint="-o") from None
 
 
 @app.command()
@@ -204,20 +223,21 @@ def formats() -> None:
 
 @app.command(no_args_is_help=True)
 def options(
-    format: Annotated[str, typer.Argument(metavar="FORMAT", help="The id of a format, or `handler`.")],
+    format: Annotated[str, typer.Argument(metavar="FORMAT", help="The id of a format, or `handler`, or `ggfmt`.")],
     output_format: Annotated[OptionsFormat, typer.Option("--output-format", help="How to print them.")] = "text",
 ) -> None:
     """List the properties of a format, or those that every handler has.
 
     `ggfmt options json`
     """
-    from ggfmt.config.handler import HandlerOptions
+    from ggfmt.config.handler import HandlerOptions, RunOptions
     from ggfmt.formats import FORMATS
     from ggfmt.options.reference import as_dicts, markdown_table, rich_table
     from ggfmt.options.spec import Options
     from ggfmt.render import print_rich
 
     known: dict[str, type[Options]] = {
+        "ggfmt": RunOptions,
         "handler": HandlerOptions,
         **{name: entry.options for name, entry in FORMATS.items()},
     }
@@ -231,8 +251,8 @@ def options(
     elif output_format == "markdown":
         typer.echo(markdown_table(known[format]))
     else:
-        prefix = "gg.handler.<name>." if format == "handler" else "gg.handler.<name>.format."
-        print_rich(rich_table(known[format], title=prefix), sys.stdout)
+        prefixes = {"ggfmt": "ggfmt.", "handler": "gg.handler.<name>."}
+        print_rich(rich_table(known[format], title=prefixes.get(format, "gg.handler.<name>.format.")), sys.stdout)
 
 
 def _texts(paths: list[Path] | None) -> list[str]:

@@ -77,6 +77,16 @@ CODES: dict[str, Code] = {
         "a column without a definition", "An operation has a column that the definition of its table does not have."
     ),
     "GG205": _error("a table without a definition", "An operation is of a table that no definition describes."),
+    "GG206": _error(
+        "a name that Avro cannot carry",
+        "The name of the table or of a column is not legal in Avro, or two fields of the record would have it.",
+    ),
+    "GG208": _error("a table that Hive cannot be told of", "Hive has no way to read what the handler writes."),
+    "GG209": _error("a schema that has changed", "A schema in the directory is not the one that is written now."),
+    "GG210": _error(
+        "a name that is replaced by none of its own",
+        "By `gg.schemareplaceregex` the name of a table or column becomes empty or illegal, or two names become one.",
+    ),
     # Reading
     "GG301": _error("not JSON", "The bytes at this place are not a JSON object."),
     "GG302": _error("a truncated record", "The file ends in the middle of a record."),
@@ -100,10 +110,23 @@ CODES: dict[str, Code] = {
     "GG310": _error(
         "an input that cannot be read", "The input does not exist, may not be read, or its compression is damaged."
     ),
+    "GG311": _error(
+        "a line with the wrong number of fields",
+        "The definition of the table and the options that the text was written with give another number of fields.",
+    ),
+    "GG312": _error(
+        "not an operation in XML",
+        "The bytes at this place are not well-formed XML, or not one `operation` element as GoldenGate writes it.",
+    ),
+    "GG313": _error(
+        "Avro that cannot be read",
+        "The bytes are no message of the schema that the definition or the header of the file gives.",
+    ),
     # Formatting
     "GG401": _error(
         "a value that is not of its column's type",
-        "The value is not a number, or not a boolean, though the definition of the column says so.",
+        "The value is not a number, or not a boolean, though the definition of the column says so, or it is out of the "
+        "range of the type that the format gives to the column.",
     ),
     "GG402": _error(
         "a primary key update",
@@ -117,6 +140,15 @@ CODES: dict[str, Code] = {
     "GG404": _warning(
         "characters that the encoding does not have",
         "The output encoding lacks a character. As Java does, its replacement is written in its place.",
+    ),
+    "GG405": _error(
+        "a character that XML cannot carry",
+        "XML 1.0 has no way to write most control characters, U+FFFE and U+FFFF. A value, a token or a name holds one.",
+    ),
+    "GG406": _warning(
+        "values that the format cannot tell apart",
+        "The output shows a missing column, a NULL or a text in the same way as another of these, so that a reader of "
+        "it cannot know which it was.",
     ),
     # Running
     "GG501": _error(

@@ -8,6 +8,7 @@ usage: readme.py            bring README.md up to date
 from __future__ import annotations
 
 import inspect
+import json
 import logging
 import re
 import shlex
@@ -18,16 +19,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import fastavro
 from typer.models import OptionInfo
 
 from ggfmt.cli import app
-from ggfmt.config.handler import HandlerOptions, read_configuration
+from ggfmt.config.handler import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.engine.report import field_summary
 from ggfmt.engine.run import RunSettings, execute, make_targets
 from ggfmt.engine.runner import InProcess
 from ggfmt.errors import CODES
 from ggfmt.formats import FORMATS
+from ggfmt.formats.gg_avro import AvroOptions, avro_schema
 from ggfmt.options.reference import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +40,10 @@ _GENERATED = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- /generated -->
 _SHELL = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _MANUAL = datetime(2015, 9, 18, 13, 39, 35, 447000)
 _TABLE = "GG.TCUSTORD"
-_NO_OTHER_FILES = {"json": ["gg.handler.json.format.generateSchema=false"]}
+_NO_OTHER_FILES = {
+    name: [f"gg.handler.{name.replace('_', '')}.format.generateSchema=false"]
+    for name in ("json", "avro_row", "avro_op", "avro_op_ocf")
+}
 
 
 def blocks(text: str) -> dict[str, str]:
@@ -108,7 +114,8 @@ def _table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _options(subject: str) -> str:
-    return markdown_table(HandlerOptions if subject == "handler" else FORMATS[subject].options)
+    sets = {"handler": HandlerOptions, "ggfmt": RunOptions}
+    return markdown_table(sets[subject] if subject in sets else FORMATS[subject].options)
 
 
 def _command(subject: str) -> str:
@@ -135,10 +142,32 @@ def _settings(subject: str, output: str) -> RunSettings:
 
 
 def _messages(subject: str) -> str:
+    """The messages of the sample's first file; those of Avro decoded."""
     with tempfile.TemporaryDirectory() as directory:
-        execute(_settings(subject, directory), InProcess)
+        settings = _settings(subject, directory)
+        execute(settings, InProcess)
         first = min(Path(directory).glob(f"*/{_TABLE}/*"))
-        return f"```text\n{first.read_text(encoding='utf-8').rstrip()}\n```\n"
+        shown = _decoded(first, settings) if subject.startswith("avro") else first.read_text(encoding="utf-8")
+        return f"```text\n{shown.rstrip()}\n```\n"
+
+
+def _decoded(file: Path, settings: RunSettings) -> str:
+    (target,) = make_targets(settings)
+    assert settings.definitions is not None
+    table, options = settings.definitions[_TABLE], target.options
+    assert isinstance(options, AvroOptions)
+    document = avro_schema(table, options, target.context, target.format == "avro_op").document
+    schema = fastavro.parse_schema(dict(document))
+    lines = []
+    with file.open("rb") as stream:
+        while stream.tell() < file.stat().st_size:
+            lines.append(json.dumps(fastavro.schemaless_reader(stream, schema, None), ensure_ascii=False))
+    return "\n".join(lines)
+
+
+def _losses(_: str) -> str:
+    rows = [(f"`{name}`", " ".join(format.losses) or "Nothing.") for name, format in FORMATS.items()]
+    return _table(("Format", "What its messages do not show"), rows)
 
 
 def _summary(_: str) -> str:
@@ -151,6 +180,7 @@ def _summary(_: str) -> str:
 _MAKERS: dict[str, Callable[[str], str]] = {
     "codes": _codes,
     "command": _command,
+    "losses": _losses,
     "messages": _messages,
     "options": _options,
     "summary": _summary,

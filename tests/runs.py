@@ -69,6 +69,8 @@ def run_ggfmt(
     wanted = RunSettings(
         inputs=[str(path) for path in inputs],
         handlers=configuration.handlers,
+        release=configuration.run.compatibility,
+        replacements=configuration.replacements,
         output=None if output is None else str(output),
         definitions=definitions,
         current_timestamp=current_timestamp,

@@ -37,6 +37,8 @@ LIBRARIES: dict[str, set[str]] = {
     "typer": {"cli"},
     "rich": {"cli", "render", "options.reference"},
     "javaproperties": {"config.properties"},
+    "lxml": {"formats.gg_xml_records"},
+    "fastavro": {"formats.gg_avro", "formats.gg_avro_plan", "formats.gg_avro_read"},
     "msgspec": {"columnar", "formats", "engine", "definitions"},
     "pyarrow": {"model", "columnar", "formats", "definitions", "engine"},
 }

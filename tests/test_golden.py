@@ -5,7 +5,8 @@ handler.properties  a handler named `g`
 definitions.def     if it is there, the definitions; otherwise they are discovered
 current_timestamp   the time that stands still
 expected            the bytes of all output files, one after the other in the order of their names
-expected.schema.json, expected.files   if they are there, the one schema and the names of all files written
+expected.schema.json, expected.avsc    if it is there, the one schema of the table
+expected.files      if it is there, the names of all files written
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def run_case(case: Path, split_size: int | None = None) -> RunResult:
         inputs=[str(case / "input.json")],
         handlers=configuration.handlers,
         output="out",
+        release=configuration.run.compatibility,
         definitions=load_definitions([str(definitions)]) if definitions.exists() else None,
         current_timestamp=datetime.fromisoformat((case / "current_timestamp").read_text().strip()),
         split_size=split_size,
@@ -57,9 +59,12 @@ def test_the_bytes_written_are_exactly_those_expected(
     monkeypatch.chdir(tmp_path)
     result = run_case(case)
     assert b"".join(path.read_bytes() for path in outputs(tmp_path)) == (case / "expected").read_bytes()
-    schema = case / "expected.schema.json"
-    if schema.exists():
-        schemas = [path for path in written(tmp_path) if path.name.endswith(".schema.json")]
+    for schema in (case / "expected.schema.json", case / "expected.avsc"):
+        if not schema.exists():
+            continue
+        suffix = schema.name.removeprefix("expected")
+        found = [path for path in written(tmp_path) if path.name.endswith(suffix)]
+        schemas = [path for path in found if path.name != "generic_wrapper.avsc"]
         latest = [schemas[0], schemas[-1]]  # the present one, and the last copy of it where versions are kept
         assert [path.read_bytes() for path in latest] == [schema.read_bytes()] * 2
     names = case / "expected.files"

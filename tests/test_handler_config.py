@@ -592,15 +592,18 @@ def test_any_text_is_a_configuration_or_a_configuration_error(
     diagnostics_text(found).encode()
 
 
-def test_replacements_that_are_not_applied_are_told(read: Read) -> None:
-    assert told(read, k("gg.contentReplaceRegex=[|]")) == [
-        "a:3:1: warning[GG101] `gg.contentReplaceRegex` is not applied: names and values are written as they are;"
-        " remove it, or replace in what ggfmt writes"
-    ]
-
-
 def test_a_handler_name_must_not_collide_with_the_directories_beside_it(read: Read) -> None:
     assert told(read, "gg.handlerlist=_ggfmt\ngg.handler._ggfmt.format=json\n") == [
         "a:1:16: error[GG103] `_ggfmt` cannot be a handler's name;"
         " use letters, digits, `_` and `-`: the name is that of a directory"
+    ]
+
+
+def test_the_release_is_chosen_by_a_property_of_ggfmt(read: Read) -> None:
+    assert read(k("")).run.compatibility == "12.2"
+    assert read(k("ggfmt.compatibility=12.3")).run.compatibility == "12.3"
+    assert told(read, k("ggfmt.compatibility=13\nggfmt.compatability=12.3")) == [
+        "a:3:21: error[GG103] `ggfmt.compatibility` cannot be `13`; legal values are `12.2`, `12.3`; "
+        "did you mean `12.3`?",
+        "a:4:1: warning[GG101] `ggfmt.compatability` is not a property of ggfmt; did you mean `ggfmt.compatibility`?",
     ]

@@ -170,9 +170,8 @@ def test_values_with_delimiters_are_written_raw_and_told(tmp_path: Path, caplog:
         run_ggfmt([source], tmp_path / "out", *PIPES)
     assert b"|a|b|" in content(tmp_path / "out", "d")
     assert [record.getMessage() for record in caplog.records] == [
-        "[GG403] handler d, table GG.TCUSTORD, column NAME: "
-        f"{what} and will be read back wrong; choose another delimiter"
-        for what in ("2 values hold the field delimiter", "1 value holds the line delimiter")
+        f"[GG403] handler d, table GG.TCUSTORD, column NAME: {what} delimiter inside, which will be read back wrong"
+        for what in ("2 values with the field", "1 value with the line")
     ]
 
 
@@ -200,3 +199,20 @@ def test_the_command_ends_with_the_exit_code_of_the_outcome(tmp_path: Path) -> N
     assert run(str(source), *out, "--master", "spark://127.0.0.1:1", "--mode", "append")[0] == 3
     assert run(str(source), *out, "--split-size", "much")[0] == 2
     assert run(str(source), *out, "--report", str(tmp_path / "nowhere" / "report.json"))[0] == 2
+
+
+def test_values_that_cannot_be_told_apart_are_counted_once_a_column(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    story = [operation(0, NAME="NULL"), operation(1, NAME=""), {**operation(2), "after": {"ID": "2", "AMOUNT": 1}}]
+    source = write_lines(tmp_path / "in.json", story)
+    avro = ("gg.handler.a.format=avro_row", "gg.handler.a.format.generateSchema=false", "gg.handlerlist=a,d")
+    with caplog.at_level("WARNING", "ggfmt"):
+        run_ggfmt([source], tmp_path / "out", *PIPES, *avro)
+    assert [record.getMessage().removeprefix("[GG406] handler ") for record in caplog.records] == [
+        "a, table GG.TCUSTORD, column NAME: 1 value missing from the image, which will be read back as NULL",
+        "d, table GG.TCUSTORD, column NAME: 1 value equal to the text that stands for a NULL, "
+        "which will be read back as one",
+        "d, table GG.TCUSTORD, column NAME: 1 value equal to the text that stands for a missing column, "
+        "which will be read back as one",
+    ]

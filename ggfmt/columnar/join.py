@@ -12,11 +12,12 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Piece: TypeAlias = Any  # a text for every row, a scalar for all, or an array of n texts
+Piece: TypeAlias = Any  # a text (or bytes) for every row, a scalar for all, or an array of n texts (or binaries)
 
 _OPTIONS = pc.JoinOptions(null_handling="emit_null")
 _STRING = pa.string()
-_EMPTY = pa.scalar("", _STRING)
+_NO_TEXT = pa.scalar("", _STRING)
+_NO_BYTES = pa.scalar(b"", pa.binary())
 
 
 def join(pieces: Sequence[Piece], rows: int | None = None) -> pa.StringArray:
@@ -24,28 +25,41 @@ def join(pieces: Sequence[Piece], rows: int | None = None) -> pa.StringArray:
 
     `rows` is n, needed only where there may be no array among the pieces.
     """
+    return _join(pieces, rows, _NO_TEXT)
+
+
+def join_binary(pieces: Sequence[Piece], rows: int | None = None) -> pa.BinaryArray:
+    """As `join`, of arrays of n binaries and constants of bytes."""
+    return _join(pieces, rows, _NO_BYTES)
+
+
+def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Array:
     merged: list[Piece] = []
-    arrays: list[pa.StringArray] = []
+    arrays: list[pa.Array] = []
     for piece in pieces:
         if isinstance(piece, pa.Scalar):
             piece = piece.as_py()
-        if isinstance(piece, str) and merged and isinstance(merged[-1], str):
-            merged[-1] += piece  # one constant where two meet
-        elif not isinstance(piece, str):
+        if not _is_constant(piece):
             arrays.append(piece)
             merged.append(piece)
+        elif merged and _is_constant(merged[-1]):
+            merged[-1] += piece  # one constant where two meet
         elif piece:
             merged.append(piece)
     if not arrays:
         assert rows is not None, "a join of constants needs a number of rows"
-        return repeat("".join(map(str, merged)), rows)
+        return pa.repeat(pa.scalar(merged[0], empty.type) if merged else empty, rows)
     if len(merged) == 1:
         return arrays[0]
-    arguments = [pa.scalar(piece, _STRING) if isinstance(piece, str) else piece for piece in merged]
-    joined = pc.binary_join_element_wise(*arguments, _EMPTY, options=_OPTIONS)
+    arguments = [pa.scalar(piece, empty.type) if _is_constant(piece) else piece for piece in merged]
+    joined = pc.binary_join_element_wise(*arguments, empty, options=_OPTIONS)
     if len(joined) != len(arrays[0]) or joined.null_count:
         raise AssertionError("a join lost rows")
     return joined
+
+
+def _is_constant(piece: Piece) -> bool:
+    return isinstance(piece, (str, bytes))
 
 
 def repeat(text: str, count: int) -> pa.StringArray:

@@ -16,6 +16,7 @@ from ggfmt.config.keys import (
 from ggfmt.config.outside import ADAPTER_FORMATS, GOLDENGATE_FORMATS, is_outside_scope
 from ggfmt.config.properties import Entry
 from ggfmt.errors import Diagnostic, Span, suggestion
+from ggfmt.formats.avro_container import CODECS
 from ggfmt.formats.base import Format
 from ggfmt.formats.types import RELEASES
 from ggfmt.options.kinds import Bool, Choice, IllegalValue, NamePart, Path, Size, Text, trim, visible
@@ -39,6 +40,9 @@ class HandlerOptions(Options):
     max_file_size: int = option(Size(), 1 << 30, "Start a new file before one grows beyond this size.")
     schema_file_path: str | None = option(Path(), None, "Write schemas to this directory too.")
     roll_on_metadata_change: bool = option(Bool(), True, "Start a new file when the definition of a table changes.")
+    compression_codec: str = option(
+        Choice(CODECS), "null", "Compress the blocks of Avro object container files by this.", aliases=("avroCodec",)
+    )
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,10 @@ class Assembly:
         handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""))
         if self.format is None:
             return None
+        if self.format.by_table and not handler.partition_by_table:
+            entry = self.given["partitionByTable"]
+            message = f"`{entry.key}` cannot be `{trim(entry.value)}` for `{self.format.name}`"
+            self._report("GG103", message, entry.value_span, "remove it: a file holds the records of one table")
         options = self.format.options(**self._values(self.format.options.specs(), "format."))
         return HandlerConfig(self.name, self.format.name, options, handler, self.given)
 

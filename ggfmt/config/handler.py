@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ggfmt.columnar.replace import Replacements
 from ggfmt.config.assemble import (
     DEFAULT_FORMAT,
     Assembly,
@@ -20,8 +21,9 @@ from ggfmt.config.assemble import (
     report_missing_format,
 )
 from ggfmt.config.keys import HandlerKey, handler_key, nearest_key
-from ggfmt.config.outside import is_not_applied, is_outside_scope
+from ggfmt.config.outside import is_outside_scope
 from ggfmt.config.properties import SETTINGS, Entry, entries_from_settings, read_properties
+from ggfmt.config.replacements import is_replacement, read_replacements
 from ggfmt.errors import ConfigurationError, Diagnostic, Severity, Span, did_you_mean, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import Format
@@ -32,11 +34,13 @@ __all__ = ["Configuration", "HandlerConfig", "HandlerOptions", "RunOptions", "re
 
 @dataclass(frozen=True)
 class Configuration:
-    """The handlers in the order of `gg.handlerlist`, the warnings in the order of the files, ggfmt's own properties."""
+    """The handlers in the order of `gg.handlerlist`, the warnings in the order of the files, and what all handlers have
+    in common: ggfmt's own properties, and what is to be replaced in names and values."""
 
     handlers: tuple[HandlerConfig, ...]
     diagnostics: tuple[Diagnostic, ...]
     run: RunOptions = field(default_factory=RunOptions)
+    replacements: Replacements = field(default_factory=Replacements)
 
 
 def read_configuration(
@@ -74,10 +78,11 @@ class _Reading:
             elif self.whole:
                 self._report_empty(name, listed[name])
         run = self._run_options()
+        replacements = read_replacements(self.entries, self.findings)
         findings = sorted(self.findings, key=self._order)
         if any(finding.severity is Severity.ERROR for finding in findings):
             raise ConfigurationError(*findings)
-        return Configuration(tuple(config for config in configs if config), tuple(findings), run)
+        return Configuration(tuple(config for config in configs if config), tuple(findings), run, replacements)
 
     def _run_options(self) -> RunOptions:
         """The values of `ggfmt.<name>`; keys that are none of these are reported."""
@@ -192,9 +197,7 @@ class _Reading:
     def _check_other(self, entry: Entry, listed: Mapping[str, Span]) -> None:
         if entry.key.startswith(_OWN) or entry.key.lower() == "gg.handlerlist" or is_outside_scope(entry.key):
             return
-        if is_not_applied(entry.key):
-            message = f"`{entry.key}` is not applied: names and values are written as they are"
-            self._report("GG101", message, entry.key_span, "remove it, or replace in what ggfmt writes")
+        if is_replacement(entry.key):
             return
         near = nearest_key(entry.key, listed)
         message = f"`{entry.key}` is not a property that ggfmt knows"

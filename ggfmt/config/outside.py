@@ -65,7 +65,6 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     "gg.handler.*.stateFileDirectory",
     # HDFS
     "gg.handler.*.authType",
-    "gg.handler.*.compressionCodec",
     "gg.handler.*.compressionType",
     "gg.handler.*.fileNameMappingTemplate",
     "gg.handler.*.fileRollInterval",
@@ -78,7 +77,6 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     "gg.handler.*.pathMappingTemplate",
     "gg.handler.*.writeAs*",
     # File Writer
-    "gg.handler.*.avroCodec",
     "gg.handler.*.bom",
     "gg.handler.*.bufferSize",
     "gg.handler.*.controlFile*",
@@ -113,15 +111,6 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     "gg.handler.*.queue*",
     "gg.handler.*.rpc*",
 )
-
-
-# Keys that change what GoldenGate writes and that ggfmt does not act on yet: to ignore them in silence would be wrong.
-NOT_APPLIED: tuple[str, ...] = ("gg.contentreplace*", "gg.schemareplace*")
-
-
-def is_not_applied(key: str) -> bool:
-    """Whether the key asks for something that ggfmt should do and does not."""
-    return any(fnmatch.fnmatchcase(key.lower(), pattern) for pattern in NOT_APPLIED)
 
 
 @lru_cache(maxsize=1)
@@ -189,7 +178,7 @@ GOLDENGATE_PROPERTIES: tuple[GoldenGateProperty, ...] = (
     *_properties((*_TEXT, *_TEXT_OP), "21.1", "wrapStringsInQuotes"),
     *_properties(_ALL, "19.1", "metaColumnsTemplate"),
     *_properties(_JSON, "12.2", "prettyPrint jsonDelimiter includePrimaryKeys"),
-    *_properties((*_JSON, *_OCF), "12.2", "generateSchema"),
+    *_properties((*_JSON, *_AVRO, *_OCF), "12.2", "generateSchema"),
     *_properties((*_JSON, *_AVRO, *_OCF), "12.2", "schemaDirectory treatAllColumnsAsStrings versionSchemas"),
     *_properties(_JSON, "19.1", "omitNullValues"),
     *_properties(

@@ -13,17 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ggfmt.definitions.source import METADATA_FIELDS, Source
+from ggfmt.formats.types import AVRO_KINDS
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
-KINDS = {
-    "string": Kind.STRING,
-    "boolean": Kind.BOOLEAN,
-    "int": Kind.INTEGER,
-    "long": Kind.INTEGER,
-    "float": Kind.FLOAT,
-    "double": Kind.DOUBLE,
-    "bytes": Kind.BINARY,
-}
 LOGICAL_KINDS = {
     ("long", "timestamp-millis"): Kind.TIMESTAMP,
     ("long", "timestamp-micros"): Kind.TIMESTAMP,
@@ -100,7 +92,7 @@ def _columns(source: Source, fields: Mapping[str, object], table: str) -> Iterab
         if sql_type is None:
             source.problem(
                 "the type of a column is not understood",
-                f"give one of {', '.join(f'`{kind}`' for kind in KINDS)}, alone or in a union with `null`",
+                f"give one of {', '.join(f'`{kind}`' for kind in AVRO_KINDS)}, alone or in a union with `null`",
                 table=table,
                 field=name,
             )
@@ -139,4 +131,4 @@ def _sql_type(spec: object) -> SqlType | None:
     if base == "fixed":
         size = attributes.get("size")
         return SqlType(Kind.BINARY, length=size) if type(size) is int else None
-    return SqlType(KINDS[base]) if base in KINDS else None
+    return SqlType(AVRO_KINDS[base]) if base in AVRO_KINDS else None

@@ -6,15 +6,17 @@ Splits are made here and not by Spark, whose file sources pack files by size and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import pyarrow as pa
 
+from ggfmt.columnar.replace import Replacements
+from ggfmt.config.handler import Configuration
 from ggfmt.engine.files import InputFile, list_inputs, open_input, unreadable
 from ggfmt.errors import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, Definition, Layout, Reader
+from ggfmt.formats.base import UNTOLD, Context, Definition, Layout, Reader, Source
 from ggfmt.model.table import Catalog
 from ggfmt.options.spec import Options
 
@@ -88,6 +90,9 @@ class Job:
     quarantine: bool = False
     current_timestamp: datetime | None = None
     staging: dict[str, str] = field(default_factory=dict)
+    source: Source = UNTOLD
+    trace: bool = False
+    replacements: Replacements = field(default_factory=Replacements)
 
     def catalog_at(self, split: Split) -> Catalog:
         """The definitions that hold at the start of a split."""
@@ -120,6 +125,19 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
     return next(iter(READERS)), "there is no input"
 
 
+def written_by(configuration: Configuration) -> tuple[str, Source]:
+    """The input format and the source of what one configured handler wrote; UsageError GG105 if there are more."""
+    handlers = configuration.handlers
+    if len(handlers) != 1:
+        names = ", ".join(f"`{handler.name}`" for handler in handlers)
+        message = f"`--input-config` has more than one handler: {names}"
+        raise UsageError(Diagnostic("GG105", message, help="leave one of them in its `gg.handlerlist`"))
+    (handler,) = handlers
+    return handler.format, Source(
+        handler.options, Context(handler.handler.include_tokens, configuration.run.compatibility)
+    )
+
+
 def reader_of(name: str) -> type[Reader]:
     """The reader of an input format by its id; UsageError GG309 for an unknown one."""
     if name not in READERS:
@@ -131,6 +149,11 @@ def reader_of(name: str) -> type[Reader]:
     return READERS[name]
 
 
+def with_defaults(source: Source, input_format: str) -> Source:
+    """The source, with the default options of the format where nobody told others."""
+    return source if source.options is not None else replace(source, options=FORMATS[input_format].options())
+
+
 def read_head(file: InputFile) -> bytes:
     try:
         with open_input(file) as stream:
@@ -139,7 +162,7 @@ def read_head(file: InputFile) -> bytes:
         raise Abend(unreadable(file.shown, error)) from None
 
 
-def plan_inputs(inputs: Sequence[str], input_format: str) -> tuple[str, str, list[Input]]:
+def plan_inputs(inputs: Sequence[str], input_format: str, source: Source = UNTOLD) -> tuple[str, str, list[Input]]:
     """The input format, why it was taken, and the inputs in order with their layouts."""
     files = list_inputs(inputs)
     if input_format == "auto":
@@ -147,10 +170,11 @@ def plan_inputs(inputs: Sequence[str], input_format: str) -> tuple[str, str, lis
     else:
         reason = "given by `--input-format`"
     reader = reader_of(input_format)
+    source = with_defaults(source, input_format)
     planned = []
     for index, file in enumerate(files):
         head = read_head(file)
-        planned.append(Input(file, index, reader.layout(head, len(head) < HEAD_BYTES)))
+        planned.append(Input(file, index, reader.layout(head, len(head) < HEAD_BYTES, source)))
     return input_format, reason, planned
 
 

@@ -122,8 +122,10 @@ def _configuration(target: Target) -> dict[str, Any]:
 
 def schema_directories(target: Target) -> list[str]:
     """Where the schemas of a handler's format are written; none if it has no schemas or they are switched off."""
-    make = FORMATS[target.format].schema
-    if make is None or not make(TableDef("T"), target.options, target.context):
+    format = FORMATS[target.format]
+    if format.schema is None or not format.schema_in_run:
+        return []
+    if not format.schema(TableDef("T"), target.options, target.context):
         return []
     directories = [getattr(target.options, "schema_directory", None), target.schema_path]
     return [absolute(directory) for directory in directories if directory]

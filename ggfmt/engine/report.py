@@ -155,10 +155,9 @@ def warnings(totals: Totals) -> Iterator[str]:
         for note, count in sorted(
             handler.notes.items(), key=lambda item: (item[0].table, item[0].field, item[0].detail)
         ):
-            values = "1 value holds" if count == 1 else f"{count:,} values hold"
             yield (
                 f"[{note.code}] handler {name}, table {note.table}, column {note.field}: "
-                f"{values} {note.detail} and will be read back wrong; choose another delimiter"
+                f"{counted(count, 'value')} {note.detail}"
             )
         if handler.lost_characters:
             yield (

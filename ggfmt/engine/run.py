@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 
+from ggfmt.columnar.replace import Replacements, two_tables
 from ggfmt.config.handler import HandlerConfig
 from ggfmt.engine import report
 from ggfmt.engine.commit import Output
@@ -19,15 +20,18 @@ from ggfmt.engine.discover import discover
 from ggfmt.engine.files import absolute, not_writable
 from ggfmt.engine.join import join_group, plan_groups
 from ggfmt.engine.names import stamp
-from ggfmt.engine.plan import Input, Job, Split, Target, plan_inputs, plan_splits
+from ggfmt.engine.plan import Input, Job, Split, Target, plan_inputs, plan_splits, with_defaults
 from ggfmt.engine.publish import Naming, describe, publish, schema_directories, schema_files
 from ggfmt.engine.runner import Progress, Runner
 from ggfmt.engine.sink import StagedFile
 from ggfmt.engine.worker import Outcome, run_split
 from ggfmt.errors import Abend, ConfigurationError, Diagnostic, Span, UsageError
-from ggfmt.formats.base import Context
+from ggfmt.formats import FORMATS
+from ggfmt.formats.base import UNTOLD, Context, Source
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.kinds import NATIVE, native_charset
+
+TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 
 log = logging.getLogger("ggfmt")
 
@@ -48,6 +52,8 @@ class RunSettings:
     current_timestamp: datetime | None = None
     split_size: int | None = None
     release: str = "12.2"
+    source: Source = UNTOLD
+    replacements: Replacements = field(default_factory=Replacements)
 
 
 @dataclass(frozen=True)
@@ -81,10 +87,10 @@ def make_targets(settings: RunSettings) -> list[Target]:
                 config.name,
                 config.format,
                 options,
-                Context(handler.include_tokens, settings.release),
+                Context(handler.include_tokens, settings.release, handler.compression_codec),
                 handler.partition_by_table,
                 handler.max_file_size,
-                handler.roll_on_metadata_change,
+                handler.roll_on_metadata_change or FORMATS[config.format].by_table,
                 absolute(root),
                 handler.file_suffix,
                 handler.schema_file_path,
@@ -110,7 +116,9 @@ def execute(
     _check_schema_directories(targets)
     for target in targets:
         log.info("%s", report.configuration_summary(target))
-    input_format, reason, inputs = plan_inputs(settings.inputs, settings.input_format)
+    for line in settings.replacements.summary():
+        log.info("%s", line)
+    input_format, reason, inputs = plan_inputs(settings.inputs, settings.input_format, settings.source)
     log.info("input format %s: %s", input_format, reason)
     run = f"{stamp(moment)}-{uuid.uuid4().hex[:8]}"
     roots = list(dict.fromkeys(target.root for target in targets))
@@ -134,6 +142,9 @@ def execute(
             Catalog(settings.definitions or {}),
             quarantine=settings.quarantine,
             current_timestamp=settings.current_timestamp,
+            source=with_defaults(settings.source, input_format),
+            trace=log.isEnabledFor(TRACE),
+            replacements=settings.replacements,
             staging={output.root: output.staging(run) for output in outputs},
         )
         runner = stack.enter_context(start())
@@ -164,6 +175,10 @@ def execute(
             schema_files(targets, tables, moment),
             describe(job, settings.mode, inputs, totals),
         )
+    for outcome in outcomes:
+        for name, written in outcome.written.items():
+            for text in written.traces:
+                log.log(TRACE, "handler %s: %s", name, text)
     for table in tables:
         for target in targets:
             log.info("%s", report.field_summary(target, table))
@@ -199,6 +214,7 @@ def _run_tasks(
     if not job.catalog.trusted:
         job = discover(job, splits, runner, progress)
     while True:
+        _check_names(job, job.catalog.current)
         outcomes = runner.run(partial(run_split, job), splits, progress)
         if any(outcome.undefined for outcome in outcomes) and not job.settled:
             log.info(
@@ -212,7 +228,16 @@ def _run_tasks(
                 raise Abend(outcome.abend)
         if any(outcome.stopped or outcome.undefined for outcome in outcomes):
             raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
+        met = [seen for outcome in outcomes for seen in outcome.seen]
+        _check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
         return job, outcomes
+
+
+def _check_names(job: Job, tables: Iterable[str]) -> None:
+    """Abend if two tables of the input have one name after the replacement: their order could not be kept."""
+    diagnostic = two_tables(tables, job.replacements.schema)
+    if diagnostic is not None:
+        raise Abend(diagnostic)
 
 
 def _remove_staging(job: Job) -> None:

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from ggfmt.columnar.replace import Replacements, UnusableName, replace_names, two_tables
 from ggfmt.config.handler import Configuration
 from ggfmt.engine.discover import find_definitions
+from ggfmt.engine.files import absolute, child
+from ggfmt.engine.names import safe_name, without_credentials
 from ggfmt.engine.plan import plan_inputs, plan_splits
 from ggfmt.engine.runner import InProcess
-from ggfmt.errors import Diagnostic, UsageError
+from ggfmt.errors import ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, SchemaFile
+from ggfmt.formats.avro_compat import change
+from ggfmt.formats.base import Context, Format, SchemaFile
 from ggfmt.model.table import Catalog, TableDef
+from ggfmt.options.spec import Options
 
+DDL = "ddl"
 # The format whose schemas are made, with default options, where no handler is configured.
-DEFAULT_FORMATS = {"json": "json"}
+DEFAULT_FORMATS = {"json": "json", "avro": "avro_row", "xsd": "xml"}
+
+
+@dataclass(frozen=True)
+class Described:
+    """A format with its options, as one handler has it; `location` is where that handler's tables lie."""
+
+    format: Format
+    options: Options
+    context: Context
+    location: str | None = None
 
 
 def schemas(
@@ -31,26 +51,83 @@ def schemas(
     if not inputs and not definitions:
         help = "give INPUT or `--definitions`"
         raise UsageError(Diagnostic("GG310", "there is nothing to make schemas of", help=help))
-    if configuration is None:
-        names = [DEFAULT_FORMATS[kind]] if kind else list(DEFAULT_FORMATS.values())
-        described = [(FORMATS[name], FORMATS[name].options(), Context()) for name in names]
-    else:
-        described = [
-            (FORMATS[handler.format], handler.options, Context(release=configuration.run.compatibility))
-            for handler in configuration.handlers
-            if FORMATS[handler.format].schema is not None and kind in (None, FORMATS[handler.format].schema_kind)
-        ]
-        if not described:
-            shown = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
-            message = f"formats without such schemas: {shown}"
-            raise UsageError(Diagnostic("GG106", message, help="configure another format, or give another `--kind`"))
+    described = _described(configuration, kind)
     tables = list(definitions.values()) if not inputs else _found(inputs, definitions, input_format)
+    if configuration is not None:
+        tables = _replaced(tables, configuration.replacements)
     files: dict[str, SchemaFile] = {}
-    for format, options, context in described:
-        assert format.schema is not None
+    problems: list[Diagnostic] = []
+    for item in described:
         for table in tables:
-            files |= {file.name: file for file in format.schema(table, options, context)}
+            made = _ddl(item, table) if kind == DDL else _schema(item, table)
+            if isinstance(made, Diagnostic):
+                problems.append(made)
+            else:
+                files |= {file.name: file for file in made}
+    if problems:
+        raise ConfigurationError(*problems)
     return list(files.values())
+
+
+def _described(configuration: Configuration | None, kind: str | None) -> list[Described]:
+    if configuration is None:
+        if kind == DDL:
+            raise UsageError(Diagnostic("GG105", "a Hive table needs a handler", help="give a handler file with `-c`"))
+        return [Described(FORMATS[name], FORMATS[name].options(), Context()) for name in _defaults(kind)]
+    release = configuration.run.compatibility
+    described = []
+    for handler in configuration.handlers:
+        format = FORMATS[handler.format]
+        fits = (
+            format.ddl is not None if kind == DDL else format.schema is not None and kind in (None, format.schema_kind)
+        )
+        if fits:
+            root = handler.handler.root_file_path
+            location = None if root is None else child(absolute(root), handler.name)
+            context = Context(handler.handler.include_tokens, release)
+            described.append(Described(format, handler.options, context, location))
+    if not described:
+        shown = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
+        message = f"formats without such schemas: {shown}"
+        raise UsageError(Diagnostic("GG106", message, help="configure another format, or give another `--kind`"))
+    return described
+
+
+def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[TableDef]:
+    """The tables with their names as a run would write them; ConfigurationError GG210 if that cannot be."""
+    replaced, problems = [], []
+    for table in tables:
+        try:
+            replaced.append(replace_names(table, replacements.schema))
+        except UnusableName as error:
+            problems.append(error.diagnostic)
+    merged = two_tables([table.full_name for table in tables], replacements.schema)
+    if merged is not None:
+        problems.append(merged)
+    if problems:
+        raise ConfigurationError(*problems)
+    return replaced
+
+
+def _defaults(kind: str | None) -> list[str]:
+    return [DEFAULT_FORMATS[kind or "json"]]
+
+
+def _schema(item: Described, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
+    assert item.format.schema is not None
+    problem = item.format.problem(table) if item.format.problem is not None else None
+    if problem is not None:
+        return problem
+    return item.format.schema(table, item.options, item.context)
+
+
+def _ddl(item: Described, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
+    assert item.format.ddl is not None
+    if item.location is None:
+        return Diagnostic("GG109", "the handler has no `rootFilePath`, where its tables would lie", help="set it")
+    location = without_credentials(child(item.location, safe_name(table.full_name)))
+    text = item.format.ddl(table, item.options, item.context, location)
+    return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)
 
 
 def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
@@ -58,3 +135,43 @@ def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format
     catalog = Catalog(definitions)
     found = find_definitions(input_format, catalog, plan_splits(planned, 1), InProcess())
     return list(catalog.with_tables([*found.tables, *(event.table for event in found.events)]).tables())
+
+
+def write(files: Sequence[SchemaFile], directory: Path) -> Iterator[Path]:
+    """Writes the files into a directory, which is made if need be; their paths. OSError if that cannot be done."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        path = directory / safe_name(file.name)
+        path.write_bytes(file.content)
+        yield path
+
+
+def drift(files: Sequence[SchemaFile], directory: Path) -> Iterator[tuple[Diagnostic, str]]:
+    """Where files in a directory are not what they would be now: a diagnostic for each, and the difference by lines.
+
+    For Avro schemas the diagnostic says what the change means to readers.
+    """
+    for file in files:
+        path = directory / safe_name(file.name)
+        try:
+            old = path.read_bytes()
+        except OSError as error:
+            yield _changed(path, f"the schema cannot be read: {error.strerror}"), ""
+            continue
+        if old != file.content:
+            before, after = (text.decode("utf-8", "replace").splitlines() for text in (old, file.content))
+            shown = "\n".join(difflib.unified_diff(before, after, str(path), "as it would be written", lineterm=""))
+            yield _changed(path, "the schema is not the one that would be written" + _meaning(file, old)), shown
+
+
+def _changed(path: Path, message: str) -> Diagnostic:
+    return Diagnostic("GG209", message, Span(file=str(path)), "write it anew with `ggfmt schema -o`")
+
+
+def _meaning(file: SchemaFile, old: bytes) -> str:
+    if not file.name.endswith(".avsc"):
+        return ""
+    try:
+        return f"; the change is {change(json.loads(old), json.loads(file.content))}"
+    except (ValueError, KeyError, TypeError):
+        return "; the one that is there is no Avro schema"

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.replace import Replacer, UnusableName
 from ggfmt.engine.files import child, file_system, open_input, unreadable
 from ggfmt.engine.plan import READERS, Job, Range, Split, Target
 from ggfmt.engine.rejects import Rejects
@@ -33,11 +34,12 @@ STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abe
 
 @dataclass(frozen=True)
 class Seen:
-    """A table definition at the first operation that a task met of it."""
+    """A table definition at the first operation that a task met of it; `source` is the name that the input has."""
 
     table: TableDef
     split: int
     ordinal: int
+    source: str
 
 
 @dataclass
@@ -51,6 +53,7 @@ class Written:
     extras: int = 0
     notes: Counter[Note] = field(default_factory=Counter)
     lost_characters: int = 0
+    traces: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -105,7 +108,8 @@ class _Task:
         combined = needs[0]
         for other in needs[1:]:
             combined |= other
-        self.reader: Reader = READERS[job.input_format](job.catalog_at(split), combined)
+        self.reader: Reader = READERS[job.input_format](job.catalog_at(split), combined, job.source)
+        self.replacer = Replacer(job.replacements) if job.replacements else None
         self.tables: dict[str, TableDef] = {}
 
     def run(self) -> Outcome:
@@ -160,14 +164,22 @@ class _Task:
         raise _Stop
 
     def _batch(self, batch: ChangeBatch) -> None:
+        source = batch.table.full_name
+        unusable = None
+        if self.replacer is not None:
+            try:
+                batch = self.replacer.batch(batch)
+            except UnusableName as error:
+                unusable = error.diagnostic
         name = batch.table.full_name
-        if self.tables.get(name) != batch.table:
-            self.tables[name] = batch.table
-            self.outcome.seen.append(Seen(batch.table, self.split.ordinal, batch.ordinal[0].as_py()))
+        if unusable is None and self.tables.get(source) != batch.table:
+            self.tables[source] = batch.table
+            self.outcome.seen.append(Seen(batch.table, self.split.ordinal, batch.ordinal[0].as_py(), source))
         for count in pc.value_counts(batch.op).to_pylist():
             self.outcome.operations[name, count["values"]] += count["counts"]
         for output in self.outputs:
-            for row, diagnostic in output.write(batch):
+            rejected = output.write(batch) if unusable is None else _every_row(batch, unusable)
+            for row, diagnostic in rejected:
                 chunk, start, end = self.reader.locate(batch.ordinal[row].as_py())
                 place = diagnostic.at(file=chunk.file, offset=chunk.offset + start)
                 self._reject(output, chunk.data[start:end], place)
@@ -179,6 +191,11 @@ class _Task:
         output.rejects.add(record, diagnostic)
 
 
+def _every_row(batch: ChangeBatch, diagnostic: Diagnostic) -> Iterator[tuple[int, Diagnostic]]:
+    for row, position in enumerate(batch.position.to_pylist()):
+        yield row, diagnostic.at(position=position)
+
+
 class _Output:
     """One handler's part of a task."""
 
@@ -187,6 +204,7 @@ class _Output:
         self.format = FORMATS[target.format]
         self._split = split.ordinal
         self._clock = clock
+        self._trace = job.trace
         self._directory = child(job.staging[target.root], f"{split.ordinal:06d}-{attempt}-{target.handler}")
         fs, inner = file_system(self._directory)
         fs.create_dir(inner)
@@ -226,6 +244,8 @@ class _Output:
                 yield from sorted(bad.items(), key=lambda item: item[0])
                 rows = [row for row in rows if row not in bad]
                 continue
+            if self._trace:
+                self._result.traces += formatter.traced(messages)
             self._result.messages += len(messages)
             self._result.extras += len(messages) - len(remaining)
             if self._interleaved is not None:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from ggfmt.formats import gg_delimited, gg_json
+from ggfmt.formats import gg_avro, gg_delimited, gg_json, gg_xml
 from ggfmt.formats.base import Format
 
-FORMATS: dict[str, Format] = {format.name: format for format in (*gg_delimited.FORMATS, *gg_json.FORMATS)}
+FORMATS: dict[str, Format] = {
+    format.name: format
+    for format in (
+        *gg_delimited.FORMATS,
+        *gg_json.FORMATS,
+        *gg_avro.FORMATS,
+        *gg_xml.FORMATS,
+    )
+}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -32,7 +32,8 @@ class RowErrors(Exception):
 
 @dataclass(frozen=True)
 class Note:
-    """Something that happened to values of a column and is told once, with a count, in the totals."""
+    """Something that happened to values of a column and is told once, with a count, in the totals: the number of values
+    and then `detail`."""
 
     code: str
     table: str
@@ -71,6 +72,10 @@ class Formatter(ABC):
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
         """The operations to write for a batch, and for each the row it comes from; RowErrors if some must not be."""
         return batch, range(len(batch))
+
+    def traced(self, messages: pa.Array) -> Iterator[str]:
+        """The messages as text, for a log at level TRACE, where they are no text themselves."""
+        return iter(())
 
     @abstractmethod
     def format(self, batch: ChangeBatch) -> pa.Array:
@@ -160,6 +165,18 @@ class Definition:
 Event = ChangeBatch | Reject | Definition
 
 
+@dataclass(frozen=True)
+class Source:
+    """How the input was written, where it does not say so itself: by the options and the context of the handler that
+    wrote it; `options` None stands for a format's defaults."""
+
+    options: Any = None
+    context: Context = field(default_factory=Context)
+
+
+UNTOLD = Source()
+
+
 class Reader(ABC):
     """Reads the records of one split: feed it `chunks` in order, take the events of each, and `flush` at the end.
 
@@ -168,9 +185,10 @@ class Reader(ABC):
     are no operations by kind, `members` the operations with a member that the format does not know by its name.
     """
 
-    def __init__(self, catalog: Catalog, needs: Needs) -> None:
+    def __init__(self, catalog: Catalog, needs: Needs, source: Source = UNTOLD) -> None:
         self.catalog = catalog
         self.needs = needs
+        self.source = source
         self.others: Counter[str] = Counter()
         self.members: Counter[str] = Counter()
 
@@ -181,7 +199,7 @@ class Reader(ABC):
 
     @staticmethod
     @abstractmethod
-    def layout(head: bytes, whole: bool) -> Layout:
+    def layout(head: bytes, whole: bool, source: Source) -> Layout:
         """The layout of a file by its first bytes; `whole` tells that there are no others."""
 
     @staticmethod
@@ -250,6 +268,10 @@ class Format:
     needs        what the formatter needs of the reader, by its options
     schema       the schema files of a table, by (table, options, context); none where the options switch them off
     schema_kind  what kind of schemas these are: a key of `ggfmt schema --kind`
+    schema_in_run  a run writes the schemas; otherwise they are for `ggfmt schema` alone
+    ddl          a Hive table over the files of a table, by (table, options, context, location), or why there is none
+    problem      why a table cannot be written at all; None if it can
+    losses       what of operations the messages do not show, in sentences; values that this happens to are counted
     by_table     a file can hold one table only, and one definition of it
     """
 
@@ -261,6 +283,10 @@ class Format:
     needs: Callable[[Any], Needs] | None = None
     schema: Callable[[TableDef, Any, Context], tuple[SchemaFile, ...]] | None = None
     schema_kind: str | None = None
+    schema_in_run: bool = True
+    losses: tuple[str, ...] = ()
+    problem: Callable[[TableDef], Diagnostic | None] | None = None
     by_table: bool = False
+    ddl: Callable[[TableDef, Any, Context, str], str | Diagnostic] | None = None
     reader: type[Reader] | None = None
     discovery: type[Discovery] | None = None

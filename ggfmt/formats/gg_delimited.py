@@ -11,13 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import Piece, join, repeat
 from ggfmt.columnar.metadata import OpKeys, joined_pairs, or_empty, token_texts
 from ggfmt.columnar.text import count_holding, represent
+from ggfmt.errors import Diagnostic
+from ggfmt.formats import hive_ddl
 from ggfmt.formats.base import Context, Format, Formatter, Needs, Note
 from ggfmt.formats.framing import TextFraming
+from ggfmt.formats.gg_delimited_read import DelimitedTextReader
 from ggfmt.formats.shared import ABEND, DELETE_INSERT, PK_UPDATE_HANDLING, UPDATE, handle_key_updates, op_keys
 from ggfmt.model.change import ChangeBatch, ImageColumn
 from ggfmt.model.table import TableDef
@@ -101,6 +105,7 @@ class DelimitedTextFormatter(Formatter):
             fields.append(token_texts(batch.tokens, len(batch), pair, options.key_value_pair_delimiter))
         for column, image in zip(self.table.columns, batch.row_image().columns, strict=True):
             self._look_for_delimiters(column.name, image)
+            self._look_for_representations(column.name, image)
             if options.include_column_names:
                 fields.append(column.name)
             fields.append(represent(image, options.null_value_representation, options.missing_value_representation))
@@ -115,12 +120,55 @@ class DelimitedTextFormatter(Formatter):
         for name, delimiter in (("field", self.options.field_delimiter), ("line", self.options.line_delimiter)):
             count = count_holding(image.values, delimiter)
             if count:
-                self.notes[Note("GG403", self.table.full_name, column, f"the {name} delimiter")] += count
+                self.notes[
+                    Note(
+                        "GG403",
+                        self.table.full_name,
+                        column,
+                        f"with the {name} delimiter inside, which will be read back wrong",
+                    )
+                ] += count
+
+    def _look_for_representations(self, column: str, image: ImageColumn) -> None:
+        for state, text in (
+            ("NULL", self.options.null_value_representation),
+            ("missing column", self.options.missing_value_representation),
+        ):
+            count = pc.sum(pc.equal(image.values, text)).as_py() or 0
+            if count:
+                what = f"equal to the text that stands for a {state}, which will be read back as one"
+                self.notes[Note("GG406", self.table.full_name, column, what)] += count
 
 
 def needs(options: DelimitedTextOptions) -> Needs:
     handling = options.pk_update_handling
     return Needs(row_only=handling != DELETE_INSERT, key_updates=handling != UPDATE)
+
+
+def hive_table(table: TableDef, options: DelimitedTextOptions, context: Context, location: str) -> str | Diagnostic:
+    """A Hive table over the lines of a table: their metadata as text, and then the columns by their types."""
+    included = (
+        ("op_type", options.include_op_type),
+        ("table", options.include_table_name),
+        ("op_ts", options.include_op_timestamp),
+        ("current_ts", options.include_current_timestamp),
+        ("pos", options.include_position),
+        ("tokens", context.include_tokens),
+    )
+    columns = []
+    for column in table.columns:
+        if options.include_column_names:
+            columns.append((f"{column.name}_name", "STRING"))
+        columns.append((column.name, hive_ddl.column_type(column)))
+    metadata = hive_ddl.unique([name for name, is_included in included if is_included], [name for name, _ in columns])
+    return hive_ddl.text_table(
+        table,
+        [*((name, "STRING") for name in metadata), *columns],
+        options.field_delimiter,
+        options.line_delimiter,
+        options.null_value_representation,
+        location,
+    )
 
 
 FORMATS = (
@@ -131,5 +179,12 @@ FORMATS = (
         formatter=DelimitedTextFormatter,
         framing=lambda table, options, context: TextFraming(options.encoding),
         needs=needs,
+        reader=DelimitedTextReader,
+        ddl=hive_table,
+        losses=(
+            "The before image of an update is not shown, nor the after image of a delete.",
+            "A value equal to the representation of NULL or of a missing column is not told from it.",
+            "A value that holds a delimiter is read as more fields or lines.",
+        ),
     ),
 )

@@ -29,7 +29,7 @@ from ggfmt.columnar.build import MISSING, int64s, texts, token_maps
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats import gg_json_records as records
 from ggfmt.formats import json_records
-from ggfmt.formats.base import Chunk, Definition, Event, Layout, Needs, Reader, Reject
+from ggfmt.formats.base import UNTOLD, Chunk, Definition, Event, Layout, Needs, Reader, Reject, Source
 from ggfmt.formats.gg_json_table import IMAGE_RULES, TableOperations, contradictions
 from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
 from ggfmt.model.table import Catalog, Kind
@@ -59,10 +59,9 @@ class JsonReader(Reader):
     """Reads GoldenGate JSON; see the module's docstring."""
 
     sniff = staticmethod(records.sniff)
-    layout = staticmethod(json_records.find_layout)
 
-    def __init__(self, catalog: Catalog, needs: Needs) -> None:
-        super().__init__(catalog, needs)
+    def __init__(self, catalog: Catalog, needs: Needs, source: Source = UNTOLD) -> None:
+        super().__init__(catalog, needs, source)
         self._ordinal = 0
         self._held: list[tuple[int, Chunk]] = []
         self._tables: dict[str, TableOperations] = {}
@@ -71,6 +70,10 @@ class JsonReader(Reader):
         self._tag = "table"
         self._decoder: msgspec.json.Decoder[Any] | None = None
         self._by_class: dict[type[Any], TableOperations] = {}
+
+    @staticmethod
+    def layout(head: bytes, whole: bool, source: Source = UNTOLD) -> Layout:
+        return json_records.find_layout(head, whole)
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:

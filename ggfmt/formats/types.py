@@ -12,6 +12,18 @@ RELEASES = {
 }
 
 
+# What a primitive type of an Avro schema says of a column.
+AVRO_KINDS = {
+    "string": Kind.STRING,
+    "boolean": Kind.BOOLEAN,
+    "int": Kind.INTEGER,
+    "long": Kind.INTEGER,
+    "float": Kind.FLOAT,
+    "double": Kind.DOUBLE,
+    "bytes": Kind.BINARY,
+}
+
+
 class Target(str, Enum):
     STRING = "string"
     BOOLEAN = "boolean"

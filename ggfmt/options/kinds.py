@@ -6,8 +6,6 @@ wrapper and keeps its blanks (GoldenGate for Big Data 12.2, 6.2.3).
 
 from __future__ import annotations
 
-import codecs
-import locale
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,6 +13,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from ggfmt.errors import did_you_mean, suggestion
+from ggfmt.options.charsets import byte_order_mark as byte_order_mark
+from ggfmt.options.charsets import canonical_name, charset_names, refusal
+from ggfmt.options.charsets import codec_of as codec_of
+from ggfmt.options.charsets import native_charset as native_charset
 
 T = TypeVar("T")
 
@@ -224,26 +226,6 @@ class Path(Kind[str]):
 
 NATIVE = "native"
 
-# Java's names for the charsets served so far, each with Python's codec and Java's aliases.
-_CODECS = {
-    "UTF-8": ("utf-8", "utf8 unicode-1-1-utf-8"),
-    "ISO-8859-1": (
-        "latin-1",
-        "iso8859_1 latin1 iso-ir-100 iso_8859-1 iso_8859-1:1987 iso8859-1 ibm819 cp819 ibm-819 819 l1 csisolatin1"
-        " 8859_1",
-    ),
-    "US-ASCII": (
-        "ascii",
-        "ascii iso646-us ascii7 646 default csascii us iso_646.irv:1991 iso_646.irv:1983 ansi_x3.4-1968 ansi_x3.4-1986"
-        " cp367 ibm367 iso-ir-6",
-    ),
-    "UTF-16": ("utf-16-be", "utf_16 utf16 unicode unicodebig"),
-    "UTF-16BE": ("utf-16-be", "utf_16be iso-10646-ucs-2 x-utf-16be unicodebigunmarked"),
-    "UTF-16LE": ("utf-16-le", "utf_16le x-utf-16le unicodelittleunmarked"),
-    "windows-1252": ("cp1252", "cp1252 cp5348 ibm-1252 ibm1252"),
-}
-_NAMES = {alias: name for name, (_, aliases) in _CODECS.items() for alias in (name.lower(), *aliases.split())}
-
 
 @dataclass(frozen=True)
 class Charset(Kind[str]):
@@ -251,32 +233,16 @@ class Charset(Kind[str]):
 
     @property
     def legal(self) -> str:
-        return "a charset name or alias of Java: " + ", ".join(f"`{name}`" for name in _CODECS)
+        return "a charset name or alias of Java, such as `UTF-8`, `ISO-8859-1` or `windows-1252`"
 
     def parse(self, text: str) -> str:
         if text == NATIVE:
             return NATIVE
-        name = _NAMES.get(text.lower())
+        name = canonical_name(text)
         if name is None:
-            near = did_you_mean(text, [*_CODECS, *_NAMES])
+            near = did_you_mean(text, charset_names())
             raise IllegalValue(_cannot_be(text), f"give {self.legal}" + (f"; did you mean `{near}`?" if near else ""))
+        reason = refusal(name)
+        if reason is not None:
+            raise IllegalValue(_cannot_be(text), f"{reason}; give {self.legal}")
         return name
-
-
-def native_charset() -> str:
-    """Java's name for the charset of this machine's locale; UTF-8 where Java's charset is not served."""
-    codec = codecs.lookup(locale.getpreferredencoding(False)).name
-    for name, (served, _) in _CODECS.items():
-        if codecs.lookup(served).name == codec:
-            return name
-    return "UTF-8"
-
-
-def codec_of(charset: str) -> str:
-    """The Python codec that makes the same bytes as the Java charset, less the byte order mark."""
-    return _CODECS[charset][0]
-
-
-def byte_order_mark(charset: str) -> bytes:
-    """What Java writes before the first character: a mark for UTF-16, nothing for all others."""
-    return codecs.BOM_UTF16_BE if charset == "UTF-16" else b""

@@ -1,0 +1,298 @@
+"""Kernels for Avro's binary encoding (Avro specification 1.8, "Binary Encoding"): pieces of messages from columns.
+
+An encoder makes, of n texts, the pieces that stand for them in n messages, to be joined with all other pieces of a
+message at once (`ggfmt.columnar.join.join_binary`). A piece is a constant where all rows have the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.text import text_buffer
+from ggfmt.model.change import Image, ImageColumn
+
+_BINARY = pa.binary()
+_NOTHING = pa.scalar(b"", _BINARY)
+
+NULL, VALUE = b"\0", b"\2"  # the branches of a union of null and another type
+FALSE, TRUE = b"\0", b"\1"
+END = b"\0"  # of the blocks of an array or a map
+
+
+def zigzag_varint(number: int) -> bytes:
+    """One int or long."""
+    rest = (number << 1) ^ (number >> 63)
+    encoded = bytearray()
+    while rest > 0x7F:
+        encoded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    encoded.append(rest)
+    return bytes(encoded)
+
+
+def text_bytes(text: str) -> bytes:
+    """One string."""
+    data = text.encode()
+    return zigzag_varint(len(data)) + data
+
+
+def array_bytes(texts: Sequence[str]) -> bytes:
+    """One array of strings."""
+    return (zigzag_varint(len(texts)) + b"".join(map(text_bytes, texts)) if texts else b"") + END
+
+
+# Varints go in groups of 14 bits, least significant first, each two bytes; a last group below 128 is one byte.
+_GROUP_BITS = 14
+_GROUP = 1 << _GROUP_BITS
+_GROUP_SCALAR = pa.scalar(_GROUP_BITS, pa.uint64())
+_MASK = pa.scalar(_GROUP - 1, pa.uint64())
+_LAST = [bytes([n]) if n < 0x80 else bytes([n & 0x7F | 0x80, n >> 7]) for n in range(_GROUP)]
+_GROUPS = pa.array([*_LAST, *(bytes([n & 0x7F | 0x80, n >> 7 | 0x80]) for n in range(_GROUP)), b""], _BINARY)
+_FOLLOWED = pa.scalar(_GROUP, pa.uint64())  # added to a group that another follows
+_NO_GROUP = pa.scalar(2 * _GROUP, pa.uint64())
+
+_LENGTHS = 1 << 12
+_LENGTH_VARINTS = pa.array([zigzag_varint(n) for n in range(_LENGTHS)], _BINARY)
+_VALUE_LENGTH_VARINTS = pa.array([NULL, *(VALUE + zigzag_varint(n) for n in range(_LENGTHS))], _BINARY)
+_BRANCHES = pa.array([NULL, VALUE], _BINARY)
+_BOOLEANS = pa.array([VALUE + FALSE, VALUE + TRUE, NULL], _BINARY)
+_BOOLEAN_TEXTS = pa.array(["false", "true", None], pa.string())
+
+
+def longs(values: pa.Int64Array) -> list[Piece]:
+    """n longs as up to five pieces; no bytes for null."""
+    if not len(values):
+        return []
+    sign = pc.shift_right(pc.shift_right(values, 32), 31)  # by 63 at once, Arrow does not shift at all
+    rest = pc.bit_wise_xor(pc.shift_left(values, 1), sign).view(pa.uint64())
+    pieces: list[Piece] = []
+    left = pc.max(rest).as_py() or 0
+    while True:
+        group = pc.bit_wise_and(rest, _MASK)
+        following = pc.shift_right(rest, _GROUP_SCALAR)
+        if pieces:
+            group = pc.if_else(pc.equal(rest, 0), _NO_GROUP, group)
+        left >>= _GROUP_BITS
+        if left:
+            group = pc.if_else(pc.equal(following, 0), group, pc.add(group, _FOLLOWED))
+        encoded = _GROUPS.take(group)
+        pieces.append(encoded.fill_null(_NOTHING) if encoded.null_count else encoded)
+        if not left:
+            return pieces
+        rest = following
+
+
+def strings(values: pa.Array) -> list[Piece]:
+    """n strings or n bytes, of texts or binaries without nulls."""
+    lengths = pc.binary_length(values)
+    bounds = pc.min_max(lengths)
+    shortest, longest = bounds["min"].as_py(), bounds["max"].as_py()
+    data = values.cast(_BINARY)
+    if longest is None:
+        return [data]
+    if shortest == longest:
+        return [zigzag_varint(longest), data]
+    if longest < _LENGTHS:
+        return [_LENGTH_VARINTS.take(lengths), data]
+    return [*longs(lengths.cast(pa.int64())), data]
+
+
+Encoded = tuple[list[Piece], list[int]]
+Encoder = Callable[[pa.StringArray], Encoded]  # the second result are rows whose text is no value of the type
+
+
+def optional_strings(values: pa.StringArray) -> Encoded:
+    """n unions of null and string."""
+    if not values.null_count:
+        return [VALUE, *strings(values)], []
+    if values.null_count == len(values):
+        return [NULL], []
+    lengths = pc.binary_length(values)
+    data = values.cast(_BINARY).fill_null(_NOTHING)
+    if pc.max(lengths).as_py() < _LENGTHS:
+        return [_VALUE_LENGTH_VARINTS.take(pc.add(lengths, 1).fill_null(0)), data], []
+    return [_branch(values), *longs(lengths.cast(pa.int64())), data], []
+
+
+def optional_booleans(values: pa.StringArray) -> Encoded:
+    """n unions of null and boolean, of the texts `true` and `false`."""
+    index = pc.index_in(values, _BOOLEAN_TEXTS)
+    if not index.null_count:
+        return [_BOOLEANS.take(index)], []
+    return [NULL], pc.indices_nonzero(index.is_null()).to_pylist()
+
+
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?"
+_FLOATING = f"^(?:{_NUMBER}|[+-]?(?:NaN|Infinity))$"
+_NOT_FINITE = "^[+-]?(?:NaN|Infinity)$"
+
+
+def optional_doubles(values: pa.StringArray) -> Encoded:
+    """n unions of null and double, of texts that Java's BigDecimal reads, or `NaN`, `Infinity` and `-Infinity`.
+
+    A number that is too large for the type is no value of it, rather than the infinity that Java makes of it.
+    """
+    return _floating(values, pa.float64(), 8)
+
+
+def optional_floats(values: pa.StringArray) -> Encoded:
+    """n unions of null and float; as `optional_doubles`."""
+    return _floating(values, pa.float32(), 4)
+
+
+def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
+    if values.null_count == len(values):
+        return [NULL], []
+    try:
+        numbers = values.cast(kind)
+    except pa.ArrowInvalid:
+        return [NULL], _unlike(values, _FLOATING)
+    if not pc.all(pc.is_finite(numbers), min_count=0).as_py():
+        overflown = pc.and_(pc.invert(pc.is_finite(numbers)), pc.invert(pc.match_substring_regex(values, _NOT_FINITE)))
+        bad = pc.indices_nonzero(overflown).to_pylist()
+        if bad:
+            return [NULL], bad
+    wide = pa.Array.from_buffers(pa.binary(width), len(numbers), [None, numbers.buffers()[1]], offset=numbers.offset)
+    return _optional(values, [wide.cast(_BINARY)])
+
+
+def optional_longs(values: pa.StringArray) -> Encoded:
+    """n unions of null and long, of texts whose value as Java's BigDecimal is a long (`BigDecimal.longValueExact`).
+
+    `3.00` and `3E0` are 3; `3.5` is no long.
+    """
+    if values.null_count == len(values):
+        return [NULL], []
+    bad: list[int] = []
+    data = text_buffer(values).to_pybytes()
+    try:
+        if b"x" in data or b"X" in data:  # Arrow reads hexadecimal digits
+            raise pa.ArrowInvalid
+        numbers = values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        exact = [None if text is None else _exact_long(text) for text in values.to_pylist()]
+        bad = [
+            row
+            for row, (number, valid) in enumerate(zip(exact, values.is_valid(), strict=True))
+            if number is None and valid.as_py()
+        ]
+        if bad:
+            return [NULL], bad
+        numbers = pa.array(exact, pa.int64())
+    return _optional(values, longs(numbers))
+
+
+_LARGEST_EXPONENT = 18
+_JAVA_NUMBER = re.compile(_NUMBER, re.ASCII)
+
+
+def _exact_long(text: str) -> int | None:
+    if not _JAVA_NUMBER.fullmatch(text):
+        return None
+    number = Decimal(text)
+    if not number:
+        return 0
+    if number.adjusted() > _LARGEST_EXPONENT or number.adjusted() < 0 or number != number.to_integral_value():
+        return None
+    exact = int(number)
+    return exact if -(1 << 63) <= exact < 1 << 63 else None
+
+
+def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
+    """The rows whose text does not match; null matches."""
+    fits = pc.match_substring_regex(values, pattern)
+    found: list[int] = pc.indices_nonzero(pc.invert(fits)).to_pylist()
+    return found
+
+
+def _optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:
+    """The pieces of n values as those of unions: none but the branch for null."""
+    if not values.null_count:
+        return [VALUE, *pieces], []
+    there = values.is_valid()
+    return [_branch(values), *(pc.if_else(there, piece, _NOTHING) for piece in pieces)], []
+
+
+def _branch(values: pa.Array) -> pa.BinaryArray:
+    return _BRANCHES.take(values.is_valid().cast(pa.int8()))
+
+
+ENCODERS: dict[str, Encoder] = {
+    "string": optional_strings,
+    "boolean": optional_booleans,
+    "long": optional_longs,
+    "float": optional_floats,
+    "double": optional_doubles,
+}
+
+
+def string_maps(maps: pa.MapArray) -> pa.BinaryArray:
+    """n maps of strings, each of one block."""
+    offsets, first = maps.offsets, maps.offsets[0].as_py()
+    size = maps.offsets[-1].as_py() - first
+    if not size:
+        return pa.repeat(pa.scalar(END, _BINARY), len(maps))
+    keys, items = maps.keys.slice(first, size), maps.items.slice(first, size)
+    pairs = pa.ListArray.from_arrays(pc.subtract(offsets, first), join_binary([*strings(keys), *strings(items)]))
+    counts = pc.list_value_length(pairs).cast(pa.int64())
+    sizes = longs(pc.if_else(pc.equal(counts, 0), pa.scalar(None, pa.int64()), counts))  # an empty map has no block
+    return join_binary([*sizes, pc.binary_join(pairs, b""), END])
+
+
+_SHOWN_OR_NOT = pa.array([TRUE, FALSE], _BINARY)
+
+
+class Columns:
+    """Encodes the columns of images one after the other; `flagged` puts a boolean behind each that says whether it is
+    missing. A missing value is null."""
+
+    def __init__(self, types: Sequence[str], flagged: bool) -> None:
+        self._encoders = [ENCODERS[name] for name in types]
+        self._flagged = flagged
+
+    def pieces(self, columns: Sequence[ImageColumn]) -> tuple[list[Piece], list[tuple[int, int]]]:
+        """The pieces for n rows; and (row, column) of values that cannot be encoded."""
+        pieces: list[Piece] = []
+        bad: list[tuple[int, int]] = []
+        for index, (encode, column) in enumerate(zip(self._encoders, columns, strict=True)):
+            values, present = column.values, column.present
+            if present is not None:
+                values = pc.if_else(present, values, pa.scalar(None, values.type))
+            encoded, wrong = encode(values)
+            pieces += encoded
+            bad += [(row, index) for row in wrong]
+            if self._flagged:
+                pieces.append(FALSE if present is None else _SHOWN_OR_NOT.take(present.cast(pa.int8())))
+        return pieces, bad
+
+    def required(self, image: Image, rows: int) -> tuple[list[Piece], list[tuple[int, int]]]:
+        """The pieces for n times the columns of an image, all of them null where there is no image."""
+        exists = image.exists
+        if exists is None or exists.true_count == rows:
+            return self.pieces(image.columns)
+        return self.pieces(
+            [
+                ImageColumn(column.values, exists if column.present is None else pc.and_(column.present, exists))
+                for column in image.columns
+            ]
+        )
+
+    def optional(self, image: Image, rows: int) -> tuple[list[Piece], list[tuple[int, int]]]:
+        """The pieces for n unions of null and a record of the columns: null where there is no image."""
+        if image.exists is None or image.exists.true_count == rows:
+            pieces, bad = self.pieces(image.columns)
+            return [VALUE, *pieces], bad
+        if not image.exists.true_count:
+            return [NULL], []
+        there = pc.indices_nonzero(image.exists)
+        pieces, bad = self.pieces([column.take(there) for column in image.columns])
+        records = join_binary([VALUE, *pieces], len(there))
+        places = pc.subtract(pc.cumulative_sum(image.exists.cast(pa.int32())), 1)
+        spread = records.take(pc.if_else(image.exists, places, pa.scalar(None, pa.int32())))
+        return [spread.fill_null(pa.scalar(NULL, _BINARY))], [(there[row].as_py(), index) for row, index in bad]

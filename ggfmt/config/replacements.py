@@ -1,0 +1,81 @@
+"""The keys for search and replacement: `gg.schemareplaceregex[N]`, `gg.contentreplaceregex[N]` and their strings.
+
+The pair without a number comes first, then those from 1 on; the first number without a regular expression ends the
+search (`goldengate.md` 3). Both texts may be wrapped in `CDATA[...]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from ggfmt.columnar.replace import Replacements
+from ggfmt.config.assemble import report_duplicate
+from ggfmt.config.properties import Entry
+from ggfmt.errors import Diagnostic
+from ggfmt.options.java_regex import translate
+from ggfmt.options.java_replacement import Replacement
+from ggfmt.options.kinds import IllegalValue, Text, trim
+
+_KEY = re.compile(r"gg\.(?:schema|content)replace(?:regex|string)[0-9]*")
+
+
+def is_replacement(key: str) -> bool:
+    return _KEY.fullmatch(key.lower()) is not None
+
+
+def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> Replacements:
+    """The replacements that the entries ask for, in order; what is wrong with them is added to `findings`."""
+    given: dict[str, Entry] = {}
+    for entry in filter(lambda entry: is_replacement(entry.key), entries):
+        name = entry.key.lower()
+        if entry.key != name:
+            findings.append(Diagnostic("GG102", f"`{entry.key}` is read as `{name}`", entry.key_span))
+        if name in given:
+            report_duplicate(findings, given[name], entry)
+        given[name] = entry
+    schema, content = (tuple(_pairs(f"gg.{what}replace", given, findings)) for what in ("schema", "content"))
+    findings += [
+        Diagnostic("GG101", f"`{entry.key}` is not applied: there is no `{missing}`", entry.key_span, help)
+        for name, entry in given.items()
+        for missing, help in _lacking(name, given)
+    ]
+    return Replacements(schema, content)
+
+
+def _numbers(prefix: str, given: Mapping[str, Entry]) -> Iterator[str]:
+    """The numbers of the pairs that are carried out, as texts."""
+    if f"{prefix}regex" in given:
+        yield ""
+    number = 1
+    while f"{prefix}regex{number}" in given:
+        yield str(number)
+        number += 1
+
+
+def _pairs(prefix: str, given: Mapping[str, Entry], findings: list[Diagnostic]) -> Iterator[Replacement]:
+    for number in _numbers(prefix, given):
+        pattern = given[f"{prefix}regex{number}"]
+        string = given.get(f"{prefix}string{number}")
+        entry = pattern
+        try:
+            regex = translate(Text().parse(trim(pattern.value)))
+            if string is not None:
+                entry = string
+            text = "" if string is None else Text().parse(trim(string.value))
+            yield Replacement(regex, text)
+        except IllegalValue as error:
+            findings.append(Diagnostic("GG103", f"`{entry.key}` {error}", entry.value_span, error.help))
+
+
+def _lacking(name: str, given: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
+    """The key that would have to be there for this one to be carried out, and what to do; none if it is."""
+    prefix, kind, number = re.fullmatch(r"(.*)(regex|string)([0-9]*)", name).groups()  # type: ignore[union-attr]
+    reached = list(_numbers(prefix, given))
+    if number in reached:
+        return
+    regex = f"{prefix}regex{number}"
+    if kind == "string" and regex not in given:
+        yield regex, f"add `{regex}`, or remove the string"
+    else:
+        yield f"{prefix}regex{len([n for n in reached if n]) + 1}", "number the pairs from 1 without a gap"

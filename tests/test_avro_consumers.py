@@ -1,0 +1,208 @@
+"""Real consumers of what the Avro formats write: the Avro library for Java, in Spark's JVM, and Polars."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars
+import pyarrow as pa
+import pytest
+from avro_java import AvroJava
+from avro_oracle import record
+from oracle import PlainColumn, PlainOperation, PlainTable
+from polars.exceptions import ComputeError
+from strategies import Changes, make_batch
+
+from ggfmt.columnar.avro import text_bytes, zigzag_varint
+from ggfmt.columnar.clock import Clock
+from ggfmt.engine.spark import Session, SparkSettings
+from ggfmt.formats import FORMATS
+from ggfmt.formats.avro_container import CODECS, ObjectContainer
+from ggfmt.formats.avro_schema import canonical_form, name_problem, wrapper_schema
+from ggfmt.formats.base import Context
+from ggfmt.formats.gg_avro import AvroOptions, avro_schema
+from ggfmt.model.table import Column, TableDef
+
+WORDS = ["", "plain", "é€", "😀 𝄞", 'a\nb\t"quoted"\\', "x" * 10_000]
+TABLE = PlainTable(
+    "CAT.GG.BÜCHER",
+    (
+        PlainColumn("ID", "integer", 1),
+        PlainColumn("TITEL", "string"),
+        PlainColumn("PREIS", "decimal"),
+        PlainColumn("MASZ", "float"),
+        PlainColumn("DA", "boolean"),
+        PlainColumn("GRÖSSE_名", "double", 2),
+    ),
+)
+
+
+def image(n: int) -> dict[str, str | None]:
+    whole: dict[str, str | None] = {
+        "ID": f"{(-1) ** n * 7**n}",
+        "TITEL": WORDS[n % len(WORDS)],
+        "PREIS": f"{n}.50",
+        "MASZ": f"{n}.25",
+        "DA": ("true", "false")[n % 2],
+        "GRÖSSE_名": "1E3",
+    }
+    if n % 3 == 1:
+        whole["TITEL"] = None
+    if n % 4 == 2:
+        del whole["PREIS"]
+    return whole
+
+
+OPERATIONS = [
+    PlainOperation(
+        "IUDT"[n % 4],
+        "2013-06-02 22:14:36.000000",
+        f"{n:020d}",
+        image(n) if n % 4 in (1, 2) else None,
+        image(n + 1) if n % 4 in (0, 1) else None,
+        {"R": "AADPkvAAEAAEqL2AAA", "€": "😀"} if n % 2 else {},
+    )
+    for n in range(20)
+]
+BATCH = make_batch(Changes(TABLE, OPERATIONS, garbage=False))
+STAMP = "2015-09-18T13:39:35.447000"
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[AvroJava]:
+    with Session(SparkSettings("local[1]")) as session:
+        assert session._context is not None
+        yield AvroJava(session._context._jvm)
+
+
+def messages(format: str, release: str, **options: Any) -> pa.Array:
+    described = FORMATS[format]
+    assert described.formatter is not None
+    if format.startswith("avro_row"):
+        options["pk_update_handling"] = "update"
+    context = Context(True, release)
+    clock = Clock(datetime.fromisoformat(STAMP))
+    return described.formatter(BATCH.table, described.options(**options), context, clock).format(BATCH)
+
+
+def schema_text(format: str, release: str, **options: Any) -> str:
+    described = FORMATS[format]
+    chosen = described.options(**options)
+    assert isinstance(chosen, AvroOptions)
+    return avro_schema(BATCH.table, chosen, Context(release=release), "_op" in format).text
+
+
+def expected(format: str, release: str, strings: bool = False) -> list[dict[str, Any]]:
+    options = {"insert_op_key": "I", "update_op_key": "U", "delete_op_key": "D", "truncate_op_key": "T"}
+    flags: dict[str, Any] = {**options, "treat_all_columns_as_strings": strings}
+    return [record(TABLE, item, flags, release, True, STAMP, "_op" in format) for item in OPERATIONS]
+
+
+@pytest.mark.parametrize("strings", [False, True])
+@pytest.mark.parametrize("release", ["12.2", "12.3"])
+@pytest.mark.parametrize("format", ["avro_row", "avro_op"])
+def test_java_reads_an_undelimited_stream(java: AvroJava, format: str, release: str, strings: bool) -> None:
+    data = b"".join(messages(format, release, treat_all_columns_as_strings=strings).to_pylist())
+    schema = schema_text(format, release, treat_all_columns_as_strings=strings)
+    assert java.stream(data, schema) == expected(format, release, strings)
+
+
+@pytest.mark.parametrize("by_fingerprint", [False, True])
+@pytest.mark.parametrize("format", ["avro_row", "avro_op"])
+def test_java_unwraps_and_knows_the_schema_by_its_number(java: AvroJava, format: str, by_fingerprint: bool) -> None:
+    wrapped = messages(
+        format, "12.2", wrap_message_in_generic_avro_message=True, generic_wrapper_use_fingerprint=by_fingerprint
+    )
+    schema = schema_text(format, "12.2")
+    number = java.fingerprint(schema) if by_fingerprint else java.hash(schema)
+    payloads = java.payloads(b"".join(wrapped.to_pylist()), wrapper_schema(by_fingerprint).text)
+    assert {(table, found) for table, found, _ in payloads} == {(TABLE.name, number)}
+    assert java.stream(b"".join(payload for _, _, payload in payloads), schema) == expected(format, "12.2")
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("format", ["avro_row_ocf", "avro_op_ocf"])
+def test_java_reads_container_files_of_every_codec(java: AvroJava, format: str, codec: str, tmp_path: Path) -> None:
+    described = FORMATS[format]
+    assert described.framing is not None
+    framing = described.framing(BATCH.table, described.options(), Context(True, codec=codec))
+    whole = messages(format, "12.2")
+    blocks = [bytes(framing.frame(part)[0]) for part in (whole.slice(0, 7), whole.slice(7))]
+    path = tmp_path / "orders.avro"
+    path.write_bytes(framing.header + b"".join(blocks))
+    assert list(java.container(path)) == expected(format, "12.2")
+
+
+@pytest.mark.parametrize("release", ["12.2", "12.3"])
+@pytest.mark.parametrize("format", ["avro_row", "avro_op"])
+def test_java_lays_schemas_out_and_numbers_them_in_the_same_way(java: AvroJava, format: str, release: str) -> None:
+    schema = avro_schema(BATCH.table, AvroOptions(), Context(release=release), format == "avro_op")
+    for made in (schema, wrapper_schema(False), wrapper_schema(True)):
+        assert java.pretty(made.text) == made.text
+        assert java.hash(made.text) == made.hash
+        assert java.canonical_form(made.text) == canonical_form(made.document)
+        assert java.fingerprint(made.text) == made.fingerprint
+        assert java.fingerprint(made.compact) == made.fingerprint
+
+
+def test_java_takes_the_names_that_ggfmt_takes(java: AvroJava) -> None:
+    samples = [
+        "A",
+        "_",
+        "9",
+        "A9",
+        "A_",
+        "Ä",
+        "名前",
+        "A-B",
+        "A B",
+        "A#",
+        "A$",
+        "٣",
+        "A٣",
+        "A\u0301",
+        "Ⅷ",
+        "AⅧ",
+        "A²",
+        "ª",
+        "😀",
+        "𐐀",
+    ]
+    for name in samples:
+        legal = name_problem(TableDef("S.T", (Column(name),)), by_image=True) is None
+        assert legal == java.is_name(name), name
+
+
+# Polars has neither maps nor types named again, which all schemas of GoldenGate have, but it knows container files.
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate", "snappy"])
+def test_polars_reads_the_blocks_of_container_files(codec: str, tmp_path: Path) -> None:
+    schema = wrapper_schema(False)
+    rows = [(f"GG.T{n}", n - 100, bytes([n]) * n) for n in range(200)]
+    wrapped = [
+        text_bytes(name) + zigzag_varint(number) + zigzag_varint(len(data)) + data for name, number, data in rows
+    ]
+    framing = ObjectContainer(TableDef("GG.T"), schema.compact, codec)
+    path = tmp_path / "wrapped.avro"
+    array = pa.array(wrapped, pa.binary())
+    path.write_bytes(
+        framing.header + bytes(framing.frame(array.slice(0, 50))[0]) + bytes(framing.frame(array.slice(50))[0])
+    )
+    assert polars.read_avro(path).rows() == rows
+
+
+def test_polars_cannot_read_the_map_of_tokens(tmp_path: Path) -> None:
+    """Should this fail, it has learnt to: then let it read the messages of both formats above."""
+    described = FORMATS["avro_row_ocf"]
+    assert described.framing is not None
+    framing = described.framing(BATCH.table, described.options(), Context(True))
+    path = tmp_path / "orders.avro"
+    path.write_bytes(framing.header + bytes(framing.frame(messages("avro_row_ocf", "12.2"))[0]))
+    with pytest.raises(ComputeError, match="OutOfSpec"):
+        polars.read_avro(path)
+    assert json.loads(schema_text("avro_row_ocf", "12.2"))["fields"][6]["type"] == {"type": "map", "values": "string"}
