@@ -217,3 +217,21 @@ def test_a_table_that_avro_cannot_name_is_told(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "error[GG206]" in done.stderr
     assert "gg.schemareplaceregex" in done.stderr
+
+
+def test_check_says_what_a_change_of_an_avro_schema_means(tmp_path: Path) -> None:
+    arguments = ("--definitions", str(DEFINITIONS), "--kind", "avro", "-o", "schemas")
+    assert ggfmt(tmp_path, *arguments).returncode == 0
+    path = tmp_path / "schemas" / "GG.TCUSTORD.avsc"
+    schema = json.loads(path.read_text())
+    (price,) = [field for field in schema["fields"] if field["name"] == "PRODUCT_PRICE"]
+    for kind, meaning in (
+        (["null", "double"], "fully compatible"),
+        (["null", "long"], "backward compatible: the new schema reads old data, the old one does not read new data"),
+        (["null", "string"], "not compatible: neither schema reads what the other wrote"),
+    ):
+        price["type"] = kind
+        path.write_text(json.dumps(schema))
+        found = ggfmt(tmp_path, *arguments, "--check")
+        assert found.returncode == 1
+        assert f"not the one that would be written; the change is {meaning}\n" in found.stderr
