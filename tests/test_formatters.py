@@ -37,7 +37,7 @@ from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.gg_delimited import DelimitedTextFormatter, DelimitedTextOptions
 from ggfmt.formats.gg_json import JsonFormatter, JsonOptions, json_schema
 from ggfmt.model.change import ChangeBatch, Image
-from ggfmt.options.kinds import byte_order_mark, codec_of
+from ggfmt.options.charsets import byte_order_mark, codec_of
 
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)
 

@@ -29,7 +29,8 @@ from ggfmt.errors import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import UNTOLD, Context, Source
 from ggfmt.model.table import Catalog, TableDef
-from ggfmt.options.kinds import NATIVE, native_charset
+from ggfmt.options.charsets import native_charset
+from ggfmt.options.kinds import NATIVE
 
 TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 

@@ -132,7 +132,8 @@ class Session:
         job = self._threads.submit(self._collect, task, items, group)
         watching = self._threads.submit(self._watch, job, group, len(items), progress) if progress else None
         try:
-            wait([job])
+            while wait([job], _POLL_SECONDS).not_done:
+                pass  # a signal may have come to another thread: this one has to wake up to see it
         except BaseException:
             self._cancel(job)
             raise

@@ -20,7 +20,8 @@ from ggfmt.formats.base import UNTOLD, Chunk, Event, Layout, Needs, Reader, Reje
 from ggfmt.formats.shared import op_keys
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
 from ggfmt.model.table import Catalog, TableDef
-from ggfmt.options.kinds import NATIVE, codec_of, native_charset
+from ggfmt.options.charsets import can_decode, codec_of, native_charset
+from ggfmt.options.kinds import NATIVE
 
 CHUNK_BYTES = 1 << 20
 _ENCODING_HELP = "set `encoding` in `--input-config`"
@@ -53,12 +54,10 @@ class DelimitedTextReader(Reader):
     @staticmethod
     def layout(head: bytes, whole: bool, source: Source) -> Layout:
         codec = _codec(source)
-        try:
-            b"0".decode(codec, "replace")
-        except UnicodeError:
+        if source.options.encoding != NATIVE and not can_decode(source.options.encoding):
             help = "convert the file to UTF-8, and give an `--input-config` that says so"
             name = source.options.encoding
-            raise UsageError(Diagnostic("GG303", f"ggfmt writes `{name}`, but does not read it", help=help)) from None
+            raise UsageError(Diagnostic("GG303", f"ggfmt writes `{name}`, but does not read it", help=help))
         delimiter = source.options.line_delimiter.encode(codec)
         return Layout(splittable=_found_anywhere(codec, delimiter), delimiter=delimiter)
 

@@ -28,7 +28,8 @@ from ggfmt.formats.shared import SCHEMA_DIRECTORY, op_keys
 from ggfmt.formats.types import Target, target_type
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import Column, Kind, TableDef
-from ggfmt.options.kinds import Bool, Charset, Path, Text, byte_order_mark, codec_of
+from ggfmt.options.charsets import byte_order_mark, codec_of
+from ggfmt.options.kinds import Bool, Charset, Path, Text
 from ggfmt.options.spec import Options, option
 
 

@@ -38,7 +38,8 @@ from ggfmt.formats.gg_xml_records import Record, find_layout, records
 from ggfmt.formats.shared import op_keys
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, TableDef
-from ggfmt.options.kinds import NATIVE, native_charset
+from ggfmt.options.charsets import native_charset
+from ggfmt.options.kinds import NATIVE
 
 BATCH_ROWS = 4096
 HELD_BYTES = 32 << 20  # operations of rare tables are held back over this much input

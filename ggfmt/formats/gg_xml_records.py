@@ -20,7 +20,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ggfmt.errors import Diagnostic
 from ggfmt.formats.base import Chunk, Layout
-from ggfmt.options.kinds import Charset, IllegalValue, codec_of
+from ggfmt.options.charsets import can_decode, codec_of
+from ggfmt.options.kinds import Charset, IllegalValue
 
 CHUNK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 256 << 20
@@ -294,10 +295,11 @@ def _parsed(data: bytes, markup: Markup) -> Any:
     try:
         text = data.decode(markup.codec)
     except UnicodeDecodeError as error:
+        if not can_decode(markup.charset):
+            message = f"the charset {markup.charset} cannot be read"
+            return Diagnostic("GG303", message, help="convert the file to UTF-8")
         reason = f"the record is not {markup.charset}: it holds the byte {data[error.start]:#04x}"
         return Diagnostic("GG303", reason, help="convert the file, or give its encoding in `--input-config`")
-    except UnicodeError:
-        return Diagnostic("GG303", f"the charset {markup.charset} cannot be read", help="convert the file to UTF-8")
     try:
         return etree.fromstring(data if markup.codec == "utf-8" else text.encode("utf-8", "surrogatepass"), _parser())
     except etree.XMLSyntaxError as error:

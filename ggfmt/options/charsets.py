@@ -65,6 +65,15 @@ def native_charset() -> str:
     return "UTF-8" if refusal(name) else name
 
 
+def can_decode(charset: str) -> bool:
+    """Whether texts of the charset can be read; some are written only."""
+    try:
+        b"0".decode(codec_of(charset), "replace")
+    except UnicodeError:
+        return False
+    return True
+
+
 def codec_of(charset: str) -> str:
     """A Python codec that makes the same bytes as the Java charset, less the byte order mark.
 

@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from ggfmt.errors import did_you_mean, suggestion
-from ggfmt.options.charsets import byte_order_mark as byte_order_mark
 from ggfmt.options.charsets import canonical_name, charset_names, refusal
-from ggfmt.options.charsets import codec_of as codec_of
-from ggfmt.options.charsets import native_charset as native_charset
 
 T = TypeVar("T")
 
