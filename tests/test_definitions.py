@@ -105,7 +105,7 @@ TCUSTORD = TableDef(
     ),
 )
 
-SEED_COLUMNS = {  # in the schemas of the manual, and whether they are numbers there
+MANUAL_COLUMNS = {  # in the schemas of the manual, and whether they are numbers there
     "CUST_CODE": False,
     "ORDER_DATE": False,
     "PRODUCT_CODE": False,
@@ -115,7 +115,7 @@ SEED_COLUMNS = {  # in the schemas of the manual, and whether they are numbers t
     "TRANSACTION_ID": False,
 }
 
-SEED_JSON_SCHEMA = """{
+MANUAL_JSON_SCHEMA = """{
     "$schema":"http://json-schema.org/draft-04/schema#",
     "title":"GG.TCUSTORD",
     "description":"JSON schema for table GG.TCUSTORD",
@@ -215,7 +215,7 @@ AVRO_METADATA = """{
     "default" : { }
   }, """
 
-SEED_AVRO_ROW_SCHEMA = (
+MANUAL_AVRO_ROW_SCHEMA = (
     AVRO_METADATA
     + """{
     "name" : "CUST_CODE",
@@ -249,7 +249,7 @@ SEED_AVRO_ROW_SCHEMA = (
 }"""
 )
 
-SEED_AVRO_OPERATION_SCHEMA = (
+MANUAL_AVRO_OPERATION_SCHEMA = (
     AVRO_METADATA
     + """{
     "name" : "before",
@@ -479,8 +479,8 @@ def test_a_last_table_without_its_end_is_taken_if_its_columns_are_all_there(writ
 
 
 def test_the_json_schema_of_the_manual(write: Write) -> None:
-    columns = tuple(Column(n, SqlType(Kind.DECIMAL if is_n else Kind.STRING)) for n, is_n in SEED_COLUMNS.items())
-    assert read_definitions(write("a.json", SEED_JSON_SCHEMA)) == [TableDef("GG.TCUSTORD", columns)]
+    columns = tuple(Column(n, SqlType(Kind.DECIMAL if is_n else Kind.STRING)) for n, is_n in MANUAL_COLUMNS.items())
+    assert read_definitions(write("a.json", MANUAL_JSON_SCHEMA)) == [TableDef("GG.TCUSTORD", columns)]
 
 
 def test_the_schema_of_the_row_model(write: Write) -> None:
@@ -494,16 +494,16 @@ def test_the_schema_of_the_row_model(write: Write) -> None:
 
 
 def test_columns_named_like_metadata_are_columns_in_the_operation_model(write: Write) -> None:
-    text = SEED_JSON_SCHEMA.replace('"ORDER_ID"', '"table"')
+    text = MANUAL_JSON_SCHEMA.replace('"ORDER_ID"', '"table"')
     assert read_definitions(write("a.json", text))[0].column_names[3] == "table"
 
 
 # Avro schemas
 
 
-@pytest.mark.parametrize("text", [SEED_AVRO_ROW_SCHEMA, SEED_AVRO_OPERATION_SCHEMA], ids=["row", "operation"])
+@pytest.mark.parametrize("text", [MANUAL_AVRO_ROW_SCHEMA, MANUAL_AVRO_OPERATION_SCHEMA], ids=["row", "operation"])
 def test_the_avro_schemas_of_the_manual(write: Write, text: str) -> None:
-    columns = tuple(Column(n, SqlType(Kind.DOUBLE if is_n else Kind.STRING)) for n, is_n in SEED_COLUMNS.items())
+    columns = tuple(Column(n, SqlType(Kind.DOUBLE if is_n else Kind.STRING)) for n, is_n in MANUAL_COLUMNS.items())
     assert read_definitions(write("a.avsc", text)) == [TableDef("GG.TCUSTORD", columns)]
 
 
@@ -830,7 +830,7 @@ AVRO_HELP = (
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (SEED_JSON_SCHEMA[:-1], ":40:1: error[GG202] not JSON: expecting ',' delimiter"),
+        (MANUAL_JSON_SCHEMA[:-1], ":40:1: error[GG202] not JSON: expecting ',' delimiter"),
         ('{"title": "T"\r\n"type": 1}', ":2:1: error[GG202] not JSON: expecting ',' delimiter"),
         ('{"title": "GG', ":1:11: error[GG202] not JSON: unterminated string starting at"),
         (
@@ -842,7 +842,7 @@ AVRO_HELP = (
             ": error[GG202] not JSON that can be read: it is nested too deeply, or a number has too many digits",
         ),
         (
-            SEED_JSON_SCHEMA.replace('"title"', '"name"'),
+            MANUAL_JSON_SCHEMA.replace('"title"', '"name"'),
             ": error[GG202] the schema has no `title`, which names the table",
         ),
         (

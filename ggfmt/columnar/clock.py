@@ -1,7 +1,7 @@
 """The current time stamp of messages.
 
 GoldenGate's `current_ts` has millisecond precision; the last three of its six fraction digits count the operations of
-one millisecond, which makes the stamps of a process distinct and increasing (`goldengate.md` 8.3).
+one millisecond, which makes the stamps of a process distinct and increasing.
 """
 
 from __future__ import annotations

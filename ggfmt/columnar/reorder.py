@@ -13,7 +13,7 @@ from ggfmt.model.change import ChangeBatch, OpType
 def key_updates(batch: ChangeBatch) -> pa.BooleanArray | None:
     """Which updates change the primary key: a key column is present in both images and differs. None for none.
 
-    GoldenGate goes by the operation's type in the trail; files of changes have no such type (`goldengate.md` 8.7).
+    GoldenGate goes by the operation's type in the trail; files of changes have no such type.
     """
     changed = batch.key_update
     if changed is None and batch.before.columns is not batch.after.columns:

@@ -13,7 +13,7 @@ from ggfmt.model.change import ImageColumn
 
 _STRING = pa.string()
 
-# As javax.json escapes, all else below U+0020 as \u00xx and everything above as it is (`goldengate.md` 1.2).
+# As javax.json escapes, all else below U+0020 as \u00xx and everything above as it is.
 _SHORT_ESCAPES = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _CONTROLS = {chr(code): _SHORT_ESCAPES.get(chr(code), f"\\u{code:04x}") for code in range(0x20)}
 _JSON_ESCAPES = {"\\": "\\\\", '"': '\\"', **_CONTROLS}

@@ -1,7 +1,7 @@
 """The keys for search and replacement: `gg.schemareplaceregex[N]`, `gg.contentreplaceregex[N]` and their strings.
 
 The pair without a number comes first, then those from 1 on; the first number without a regular expression ends the
-search (`goldengate.md` 3). Both texts may be wrapped in `CDATA[...]`.
+search. Both texts may be wrapped in `CDATA[...]`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Table definitions from the Avro schemas that GoldenGate's Avro formatters write (`.avsc`).
 
-Followed: SEED 6.4.3 for the row schema, whose columns are the fields beside the metadata, and 6.5.3 for the operation
-schema, whose columns are the fields of the record in `before` and `after`. `<COL>_isMissing` beside `<COL>` is a flag
-and not a column. The generic wrapper's schema (6.4.7.3) describes no table.
+Followed: the manual of 12.2, 6.4.3, for the row schema, whose columns are the fields beside the metadata, and 6.5.3 for
+the operation schema, whose columns are the fields of the record in `before` and `after`. `<COL>_isMissing` beside
+`<COL>` is a flag and not a column. The generic wrapper's schema (6.4.7.3) describes no table.
 
 A schema does not list the primary key: every column has key 0. The table's full name is the record's namespace and
-name. Logical types: reference/goldengate.md section 1.3 and the Avro specification.
+name. Logical types: the Avro specification.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Table definitions from DEFGEN's source-definitions files (`.def`).
 
 There is no public specification; the file describes itself by the comments at its head, and that list of fields, not
-the version, says what the numbers of a column entry mean (reference/goldengate.md section 6, samples of 11.1, 2.0 and
-5.0). What the file does not tell: nullability (field 7 is 1 throughout, so every column is nullable) and the precision
-of numbers. A table without a primary key or unique index has all its columns marked as keys, as GoldenGate sees it.
+the version, says what the numbers of a column entry mean (by public samples of 11.1, 2.0 and 5.0). What the file does
+not tell: nullability (field 7 is 1 throughout, so every column is nullable) and the precision of numbers. A table
+without a primary key or unique index has all its columns marked as keys, as GoldenGate sees it.
 
-Data types (section 2.1 and 6.2; `scale`, `length` are the entry's Scale and External Length):
+Data types (`scale`, `length` are the entry's Scale and External Length):
 
     0, 64 and any other           STRING(length)
       sub type 2 (FLOAT)          NUMBER; FLOAT or DOUBLE for Oracle's BINARY_FLOAT and BINARY_DOUBLE

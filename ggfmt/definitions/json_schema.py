@@ -1,7 +1,7 @@
 """Table definitions from the JSON schemas that GoldenGate's JSON formatters write (`.schema.json`).
 
-Followed: SEED 6.3.3 for the operation model, whose columns stand in `definitions.row`; reference/goldengate.md
-section 1.2 for the row model (`json_row`), whose columns stand at the top among the metadata members.
+Followed: the manual of 12.2, 6.3.3, for the operation model, whose columns stand in `definitions.row`; and what later
+releases write for the row model (`json_row`), whose columns stand at the top among the metadata members.
 
 A JSON schema does not list the primary key: every column has key 0. Nor does it tell lengths, precisions and scales.
 `number` is DECIMAL, `integer` INTEGER, `boolean` BOOLEAN and `string` STRING; a column is nullable if its type

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.model.table import Column, TableDef, split_name
 
-# Fields of a message that are not columns, in GoldenGate's Avro and JSON schemas (SEED 6.3.3, 6.4.3).
+# Fields of a message that are not columns, in GoldenGate's Avro and JSON schemas (manual of 12.2, 6.3.3 and 6.4.3).
 METADATA_FIELDS = frozenset({"table", "op_type", "op_ts", "current_ts", "pos", "primary_keys", "tokens"})
 
 BYTE_ORDER_MARKS = (

@@ -1,6 +1,6 @@
 """The plan of a run: inputs cut into splits, and what every task is told.
 
-Splits are made here and not by Spark, whose file sources pack files by size and promise no order (`ecosystem.md` 3).
+Splits are made here and not by Spark, whose file sources pack files by size and promise no order.
 """
 
 from __future__ import annotations

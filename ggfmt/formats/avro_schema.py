@@ -1,9 +1,9 @@
 """Avro schemas as GoldenGate's Avro formatters make them, and the two numbers that name a schema in a message.
 
 * The text is that of `Schema.toString(true)` of Avro 1.8, which Jackson lays out, without a line end; in the manual,
-  6.4.3 and 6.5.3 print it (`goldengate.md` 1.3).
+  6.4.3 and 6.5.3 print it.
 * `schema_hash` is Java's `String.hashCode()` of that text, `schema_fingerprint` the CRC-64-AVRO of the schema's
-  Parsing Canonical Form (`goldengate.md` 1.6).
+  Parsing Canonical Form.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 * One object an operation: metadata, then `before` and `after` as the operation has them. An update always shows both,
   an insert no `before`, a delete no `after`, a truncate neither.
 * A missing column has no member; NULL is `null`; numbers keep the digits of the source.
-* Pretty print and schemas are laid out and escaped as by javax.json 1.0, which made Oracle's (`goldengate.md` 1.2).
+* Pretty print and schemas are laid out and escaped as by javax.json 1.0, which made Oracle's.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 * Members may come in any order. `before` and `after` may be absent, null or an object.
 * Numbers keep their own characters; a column that is text by its definition may hold numbers, and the other way round.
 * Records of GoldenGate Data Streams are understood where they stand between operations: `OBJECT_METADATA` is a
-  metadata change event, others are counted (`goldengate.md` 1.8). There the table is called `qual_table` and operation
+  metadata change event, others are counted. There the table is called `qual_table` and operation
   types are spelled out.
 * Members that the format does not know are kept out of the way and counted.
 

@@ -1,6 +1,6 @@
 """Hive and Spark table definitions over what a handler writes: text with delimiters, and object container files.
 
-Spark drops `NULL DEFINED AS` in silence (`ecosystem.md` 0.i), so the text for NULL is given as a property.
+Spark drops `NULL DEFINED AS` in silence, so the text for NULL is given as a property.
 """
 
 from __future__ import annotations

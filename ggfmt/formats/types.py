@@ -1,4 +1,4 @@
-"""The types that GoldenGate's formatters give to columns, by release (`goldengate.md` 2.2)."""
+"""The types that GoldenGate's formatters give to columns, by release."""
 
 from __future__ import annotations
 
