@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -227,10 +228,17 @@ def test_the_corpus_is_large() -> None:
 Java = Callable[[str, str, str], str | None]
 
 
+def is_told_alike(pattern: str, value: str) -> bool:
+    """Whether the Java at hand has the meaning that is followed: from 19 on, `\\b` knows no letters beyond ASCII."""
+    return find_java().major < 19 or value.isascii() or not re.search(r"\\[bB]", pattern)
+
+
 def test_the_results_are_those_of_java(replace_all: Java) -> None:
     triples = list(TRIPLES)
     if ATOMIC_GROUPS:
         triples += [(pattern, text, value) for pattern, text, values in CORPUS_ATOMIC for value in values]
+    triples = [item for item in triples if is_told_alike(item[0], item[2])]
+    assert len(triples) > 450
     wrong = [
         (pattern, text, value, found, wanted)
         for pattern, text, value in triples
