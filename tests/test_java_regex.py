@@ -62,7 +62,7 @@ CORPUS: list[tuple[str, str, list[str]]] = [
     (r"\Z", "!", ["a\n", "a\r\n", "a\u2029"]),
     (r"\z", "!", ["a\n", "a"]),
     (r"\R", "|", ["a\r\nb\nc\rd\u0085e\u2028f\x0bg\x0c"]),
-    (r"\R+", "|", ["a\r\n\r\nb"]),
+    (r"\R\R", "|", ["a\r\n\r\nb"]),
     (r"a$", "x", ["a\n", "ba"]),
     # Predefined classes are ASCII
     (r"\d", "#", ["1\u0661\u00b2a"]),
@@ -309,6 +309,8 @@ APART = "which Java and Python keep differently; write `(?:` for `(`"
 
 # What Java takes, and ggfmt does not.
 REFUSED = {
+    r"\R+": f"has `\\R` inside of the repetition `+`, which Java and Python match differently; {OTHERWISE}",
+    r"(a\R){2}": f"has `\\R` inside of the repetition `{{2}}`, which Java and Python match differently; {OTHERWISE}",
     r"\Ga": f"has `\\G` (the end of the match before), which has no exact equal in Python; {OTHERWISE}",
     r"\X": f"has `\\X` (a grapheme cluster), which has no exact equal in Python; {OTHERWISE}",
     r"\b{g}": f"has `\\b{{...}}`, which has no exact equal in Python; {OTHERWISE}",

@@ -101,6 +101,7 @@ class _Parser(Reader):
         self.groups = 0
         self.closed: set[int] = set()
         self.repeated: set[int] = set()
+        self.line_ends = 0
         self.references: dict[int, str] = {}
         self.names: dict[str, int] = {}
 
@@ -137,9 +138,10 @@ class _Parser(Reader):
     def _sequence(self) -> _Part:
         parts: list[_Part] = []
         while self.peek() not in ("", "|", ")"):
+            line_ends = self.line_ends
             part = self._atom()
             if part is not None:
-                parts.append(self._repeated(part))
+                parts.append(self._repeated(part, self.line_ends > line_ends))
         if len(parts) == 1:
             return parts[0]
         runs = [""]
@@ -196,7 +198,7 @@ class _Parser(Reader):
             return _Part(f"(?=\\n|{_END})")
         return _Part(f"(?={_END}|[\\r\\x85\\u2028\\u2029]|(?<!\\r)\\n)")
 
-    def _repeated(self, part: _Part) -> _Part:
+    def _repeated(self, part: _Part, has_line_end: bool) -> _Part:
         found = self.match(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}")
         if found is None:
             if self.peek() == "{":
@@ -212,6 +214,9 @@ class _Parser(Reader):
                 raise wrong(f"`{found}` ends before it starts")
             if max(low, high) >= 1 << 31:
                 raise wrong(f"`{found}` is too large")
+        if has_line_end:
+            # Java takes `\r\n` apart again for what follows, but not inside of most repetitions.
+            raise refused(f"`\\R` inside of the repetition `{found}`", "Java and Python match differently")
         if not part.low and high not in (0, 1):
             raise refused(f"`{found}` after what may match nothing", "Java and Python repeat differently")
         mode = self.match("[?+]") or ""
@@ -322,6 +327,7 @@ class _Parser(Reader):
             return _Part(_word_boundary() if char == "b" else f"(?!{_word_boundary()})")
         if char == "R":
             points = VERTICAL
+            self.line_ends += 1
             return _Part(f"(?:\\r\\n|{points.python()})", f"(?:\\x{{d}}\\x{{a}}|{points.re2()})", 1)
         if char == "k":
             name = self.match(r"<[A-Za-z][A-Za-z0-9]*>")
