@@ -186,8 +186,12 @@ def test_two_runs_do_not_write_to_one_directory_at_once(source: Path, tmp_path: 
     other.start()
     try:
         assert held.wait(30)
+        staged = tmp_path / "out" / "_ggfmt" / "staging" / "other-run" / "0000001"
+        staged.parent.mkdir(parents=True)
+        staged.write_text("what the other run has written so far")
         with pytest.raises(UsageError, match="another run is writing"):
             run_ggfmt([source], tmp_path / "out")
+        assert staged.exists()
     finally:
         end.set()
         other.join(30)

@@ -81,6 +81,7 @@ class Output:
             self._recover()
             self.drop_staging()
         except (OSError, pa.ArrowException) as error:
+            self._free_lock()
             raise Abend(_cannot_write(self.root, error)) from None
 
     def release(self) -> None:

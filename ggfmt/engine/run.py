@@ -127,8 +127,8 @@ def execute(
         outputs = []
         for root in roots:
             output = Output(root)
-            stack.callback(output.release)
             output.acquire()
+            stack.callback(output.release)  # only of what was acquired: another run may be at work in there
             outputs.append(output)
         replaced = [
             path
