@@ -40,13 +40,14 @@ from ggfmt.formats.gg_avro_read import (
     ContainerDiscovery,
 )
 from ggfmt.formats.shared import (
-    ABEND,
     DELETE_INSERT,
-    PK_UPDATE_HANDLING,
     SCHEMA_DIRECTORY,
     UPDATE,
     handle_key_updates,
+    iso8601_option,
+    op_key_option,
     op_keys,
+    pk_update_option,
 )
 from ggfmt.formats.types import Target, target_type
 from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
@@ -60,10 +61,10 @@ from ggfmt.options.spec import Options, option
 class AvroOptions(Options):
     """What all Avro formats have."""
 
-    insert_op_key: str = option(Text(), "I", "The operation type of an insert.")
-    update_op_key: str = option(Text(), "U", "The operation type of an update.")
-    delete_op_key: str = option(Text(), "D", "The operation type of a delete.")
-    truncate_op_key: str = option(Text(), "T", "The operation type of a truncate.")
+    insert_op_key: str = op_key_option("insert", "I")
+    update_op_key: str = op_key_option("update", "U")
+    delete_op_key: str = op_key_option("delete", "D")
+    truncate_op_key: str = op_key_option("truncate", "T")
     encoding: str = option(Charset(), "UTF-8", "The charset of schema files; messages and container files have none.")
     treat_all_columns_as_strings: bool = option(
         Bool(), False, "Write every column as a string.", aliases=("treatAllColumnsAsString",)
@@ -71,12 +72,7 @@ class AvroOptions(Options):
     generate_schema: bool = option(Bool(), True, "Write an Avro schema for each table.")
     schema_directory: str = option(Path(), SCHEMA_DIRECTORY, "Where schemas are written; made if it does not exist.")
     version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
-    iso8601_format: bool = option(
-        Bool(),
-        True,
-        "Write a `T` between date and time of the current time stamp, else a blank.",
-        aliases=("iso8601Forma",),
-    )
+    iso8601_format: bool = iso8601_option()
 
 
 @dataclass(frozen=True)
@@ -96,23 +92,14 @@ class AvroOpOptions(AvroOptions):
     )
 
 
-def _pk_update_handling() -> str:
-    return option(
-        PK_UPDATE_HANDLING,
-        ABEND,
-        "What becomes of an update that changes the primary key.",
-        aliases=("pkUpdateHandlingformat.pkUpdateHandling",),
-    )
-
-
 @dataclass(frozen=True)
 class AvroRowOptions(AvroOpOptions):
-    pk_update_handling: str = _pk_update_handling()
+    pk_update_handling: str = pk_update_option()
 
 
 @dataclass(frozen=True)
 class AvroRowOcfOptions(AvroOptions):
-    pk_update_handling: str = _pk_update_handling()
+    pk_update_handling: str = pk_update_option()
 
 
 _AVRO_TYPES = {

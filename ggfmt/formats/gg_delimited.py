@@ -22,7 +22,15 @@ from ggfmt.formats import hive_ddl
 from ggfmt.formats.base import Context, Format, Formatter, Needs, Note
 from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.gg_delimited_read import DelimitedTextReader
-from ggfmt.formats.shared import ABEND, DELETE_INSERT, PK_UPDATE_HANDLING, UPDATE, handle_key_updates, op_keys
+from ggfmt.formats.shared import (
+    DELETE_INSERT,
+    UPDATE,
+    handle_key_updates,
+    iso8601_option,
+    op_key_option,
+    op_keys,
+    pk_update_option,
+)
 from ggfmt.model.change import ChangeBatch, ImageColumn
 from ggfmt.model.table import TableDef
 from ggfmt.options.kinds import NATIVE, Bool, Charset, Text
@@ -37,10 +45,10 @@ class DelimitedTextOptions(Options):
     include_op_type: bool = option(Bool(), True, "Write the operation type.")
     include_table_name: bool = option(Bool(), True, "Write the fully qualified table name.")
     include_position: bool = option(Bool(), True, "Write the position in the trail.")
-    insert_op_key: str = option(Text(), "I", "The operation type of an insert.")
-    update_op_key: str = option(Text(), "U", "The operation type of an update.")
-    delete_op_key: str = option(Text(), "D", "The operation type of a delete.")
-    truncate_op_key: str = option(Text(), "T", "The operation type of a truncate.")
+    insert_op_key: str = op_key_option("insert", "I")
+    update_op_key: str = op_key_option("update", "U")
+    delete_op_key: str = op_key_option("delete", "D")
+    truncate_op_key: str = op_key_option("truncate", "T")
     encoding: str = option(
         Charset(), NATIVE, "The charset of the output; `native` is the charset of the machine that starts the run."
     )
@@ -48,20 +56,10 @@ class DelimitedTextOptions(Options):
     line_delimiter: str = option(Text(), "\n", "Stands after each message.")
     key_value_delimiter: str = option(Text(), "=", "Stands between the name and the value of a token.")
     key_value_pair_delimiter: str = option(Text(), ",", "Stands between tokens.", aliases=("kevValuePairDelimiter",))
-    pk_update_handling: str = option(
-        PK_UPDATE_HANDLING,
-        ABEND,
-        "What becomes of an update that changes the primary key.",
-        aliases=("pkUpdateHandlingformat.pkUpdateHandling",),
-    )
+    pk_update_handling: str = pk_update_option()
     null_value_representation: str = option(Text(), "NULL", "Stands for a NULL.")
     missing_value_representation: str = option(Text(), "", "Stands for a column that is not in the image.")
-    iso8601_format: bool = option(
-        Bool(),
-        True,
-        "Write a `T` between date and time of the current time stamp, else a blank.",
-        aliases=("iso8601Forma",),
-    )
+    iso8601_format: bool = iso8601_option()
 
 
 class DelimitedTextFormatter(Formatter):

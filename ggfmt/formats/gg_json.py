@@ -24,7 +24,7 @@ from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.gg_json_discovery import JsonDiscovery
 from ggfmt.formats.gg_json_read import JsonReader
 from ggfmt.formats.json_text import Json, pretty
-from ggfmt.formats.shared import SCHEMA_DIRECTORY, op_keys
+from ggfmt.formats.shared import SCHEMA_DIRECTORY, iso8601_option, op_key_option, op_keys
 from ggfmt.formats.types import Target, target_type
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import Column, Kind, TableDef
@@ -35,10 +35,10 @@ from ggfmt.options.spec import Options, option
 
 @dataclass(frozen=True)
 class JsonOptions(Options):
-    insert_op_key: str = option(Text(), "I", "The operation type of an insert.")
-    update_op_key: str = option(Text(), "U", "The operation type of an update.")
-    delete_op_key: str = option(Text(), "D", "The operation type of a delete.")
-    truncate_op_key: str = option(Text(), "T", "The operation type of a truncate.")
+    insert_op_key: str = op_key_option("insert", "I")
+    update_op_key: str = op_key_option("update", "U")
+    delete_op_key: str = op_key_option("delete", "D")
+    truncate_op_key: str = op_key_option("truncate", "T")
     pretty_print: bool = option(
         Bool(), False, "Lay each message out over lines.", aliases=("prettyPrintformat.prettyPrint",)
     )
@@ -50,12 +50,7 @@ class JsonOptions(Options):
     )
     encoding: str = option(Charset(), "UTF-8", "The charset of messages and schemas.")
     version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
-    iso8601_format: bool = option(
-        Bool(),
-        True,
-        "Write a `T` between date and time of the current time stamp, else a blank.",
-        aliases=("iso8601Forma",),
-    )
+    iso8601_format: bool = iso8601_option()
     include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.")
 
 

@@ -23,27 +23,22 @@ from ggfmt.formats.base import Context, Format, Formatter, Needs, RowErrors
 from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.gg_xml_read import XmlDiscovery, XmlReader
 from ggfmt.formats.gg_xml_schema import xml_schema
-from ggfmt.formats.shared import op_keys
+from ggfmt.formats.shared import iso8601_option, op_key_option, op_keys
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.options.kinds import Bool, Charset, Text
+from ggfmt.options.kinds import Bool, Charset
 from ggfmt.options.spec import Options, option
 
 
 @dataclass(frozen=True)
 class XmlOptions(Options):
-    insert_op_key: str = option(Text(), "I", "The operation type of an insert.")
-    update_op_key: str = option(Text(), "U", "The operation type of an update.")
-    delete_op_key: str = option(Text(), "D", "The operation type of a delete.")
-    truncate_op_key: str = option(Text(), "T", "The operation type of a truncate.")
+    insert_op_key: str = op_key_option("insert", "I")
+    update_op_key: str = op_key_option("update", "U")
+    delete_op_key: str = op_key_option("delete", "D")
+    truncate_op_key: str = op_key_option("truncate", "T")
     encoding: str = option(Charset(), "UTF-8", "The charset of messages.")
     include_prolog: bool = option(Bool(), False, "Start each message with an XML prolog, which names the encoding.")
-    iso8601_format: bool = option(
-        Bool(),
-        True,
-        "Write a `T` between date and time of the current time stamp, else a blank.",
-        aliases=("iso8601Forma",),
-    )
+    iso8601_format: bool = iso8601_option()
 
 
 class XmlFormatter(Formatter):

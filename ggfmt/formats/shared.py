@@ -8,8 +8,8 @@ from ggfmt.columnar.reorder import delete_insert, key_updates
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats.base import RowErrors
 from ggfmt.model.change import ChangeBatch
-from ggfmt.options.kinds import Choice
-from ggfmt.options.spec import Options
+from ggfmt.options.kinds import Bool, Choice, Text
+from ggfmt.options.spec import Options, option
 
 ABEND, UPDATE, DELETE_INSERT = "abend", "update", "delete-insert"
 
@@ -20,6 +20,25 @@ PK_UPDATE_HANDLING = Choice(
         DELETE_INSERT: "write a delete of the before image and an insert of the after image",
     }
 )
+
+
+def op_key_option(kind: str, default: str) -> str:
+    """The option with the word for one type of operation."""
+    article = "an" if kind[0] in "iu" else "a"
+    return option(Text(), default, f"The operation type of {article} {kind}.")
+
+
+def iso8601_option() -> bool:
+    """The option for the form of the current time stamp; the manual misprints its name."""
+    doc = "Write a `T` between date and time of the current time stamp, else a blank."
+    return option(Bool(), True, doc, aliases=("iso8601Forma",))
+
+
+def pk_update_option() -> str:
+    """The option for primary key updates, which row formats have; the manual misprints its name."""
+    doc = "What becomes of an update that changes the primary key."
+    return option(PK_UPDATE_HANDLING, ABEND, doc, aliases=("pkUpdateHandlingformat.pkUpdateHandling",))
+
 
 SCHEMA_DIRECTORY = "./dirdef"
 
