@@ -15,13 +15,14 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ggfmt"
 
 # The modules directly below `ggfmt`, and what each may import besides itself. The bare package holds the version.
 LAYERS: dict[str, set[str]] = {
-    "errors": set(),
+    "codes": set(),
+    "errors": {"codes"},
     "model": set(),
     "logs": set(),
-    "options": {"errors"},
-    "columnar": {"errors", "model", "options"},
+    "options": {"codes", "errors"},
 }
-LAYERS["formats"] = {"errors", "model", "options", "columnar"}
+LAYERS["columnar"] = LAYERS["options"] | {"model", "options"}
+LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["engine"] = LAYERS["config"] | {"config", "ggfmt"}
@@ -38,7 +39,7 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"cli", "render", "options.reference"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.gg_xml_records"},
-    "fastavro": {"formats.gg_avro", "formats.gg_avro_plan", "formats.gg_avro_read"},
+    "fastavro": {"formats.gg_avro_write", "formats.gg_avro_plan", "formats.gg_avro_read"},
     "msgspec": {"columnar", "formats", "engine", "definitions"},
     "pyarrow": {"model", "columnar", "formats", "definitions", "engine"},
 }

@@ -41,10 +41,12 @@ from ggfmt.engine.run import RunSettings, execute
 from ggfmt.engine.runner import InProcess
 from ggfmt.errors import Abend, ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.avro_container import CODECS, ObjectContainer
+from ggfmt.formats.avro_container import ObjectContainer
 from ggfmt.formats.avro_schema import AvroSchema, canonical_form, crc_64_avro, java_hash, name_problem, wrapper_schema
 from ggfmt.formats.base import Context, Formatter, RowErrors
-from ggfmt.formats.gg_avro import AvroOpOptions, AvroOptions, AvroRowOptions, avro_schema
+from ggfmt.formats.gg_avro import AvroOpOptions, AvroOptions, AvroRowOptions
+from ggfmt.formats.gg_avro_schema import avro_schema
+from ggfmt.formats.shared import CODECS
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -78,8 +80,7 @@ def avro_formatter(
     table: TableDef, by_image: bool, options: Mapping[str, Any] | None = None, context: Context | None = None
 ) -> Formatter:
     format = FORMATS["avro_op" if by_image else "avro_row"]
-    assert format.formatter is not None
-    return format.formatter(table, format.options(**(options or {})), context or Context(), Clock(NOW))
+    return format.writer.formatter(table, format.options(**(options or {})), context or Context(), Clock(NOW))
 
 
 def defaults(by_image: bool, **given: Any) -> dict[str, Any]:
@@ -146,8 +147,8 @@ def test_messages_decoded_are_what_the_oracle_says(
 
     messages = written(avro_formatter(definition, by_image, {**options, **handling}, context), make_batch(made))
     format = FORMATS["avro_op" if by_image else "avro_row"]
-    assert format.schema is not None
-    files = format.schema(definition, format.options(**{**options, **handling}), context)
+    assert format.writer.schema is not None
+    files = format.writer.schema(definition, format.options(**{**options, **handling}), context)
     schemas = {file.name: file.content.decode() for file in files}
     text = schemas.pop(f"{made.table.name}.avsc")
     delimiter = str(options["line_delimiter"]).encode()

@@ -64,15 +64,13 @@ def shown(operation: PlainOperation, table: PlainTable, by_image: bool) -> Plain
 
 def write(name: str, made: Changes, options: Any, context: Context) -> bytes:
     format, table = FORMATS[name], table_def(made.table)
-    assert format.formatter is not None
-    assert format.framing is not None
-    formatter = format.formatter(table, options, context, Clock())
-    framing = format.framing(table, options, context)
+    formatter = format.writer.formatter(table, options, context, Clock())
+    framing = format.writer.framing(table, options, context)
     return framing.header + bytes(framing.frame(formatter.format(make_batch(made)))[0])
 
 
 def read(name: str, data: bytes, source: Source, catalog: Catalog) -> list[Event]:
-    make = FORMATS[name].reader
+    make = FORMATS[name].input.reader
     assert make is not None
     reader = make(catalog, Needs(tokens=True), source)
     layout = make.layout(data, True, source)

@@ -665,7 +665,8 @@ def test_content_that_is_not_recognised(write: Write, content: str | bytes) -> N
 def test_what_goldengate_leaves_in_one_directory_is_read_by_the_file_that_tells_most(write: Write) -> None:
     """Schemas do not know keys, or that a NUMBER is one: of all files on one table the DEFGEN file decides."""
     from ggfmt.formats.base import Context
-    from ggfmt.formats.gg_json import JsonOptions, json_schema
+    from ggfmt.formats.gg_json import JsonOptions
+    from ggfmt.formats.gg_json_write import json_schema
 
     definitions = load_definitions([str(Path(__file__).parents[1] / "samples" / "TCUSTORD.def")])
     (schema,) = json_schema(definitions["GG.TCUSTORD"], JsonOptions(), Context())

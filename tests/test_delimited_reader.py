@@ -21,8 +21,9 @@ from ggfmt.errors import Abend, UsageError
 from ggfmt.formats import gg_delimited_read
 from ggfmt.formats.base import Context, Needs, Reject, Source
 from ggfmt.formats.framing import TextFraming
-from ggfmt.formats.gg_delimited import DelimitedTextFormatter, DelimitedTextOptions
+from ggfmt.formats.gg_delimited import DelimitedTextOptions
 from ggfmt.formats.gg_delimited_read import DelimitedTextReader
+from ggfmt.formats.gg_delimited_write import DelimitedTextFormatter
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, TableDef
 

@@ -34,8 +34,10 @@ from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import Context, Formatter, Note, RowErrors
 from ggfmt.formats.framing import TextFraming
-from ggfmt.formats.gg_delimited import DelimitedTextFormatter, DelimitedTextOptions
-from ggfmt.formats.gg_json import JsonFormatter, JsonOptions, json_schema
+from ggfmt.formats.gg_delimited import DelimitedTextOptions
+from ggfmt.formats.gg_delimited_write import DelimitedTextFormatter
+from ggfmt.formats.gg_json import JsonOptions
+from ggfmt.formats.gg_json_write import JsonFormatter, json_schema
 from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.options.charsets import byte_order_mark, codec_of
 
@@ -369,6 +371,5 @@ def test_a_number_as_java_reads_it_is_written_as_a_json_number_of_the_same_value
 @pytest.mark.parametrize("name", ["delimitedtext", "json"])
 def test_a_batch_without_operations_gives_no_messages(name: str) -> None:
     format = FORMATS[name]
-    assert format.formatter is not None
-    formatter = format.formatter(table_def(ORDERS), format.options(), Context(True), Clock(NOW))
+    formatter = format.writer.formatter(table_def(ORDERS), format.options(), Context(True), Clock(NOW))
     assert messages(formatter, orders()) == []

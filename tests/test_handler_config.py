@@ -16,7 +16,7 @@ from ggfmt.errors import ConfigurationError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.gg_delimited import DelimitedTextOptions
 from ggfmt.formats.gg_json import JsonOptions
-from ggfmt.render import diagnostics_text
+from ggfmt.render.diagnostics import diagnostics_text
 
 # The five sample configurations of the manual (GoldenGate for Big Data 12.2, chapter 6), as printed.
 DELIMITED_SAMPLE = r"""
@@ -286,7 +286,7 @@ def test_the_default_format(read: Read, text: str) -> None:
     ],
 )
 def test_unknown_formats(read: Read, format: str, message: str, near: str) -> None:
-    written = ", ".join(f"`{name}`" for name, record in FORMATS.items() if record.formatter)
+    written = ", ".join(f"`{name}`" for name, record in FORMATS.items() if record.writes)
     assert told(read, f"gg.handlerlist=k\ngg.handler.k.format={format}\ngg.handler.k.format.x=y") == [
         f"a:2:21: error[GG106] {message}; formats are {written}{near}"
     ]
@@ -543,7 +543,7 @@ def test_the_table_of_properties_agrees_with_the_formats() -> None:
 
 def test_every_format_reads_its_own_defaults(read: Read) -> None:
     for name, format in FORMATS.items():
-        if format.formatter is None:
+        if format.writes is None:
             continue
         lines = [
             f"gg.handler.k.format.{spec.name}={spec.default_text}"

@@ -20,8 +20,9 @@ from strategies import Changes, changes, examples, json_numbers, make_batch, nam
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.reorder import key_updates
 from ggfmt.formats.base import Context, Layout, Needs
-from ggfmt.formats.gg_json import JsonFormatter, JsonOptions
+from ggfmt.formats.gg_json import JsonOptions
 from ggfmt.formats.gg_json_read import JsonReader
+from ggfmt.formats.gg_json_write import JsonFormatter
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NOW = datetime(2024, 5, 1, 10, 0)

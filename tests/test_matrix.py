@@ -15,8 +15,8 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.base import Context, Source
 from ggfmt.model.table import Column, TableDef
 
-WRITTEN = [name for name, format in FORMATS.items() if format.formatter is not None]
-READ = [name for name, format in FORMATS.items() if format.reader is not None]
+WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
+READ = [name for name, format in FORMATS.items() if format.reads is not None]
 ROWS = {"delimitedtext", "avro_row", "avro_row_ocf"}
 NULL_FOR_MISSING = {"avro_row", "avro_row_ocf"}
 TABLE = TableDef("GG.ORDERS", (Column("ID", key=1), Column("NAME"), Column("NOTE")))
@@ -156,4 +156,4 @@ def test_metadata_changes_take_effect_at_their_place_in_every_format(name: str, 
         else:
             assert snapshot(cut) == snapshot(whole)
     schemas = sorted(path.name for path in (tmp_path / "whole" / "dirdef").glob("*"))
-    assert bool(schemas) == (FORMATS[name].schema is not None and FORMATS[name].schema_in_run)
+    assert bool(schemas) == (FORMATS[name].schema_kind is not None and FORMATS[name].schema_in_run)

@@ -19,11 +19,11 @@ import readme
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
+from ggfmt.codes import CODES
 from ggfmt.config.handler import HandlerOptions, read_configuration
 from ggfmt.config.properties import read_properties
 from ggfmt.engine.run import execute
 from ggfmt.engine.runner import InProcess
-from ggfmt.errors import CODES
 from ggfmt.formats import FORMATS
 
 ROOT = readme.ROOT
@@ -31,7 +31,7 @@ TEXT = readme.README.read_text(encoding="utf-8")
 BLOCKS = readme.shell_blocks(TEXT)
 SAMPLE = ROOT / "samples" / "tcustord.json"
 HANDLER_FILES = sorted((ROOT / "conf").glob("*.properties"))
-WRITTEN = [name for name, format in FORMATS.items() if format.formatter is not None]
+WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggfmt.errors import Diagnostic, Span
-from ggfmt.render import diagnostics_json, diagnostics_rich, diagnostics_text, print_diagnostics, tally
+from ggfmt.render.diagnostics import diagnostics_json, diagnostics_rich, diagnostics_text, print_diagnostics, tally
 
 ERROR = Diagnostic(
     "GG103",

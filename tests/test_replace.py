@@ -30,7 +30,6 @@ from strategies import GARBAGE, Changes, changes, examples, make_batch, plain_op
 
 from ggfmt.columnar.reorder import key_updates
 from ggfmt.columnar.replace import (
-    Replacements,
     Replacer,
     UnusableName,
     replace_content,
@@ -46,6 +45,7 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.java_regex import translate
 from ggfmt.options.java_replacement import Replacement
+from ggfmt.options.replacements import Replacements
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -18,7 +18,8 @@ from ggfmt.errors import Diagnostic
 from ggfmt.formats import FORMATS
 from ggfmt.formats.avro_compat import can_read, change
 from ggfmt.formats.base import Context
-from ggfmt.formats.gg_delimited import DelimitedTextOptions, hive_table
+from ggfmt.formats.gg_delimited import DelimitedTextOptions
+from ggfmt.formats.gg_delimited_write import hive_table
 from ggfmt.formats.hive_ddl import literal, table_name, unique
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -196,8 +197,10 @@ def test_hive_reads_container_files_through_the_printed_table(name: str, tmp_pat
     settings = (f"gg.handler.a.format={name}", f"gg.handler.a.format.schemaDirectory={tmp_path / 'dirdef'}")
     run_ggfmt([source], out, *settings, "gg.handler.a.compressionCodec=deflate", definitions=definitions)
     format = FORMATS[name]
-    assert format.ddl is not None
-    statement = format.ddl(definitions["GG.TCUSTORD"], format.options(), Context(), str(out / "a" / "GG.TCUSTORD"))
+    assert format.writer.ddl is not None
+    statement = format.writer.ddl(
+        definitions["GG.TCUSTORD"], format.options(), Context(), str(out / "a" / "GG.TCUSTORD")
+    )
     assert isinstance(statement, str)
     if name == "avro_row_ocf":
         query = "select op_type, pos, id, name, amount from gg_tcustord order by pos"

@@ -23,8 +23,9 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.engine.schema import schemas
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats.base import Context, RowErrors
-from ggfmt.formats.gg_xml import XmlFormatter, XmlOptions
+from ggfmt.formats.gg_xml import XmlOptions
 from ggfmt.formats.gg_xml_schema import xml_schema
+from ggfmt.formats.gg_xml_write import XmlFormatter
 from ggfmt.model.change import ChangeBatch
 
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)

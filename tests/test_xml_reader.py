@@ -20,12 +20,13 @@ from xml_oracle import as_written
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.engine.files import list_inputs
-from ggfmt.engine.plan import READERS, detect_format
+from ggfmt.engine.plan import detect_format, reader_of
 from ggfmt.formats import gg_xml_records
 from ggfmt.formats.base import UNTOLD, Chunk, Context, Definition, Needs, Reject, Source
 from ggfmt.formats.framing import TextFraming
-from ggfmt.formats.gg_xml import XmlFormatter, XmlOptions
+from ggfmt.formats.gg_xml import XmlOptions
 from ggfmt.formats.gg_xml_read import XmlDiscovery, XmlReader
+from ggfmt.formats.gg_xml_write import XmlFormatter
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, TableDef
 
@@ -511,4 +512,4 @@ def test_xml_is_recognised_and_other_inputs_are_not(tmp_path: Path) -> None:
         assert detect_format([file])[0] == "xml"
     for other in (b"", b"{}", b"<root/>", b"<operation/>", b"<operations table='x' type='y'>", b"I|GG.T|1\n"):
         assert XmlReader.sniff(other) is None
-    assert READERS["xml"] is XmlReader
+    assert reader_of("xml") is XmlReader

@@ -8,8 +8,8 @@ before anything else sees an operation, except that a primary key update is one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,24 +20,7 @@ from ggfmt.errors import Diagnostic, Span
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Kind, TableDef, split_name
 from ggfmt.options.java_replacement import Replacement
-from ggfmt.options.kinds import visible
-
-
-@dataclass(frozen=True)
-class Replacements:
-    """The replacements of a run, for names and for values, in the order in which they are carried out."""
-
-    schema: tuple[Replacement, ...] = ()
-    content: tuple[Replacement, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.schema or self.content)
-
-    def summary(self) -> Iterator[str]:
-        """What is replaced, in words, one line for each pair."""
-        for what, pairs in (("names", self.schema), ("values", self.content)):
-            for pair in pairs:
-                yield f"in {what}, `{visible(pair.regex.java)}` is replaced by `{visible(pair.text)}`"
+from ggfmt.options.replacements import Replacements
 
 
 class UnusableName(Exception):

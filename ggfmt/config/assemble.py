@@ -16,8 +16,8 @@ from ggfmt.config.keys import (
 from ggfmt.config.outside import ADAPTER_FORMATS, GOLDENGATE_FORMATS, is_outside_scope
 from ggfmt.config.properties import Entry
 from ggfmt.errors import Diagnostic, Span, suggestion
-from ggfmt.formats.avro_container import CODECS
-from ggfmt.formats.base import Format
+from ggfmt.formats.declaration import Format
+from ggfmt.formats.shared import CODECS
 from ggfmt.formats.types import RELEASES
 from ggfmt.options.kinds import Bool, Choice, IllegalValue, NamePart, Path, Size, Text, trim, visible
 from ggfmt.options.spec import Options, OptionSpec, option
@@ -118,7 +118,7 @@ class Assembly:
         text = trim(self.given["format"].value) if keyed else ""
         wanted = (text or DEFAULT_FORMAT).lower()
         for name, format in self.formats.items():
-            if name.lower() == wanted and format.formatter is not None:
+            if name.lower() == wanted and format.writes is not None:
                 return format
         message, help = self._no_format(text or DEFAULT_FORMAT)
         self._report("GG106", message, self.given["format"].value_span if keyed else Span(), help)
@@ -126,7 +126,7 @@ class Assembly:
 
     def _no_format(self, text: str) -> tuple[str, str]:
         """What is wrong with a format that cannot be written, and what to do."""
-        written = [name for name, format in self.formats.items() if format.formatter is not None]
+        written = [name for name, format in self.formats.items() if format.writes is not None]
         help = f"formats are {', '.join(f'`{name}`' for name in written)}"
         folded = text.lower()
         if folded in map(str.lower, self.formats):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ggfmt.columnar.replace import Replacements
+from ggfmt.codes import Severity
 from ggfmt.config.assemble import (
     DEFAULT_FORMAT,
     Assembly,
@@ -24,10 +24,11 @@ from ggfmt.config.keys import HandlerKey, handler_key, nearest_key
 from ggfmt.config.outside import is_outside_scope
 from ggfmt.config.properties import SETTINGS, Entry, entries_from_settings, read_properties
 from ggfmt.config.replacements import is_replacement, read_replacements
-from ggfmt.errors import ConfigurationError, Diagnostic, Severity, Span, did_you_mean, suggestion
+from ggfmt.errors import ConfigurationError, Diagnostic, Span, did_you_mean, suggestion
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Format
+from ggfmt.formats.declaration import Format
 from ggfmt.options.kinds import IllegalValue, trim
+from ggfmt.options.replacements import Replacements
 
 __all__ = ["Configuration", "HandlerConfig", "HandlerOptions", "RunOptions", "read_configuration"]
 

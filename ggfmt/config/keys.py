@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ggfmt.config.outside import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, listing
 from ggfmt.errors import did_you_mean
-from ggfmt.formats.base import Format
+from ggfmt.formats.declaration import Format
 from ggfmt.options.spec import OptionSpec
 
 _HANDLER_KEY = re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ggfmt.columnar.replace import Replacements
 from ggfmt.config.assemble import report_duplicate
 from ggfmt.config.properties import Entry
 from ggfmt.errors import Diagnostic
 from ggfmt.options.java_regex import translate
 from ggfmt.options.java_replacement import Replacement
 from ggfmt.options.kinds import IllegalValue, Text, trim
+from ggfmt.options.replacements import Replacements
 
 _KEY = re.compile(r"gg\.(?:schema|content)replace(?:regex|string)[0-9]*")
 

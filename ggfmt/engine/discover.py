@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ggfmt.engine.files import open_input, unreadable
 from ggfmt.engine.names import counted
-from ggfmt.engine.plan import READERS, Job, Split
+from ggfmt.engine.plan import Job, Split, reader_of
 from ggfmt.engine.runner import Progress, Runner
 from ggfmt.errors import Abend, Diagnostic
 from ggfmt.formats import FORMATS
@@ -36,7 +36,7 @@ def find_definitions(
     progress: Progress | None = None,
 ) -> Discovered:
     """What the data tells of its tables, the same however it was split; Abend GG310 for an unreadable input."""
-    make = FORMATS[input_format].discovery
+    make = FORMATS[input_format].input.discovery
     if make is None:  # its data do not tell what the tables are
         return Discovered(())
     for every_shape in (False, True):
@@ -53,10 +53,10 @@ def find_definitions(
 
 def discover_split(input_format: str, catalog: Catalog, every_shape: bool, split: Split, attempt: int) -> object:
     """The findings of one split, or the diagnostic of an input that cannot be read."""
-    make = FORMATS[input_format].discovery
+    make = FORMATS[input_format].input.discovery
     assert make is not None
     discovery = make(catalog, every_shape)
-    reader = READERS[input_format]
+    reader = reader_of(input_format)
     for part in split.ranges:
         file = part.input.file
         try:

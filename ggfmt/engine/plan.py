@@ -11,19 +11,19 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from ggfmt.columnar.replace import Replacements
 from ggfmt.config.handler import Configuration
 from ggfmt.engine.files import InputFile, list_inputs, open_input, unreadable
 from ggfmt.errors import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import UNTOLD, Context, Definition, Layout, Reader, Source
 from ggfmt.model.table import Catalog
+from ggfmt.options.replacements import Replacements
 from ggfmt.options.spec import Options
 
 HEAD_BYTES = 256 << 10
 SPLIT_BYTES = 64 << 20
 MIN_SPLIT_BYTES = 8 << 20
-READERS = {name: format.reader for name, format in FORMATS.items() if format.reader is not None}
+READ = [name for name, format in FORMATS.items() if format.reads is not None]
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,19 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
         head = read_head(file)
         if not head.strip():
             continue
-        reasons = {name: reason for name, reader in READERS.items() if (reason := reader.sniff(head))}
+        reasons = {name: reason for name in _candidates(head) if (reason := reader_of(name).sniff(head))}
         if len(reasons) == 1:
             ((name, reason),) = reasons.items()
             return name, f"in {file.shown}, {reason}"
         found = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
         help = "name only files of changes, or give `--input-format`"
         raise Abend(Diagnostic("GG309", f"the first record {found}", Span(file=file.shown), help))
-    return next(iter(READERS)), "there is no input"
+    return READ[0], "there is no input"
+
+
+def _candidates(head: bytes) -> list[str]:
+    """The formats whose readers are worth loading for an input that starts like this."""
+    return [name for name in READ if any(mark in head for mark in FORMATS[name].marks)]
 
 
 def written_by(configuration: Configuration) -> tuple[str, Source]:
@@ -140,13 +145,13 @@ def written_by(configuration: Configuration) -> tuple[str, Source]:
 
 def reader_of(name: str) -> type[Reader]:
     """The reader of an input format by its id; UsageError GG309 for an unknown one."""
-    if name not in READERS:
-        near = suggestion(name, READERS)
-        legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READERS)}"
+    if name not in READ:
+        near = suggestion(name, READ)
+        legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READ)}"
         raise UsageError(
             Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
         )
-    return READERS[name]
+    return FORMATS[name].input.reader
 
 
 def with_defaults(source: Source, input_format: str) -> Source:

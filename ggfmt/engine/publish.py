@@ -123,9 +123,9 @@ def _configuration(target: Target) -> dict[str, Any]:
 def schema_directories(target: Target) -> list[str]:
     """Where the schemas of a handler's format are written; none if it has no schemas or they are switched off."""
     format = FORMATS[target.format]
-    if format.schema is None or not format.schema_in_run:
+    if format.writer.schema is None or not format.schema_in_run:
         return []
-    if not format.schema(TableDef("T"), target.options, target.context):
+    if not format.writer.schema(TableDef("T"), target.options, target.context):
         return []
     directories = [getattr(target.options, "schema_directory", None), target.schema_path]
     return [absolute(directory) for directory in directories if directory]
@@ -136,7 +136,7 @@ def schema_files(targets: Sequence[Target], tables: Sequence[TableDef], moment: 
     copies with a time stamp under `versionSchemas`."""
     files: dict[str, bytes] = {}
     for target in targets:
-        make = FORMATS[target.format].schema
+        make = FORMATS[target.format].writer.schema
         directories = schema_directories(target)
         if make is None or not directories:
             continue

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ggfmt.codes import CODES
 from ggfmt.columnar.clock import Clock
 from ggfmt.engine.names import counted, without_credentials
 from ggfmt.engine.plan import Target
 from ggfmt.engine.worker import Outcome
-from ggfmt.errors import CODES
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import Note
 from ggfmt.model.change import OP_TYPES, OpType
@@ -110,7 +110,7 @@ def configuration_summary(target: Target) -> str:
 
 def field_summary(target: Target, table: TableDef) -> str:
     """The numbered fields of a table's messages, as one handler writes them."""
-    make = FORMATS[target.format].formatter
+    make = FORMATS[target.format].writer.formatter
     assert make is not None
     fields = make(table, target.options, target.context, Clock()).fields
     lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from ggfmt.columnar.replace import Replacements, two_tables
+from ggfmt.columnar.replace import two_tables
 from ggfmt.config.handler import HandlerConfig
 from ggfmt.engine import report
 from ggfmt.engine.commit import Output
@@ -31,6 +31,7 @@ from ggfmt.formats.base import UNTOLD, Context, Source
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.charsets import native_charset
 from ggfmt.options.kinds import NATIVE
+from ggfmt.options.replacements import Replacements
 
 TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 

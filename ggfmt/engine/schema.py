@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ggfmt.columnar.replace import Replacements, UnusableName, replace_names, two_tables
+from ggfmt.columnar.replace import UnusableName, replace_names, two_tables
 from ggfmt.config.handler import Configuration
 from ggfmt.engine.discover import find_definitions
 from ggfmt.engine.files import absolute, child
@@ -18,8 +18,10 @@ from ggfmt.engine.runner import InProcess
 from ggfmt.errors import ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.avro_compat import change
-from ggfmt.formats.base import Context, Format, SchemaFile
+from ggfmt.formats.base import Context, SchemaFile
+from ggfmt.formats.declaration import Format
 from ggfmt.model.table import Catalog, TableDef
+from ggfmt.options.replacements import Replacements
 from ggfmt.options.spec import Options
 
 DDL = "ddl"
@@ -79,7 +81,9 @@ def _described(configuration: Configuration | None, kind: str | None) -> list[De
     for handler in configuration.handlers:
         format = FORMATS[handler.format]
         fits = (
-            format.ddl is not None if kind == DDL else format.schema is not None and kind in (None, format.schema_kind)
+            format.writer.ddl is not None
+            if kind == DDL
+            else format.schema_kind is not None and kind in (None, format.schema_kind)
         )
         if fits:
             root = handler.handler.root_file_path
@@ -114,19 +118,19 @@ def _defaults(kind: str | None) -> list[str]:
 
 
 def _schema(item: Described, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    assert item.format.schema is not None
-    problem = item.format.problem(table) if item.format.problem is not None else None
+    assert item.format.writer.schema is not None
+    problem = item.format.writer.problem(table) if item.format.writer.problem is not None else None
     if problem is not None:
         return problem
-    return item.format.schema(table, item.options, item.context)
+    return item.format.writer.schema(table, item.options, item.context)
 
 
 def _ddl(item: Described, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    assert item.format.ddl is not None
+    assert item.format.writer.ddl is not None
     if item.location is None:
         return Diagnostic("GG109", "the handler has no `rootFilePath`, where its tables would lie", help="set it")
     location = without_credentials(child(item.location, safe_name(table.full_name)))
-    text = item.format.ddl(table, item.options, item.context, location)
+    text = item.format.writer.ddl(table, item.options, item.context, location)
     return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)
 
 

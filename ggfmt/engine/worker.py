@@ -20,7 +20,7 @@ import pyarrow.fs as pafs
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replace import Replacer, UnusableName
 from ggfmt.engine.files import child, file_system, open_input, unreadable
-from ggfmt.engine.plan import READERS, Job, Range, Split, Target
+from ggfmt.engine.plan import Job, Range, Split, Target, reader_of
 from ggfmt.engine.rejects import Rejects
 from ggfmt.engine.sink import Interleaved, StagedFile, StagedSeries
 from ggfmt.errors import Diagnostic
@@ -108,7 +108,7 @@ class _Task:
         combined = needs[0]
         for other in needs[1:]:
             combined |= other
-        self.reader: Reader = READERS[job.input_format](job.catalog_at(split), combined, job.source)
+        self.reader: Reader = reader_of(job.input_format)(job.catalog_at(split), combined, job.source)
         self.replacer = Replacer(job.replacements) if job.replacements else None
         self.tables: dict[str, TableDef] = {}
 
@@ -201,7 +201,7 @@ class _Output:
 
     def __init__(self, job: Job, split: Split, target: Target, attempt: int, clock: Clock) -> None:
         self.target = target
-        self.format = FORMATS[target.format]
+        self.writer = FORMATS[target.format].writer
         self._split = split.ordinal
         self._clock = clock
         self._trace = job.trace
@@ -220,8 +220,7 @@ class _Output:
 
     @property
     def needs(self) -> Needs:
-        assert self.format.needs is not None
-        own = self.format.needs(self.target.options)
+        own = self.writer.needs(self.target.options)
         return Needs(
             own.row_only,
             own.key_updates,
@@ -285,8 +284,7 @@ class _Output:
                 self._old_formatters.append(formatter)
                 if table.full_name in self._series:
                     self._series[table.full_name].new_definition(fingerprint(table), self._framing(table))
-            assert self.format.formatter is not None
-            formatter = self.format.formatter(table, self.target.options, self.target.context, self._clock)
+            formatter = self.writer.formatter(table, self.target.options, self.target.context, self._clock)
             self._formatters[table.full_name] = formatter
         return formatter
 
@@ -298,8 +296,7 @@ class _Output:
         return self._series[name]
 
     def _framing(self, table: TableDef | None) -> Framing:
-        assert self.format.framing is not None
-        return self.format.framing(table, self.target.options, self.target.context)
+        return self.writer.framing(table, self.target.options, self.target.context)
 
 
 def fingerprint(table: TableDef) -> str:

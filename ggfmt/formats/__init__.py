@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ggfmt.formats import gg_avro, gg_delimited, gg_json, gg_xml
-from ggfmt.formats.base import Format
+from ggfmt.formats.declaration import Format
 
 FORMATS: dict[str, Format] = {
     format.name: format

@@ -47,7 +47,6 @@ _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "xz": lzma.compress,
     "zstandard": _zstandard,
 }
-CODECS = {name: f"compress blocks by {name}" if name != "null" else "do not compress" for name in _COMPRESS}
 
 
 class MessageStream(Framing):
@@ -58,7 +57,7 @@ class MessageStream(Framing):
 
 
 class ObjectContainer(Framing):
-    """Messages of one schema in blocks. `schema` is the schema as compact JSON, `codec` one of `CODECS`."""
+    """Messages of one schema in blocks. `schema` is the schema as compact JSON, `codec` a key of `CODECS`."""
 
     def __init__(self, table: TableDef, schema: str, codec: str) -> None:
         self._compress = _COMPRESS[codec]

@@ -1,8 +1,8 @@
-"""What a format is made of: options, a formatter, a framing, a reader and schemas.
+"""What a format does: a formatter, a framing, a reader and schemas.
 
 A formatter makes messages, one per operation. A framing makes the bytes of a file from messages. A reader makes
-operations from a file. `Format` ties them to an id, and one record of it in a module's `FORMATS` is all that a new
-format needs (besides an import line in `ggfmt.formats`).
+operations from a file. `Writer` and `Input` hold them together; what a format is by its declaration alone is
+`ggfmt.formats.declaration`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.errors import Diagnostic
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
-from ggfmt.options.spec import Options
 
 
 class RowErrors(Exception):
@@ -260,33 +259,28 @@ class SchemaFile:
 
 
 @dataclass(frozen=True)
-class Format:
-    """One format by its id; None where it cannot be written, read or described by a schema.
+class Writer:
+    """What writes a format.
 
     formatter    makes a Formatter of (table, options, context, clock)
     framing      makes a Framing of (table, options, context); the table is None for files of many tables
     needs        what the formatter needs of the reader, by its options
     schema       the schema files of a table, by (table, options, context); none where the options switch them off
-    schema_kind  what kind of schemas these are: a key of `ggfmt schema --kind`
-    schema_in_run  a run writes the schemas; otherwise they are for `ggfmt schema` alone
     ddl          a Hive table over the files of a table, by (table, options, context, location), or why there is none
     problem      why a table cannot be written at all; None if it can
-    losses       what of operations the messages do not show, in sentences; values that this happens to are counted
-    by_table     a file can hold one table only, and one definition of it
     """
 
-    name: str
-    doc: str
-    options: type[Options]
-    formatter: Callable[[TableDef, Any, Context, Clock], Formatter] | None = None
-    framing: Callable[[TableDef | None, Any, Context], Framing] | None = None
-    needs: Callable[[Any], Needs] | None = None
+    formatter: Callable[[TableDef, Any, Context, Clock], Formatter]
+    framing: Callable[[TableDef | None, Any, Context], Framing]
+    needs: Callable[[Any], Needs] = lambda options: Needs()
     schema: Callable[[TableDef, Any, Context], tuple[SchemaFile, ...]] | None = None
-    schema_kind: str | None = None
-    schema_in_run: bool = True
-    losses: tuple[str, ...] = ()
-    problem: Callable[[TableDef], Diagnostic | None] | None = None
-    by_table: bool = False
     ddl: Callable[[TableDef, Any, Context, str], str | Diagnostic] | None = None
-    reader: type[Reader] | None = None
+    problem: Callable[[TableDef], Diagnostic | None] | None = None
+
+
+@dataclass(frozen=True)
+class Input:
+    """What reads a format; `discovery` is None where the data do not tell what the tables are."""
+
+    reader: type[Reader]
     discovery: type[Discovery] | None = None

@@ -28,6 +28,7 @@ from ggfmt.formats.base import (
     Discovered,
     Discovery,
     Event,
+    Input,
     Layout,
     Needs,
     Reader,
@@ -35,6 +36,7 @@ from ggfmt.formats.base import (
     Source,
 )
 from ggfmt.formats.gg_avro_plan import Plan, Schema, is_by_image, table_of
+from ggfmt.formats.gg_avro_schema import avro_schema
 from ggfmt.formats.shared import op_keys
 from ggfmt.model.table import Catalog, TableDef
 
@@ -345,3 +347,23 @@ def _first_string(data: bytes, start: int) -> str:
     if not place < end <= len(data):
         raise ValueError("no string")
     return data[place:end].decode()
+
+
+class AvroRowReader(AvroStreamReader):
+    @staticmethod
+    def make_schema(table: TableDef, source: Source) -> Schema:
+        return avro_schema(table, source.options, source.context, False).document
+
+
+class AvroOpReader(AvroStreamReader):
+    @staticmethod
+    def make_schema(table: TableDef, source: Source) -> Schema:
+        return avro_schema(table, source.options, source.context, True).document
+
+
+INPUTS = {
+    "avro_row": Input(AvroRowReader),
+    "avro_op": Input(AvroOpReader),
+    "avro_row_ocf": Input(AvroRowContainerReader, ContainerDiscovery),
+    "avro_op_ocf": Input(AvroOpContainerReader, ContainerDiscovery),
+}

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.fields import count_fields, image_column, split, table_of_fields, tokens_of
 from ggfmt.errors import Diagnostic, Span, UsageError
-from ggfmt.formats.base import UNTOLD, Chunk, Event, Layout, Needs, Reader, Reject, Source
+from ggfmt.formats.base import UNTOLD, Chunk, Event, Input, Layout, Needs, Reader, Reject, Source
 from ggfmt.formats.shared import op_keys
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
 from ggfmt.model.table import Catalog, TableDef
@@ -270,3 +270,6 @@ def _through(stream: BinaryIO, delimiter: bytes, begun: bytes = b"") -> bytes:
             break
         data += more
     return data
+
+
+INPUTS = {"delimitedtext": Input(DelimitedTextReader)}

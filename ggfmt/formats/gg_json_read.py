@@ -29,7 +29,8 @@ from ggfmt.columnar.build import MISSING, int64s, texts, token_maps
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats import gg_json_records as records
 from ggfmt.formats import json_records
-from ggfmt.formats.base import UNTOLD, Chunk, Definition, Event, Layout, Needs, Reader, Reject, Source
+from ggfmt.formats.base import UNTOLD, Chunk, Definition, Event, Input, Layout, Needs, Reader, Reject, Source
+from ggfmt.formats.gg_json_discovery import JsonDiscovery
 from ggfmt.formats.gg_json_table import IMAGE_RULES, TableOperations, contradictions
 from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
 from ggfmt.model.table import Catalog, Kind
@@ -334,3 +335,6 @@ def _optional_texts(values: Sequence[str | int | None]) -> pa.StringArray:
 def _plain_text(value: bytes) -> str:
     text = msgspec.json.decode(value) if value.startswith(b'"') else str(value, "utf-8")
     return str(text)
+
+
+INPUTS = {"json": Input(JsonReader, JsonDiscovery)}

@@ -27,6 +27,7 @@ from ggfmt.formats.base import (
     Discovered,
     Discovery,
     Event,
+    Input,
     Layout,
     Needs,
     Reader,
@@ -232,3 +233,6 @@ class XmlDiscovery(Discovery):
                 events.append(Definition(table, found.input, found.offset))
             current[found.table] = table
         return Discovered(tuple(first.values()), tuple(events))
+
+
+INPUTS = {"xml": Input(XmlReader, XmlDiscovery)}

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ggfmt.columnar.reorder import delete_insert, key_updates
-from ggfmt.errors import Diagnostic, Span
-from ggfmt.formats.base import RowErrors
-from ggfmt.model.change import ChangeBatch
 from ggfmt.options.kinds import Bool, Choice, Text
 from ggfmt.options.spec import Options, option
 
@@ -48,27 +42,7 @@ def op_keys(options: Options) -> tuple[str, str, str, str]:
     return tuple(getattr(options, f"{kind}_op_key") for kind in ("insert", "update", "delete", "truncate"))
 
 
-def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, Sequence[int]]:
-    """The batch as a row format is to show it, with the row that each operation comes from; RowErrors for key updates
-    under `abend`."""
-    updates = None if handling == UPDATE else key_updates(batch)
-    if updates is None:
-        return batch, range(len(batch))
-    if handling == DELETE_INSERT:
-        return delete_insert(batch, updates)
-    keys = ", ".join(batch.table.primary_keys)
-    raise RowErrors(
-        [
-            (
-                row,
-                Diagnostic(
-                    "GG402",
-                    "an update changes the primary key",
-                    Span(table=batch.table.full_name, field=keys, position=batch.position[row].as_py()),
-                    f"set `pkUpdateHandling` to `{UPDATE}` or `{DELETE_INSERT}`",
-                ),
-            )
-            for row in range(len(batch))
-            if updates[row].as_py()
-        ]
-    )
+CODECS = {
+    name: f"compress blocks by {name}" if name != "null" else "do not compress"
+    for name in ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
+}

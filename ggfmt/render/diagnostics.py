@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ggfmt.errors import Diagnostic, Severity, Span
-from ggfmt.formats import FORMATS
+from ggfmt.codes import Severity
+from ggfmt.errors import Diagnostic, Span
 from ggfmt.options.kinds import visible
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
     from rich.text import Text
 
 _WIDTH = 120
@@ -36,6 +33,7 @@ _STYLES = {
     "place": "bold",
     Severity.ERROR.value: "bold red",
     Severity.WARNING.value: "bold yellow",
+    Severity.NOTE.value: "bold cyan",
     "gutter": "blue",
     "help": "cyan",
 }
@@ -80,41 +78,6 @@ def tally(diagnostics: Iterable[Diagnostic]) -> str:
     severities = [diagnostic.severity for diagnostic in diagnostics]
     counts = [(severities.count(severity), severity.value) for severity in Severity]
     return ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count) or "no findings"
-
-
-def formats_table() -> Table:
-    """All formats: id, what can be done with it, and what it is."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for heading in ("format", "reads", "writes", "schema", "what it is"):
-        table.add_column(heading, overflow="fold")
-    for name, format in FORMATS.items():
-        marks = ("yes" if part is not None else "" for part in (format.reader, format.formatter, format.schema))
-        table.add_row(name, *marks, format.doc)
-    return table
-
-
-def print_rich(renderable: RenderableType, stream: TextIO) -> None:
-    """Print a table, as wide as the terminal; into a pipe without colour, as wide as it needs."""
-    from rich.console import Console
-
-    Console(file=stream, width=None if stream.isatty() else 200).print(renderable)
-
-
-@contextmanager
-def progress_bar(shown: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error, and the function that moves it: (tasks done, tasks in all). None if it is not shown."""
-    if not shown:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("tasks", total=None)
-        yield lambda done, total: progress.update(bar, completed=done, total=total)
 
 
 def _pieces(diagnostic: Diagnostic) -> Iterator[_Piece]:

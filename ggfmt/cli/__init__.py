@@ -1,0 +1,68 @@
+"""The command line: what can be given, and which function is called with it. No logic lives here.
+
+Each command is a function of a module of this package; modules of ggfmt are imported inside of it, so that a command
+loads what it needs and no more.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated, Literal, NoReturn
+
+import typer
+
+from ggfmt import __version__, logs
+from ggfmt.cli import convert, reference, schemas
+from ggfmt.errors import GgfmtError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Change files in, the messages of a GoldenGate for Big Data handler out.",
+)
+
+LogLevel = Literal["error", "warn", "info", "debug", "trace"]
+LogFormat = Literal["text", "json"]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ggfmt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    log_level: Annotated[LogLevel, typer.Option("--log-level", help="How much to tell on standard error.")] = "info",
+    log_format: Annotated[LogFormat, typer.Option("--log-format", help="How to tell it.")] = "text",
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    logs.set_up(log_level, log_format)
+
+
+for command in (convert.run, schemas.schema, reference.options):
+    app.command(no_args_is_help=True)(command)
+app.command()(reference.formats)
+
+
+def main() -> NoReturn:
+    """The console script: ends with 0 done, 1 findings, 2 wrong usage, 3 abend, 4 committed with rejects."""
+    try:
+        app()
+    except GgfmtError as error:
+        from ggfmt.render.diagnostics import print_diagnostics
+
+        print_diagnostics(error.diagnostics, sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except Exception:
+        sys.stderr.write("This is a defect of ggfmt. What follows helps to find it.\n")
+        traceback.print_exc()
+        sys.exit(3)
+    sys.exit(0)

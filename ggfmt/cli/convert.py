@@ -1,0 +1,142 @@
+"""`ggfmt run`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ggfmt.cli.parameters import (
+    Configuration,
+    Definitions,
+    Handlers,
+    InputConfig,
+    InputFormat,
+    Inputs,
+    Settings,
+    texts,
+    warn,
+)
+
+Mode = Literal["error", "append", "overwrite"]
+OnReject = Literal["abend", "quarantine"]
+
+
+def run(
+    inputs: Inputs,
+    config: Configuration = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Where to write; default: the handler's `rootFilePath`."),
+    ] = None,
+    handlers: Handlers = None,
+    input_format: InputFormat = "auto",
+    input_config: InputConfig = None,
+    definitions: Definitions = None,
+    settings: Settings = None,
+    mode: Annotated[Mode, typer.Option("--mode", help="What to do with output that exists.")] = "error",
+    on_reject: Annotated[
+        OnReject, typer.Option("--on-reject", help="Stop at a bad record, or set it aside and go on.")
+    ] = "abend",
+    current_timestamp: Annotated[
+        str | None,
+        typer.Option(
+            "--current-timestamp", metavar="TS", help="One `current_ts` for all, so that a run can be repeated."
+        ),
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="The Spark master; default local.")
+    ] = None,
+    spark_conf: Annotated[
+        list[str] | None, typer.Option("--spark-conf", metavar="KEY=VALUE", help="A Spark property.")
+    ] = None,
+    java_home: Annotated[
+        str | None, typer.Option("--java-home", metavar="DIR", help="The Java to run Spark on.")
+    ] = None,
+    split_size: Annotated[
+        str | None, typer.Option("--split-size", metavar="BYTES", help="Input a task reads, for example `64m`.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the totals as JSON.")] = None,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--no-progress", help="A progress bar; default: on a terminal.")
+    ] = None,
+) -> None:
+    """Convert change files to the messages of the configured handlers.
+
+    `ggfmt run trail/ -c conf/json.properties -o out`
+
+    `ggfmt run changes.json --set gg.handler.out.format=delimitedtext -o out`
+    """
+    from ggfmt.config.handler import read_configuration
+    from ggfmt.definitions import load_definitions
+    from ggfmt.engine.plan import written_by
+    from ggfmt.engine.run import RunSettings, execute
+    from ggfmt.engine.spark import Session, SparkSettings
+    from ggfmt.formats.base import UNTOLD
+    from ggfmt.render.progress import progress_bar
+
+    configuration = read_configuration(texts(config), settings or [], handlers or [])
+    warn(configuration.diagnostics)
+    source = UNTOLD
+    if input_config is not None:
+        written, source = written_by(read_configuration([str(input_config)]))
+        input_format = written if input_format == "auto" else input_format
+    wanted = RunSettings(
+        inputs=inputs,
+        handlers=configuration.handlers,
+        output=output,
+        input_format=input_format,
+        definitions=load_definitions(texts(definitions)),
+        mode=mode,
+        quarantine=on_reject == "quarantine",
+        current_timestamp=_timestamp(current_timestamp),
+        split_size=_size(split_size),
+        release=configuration.run.compatibility,
+        source=source,
+        replacements=configuration.replacements,
+    )
+    spark = SparkSettings(master, tuple(_pair(item, "--spark-conf") for item in spark_conf or ()), java_home)
+    if report is not None:
+        _check_writable(report, "--report")
+    with progress_bar(sys.stderr.isatty() if progress is None else progress) as tell:
+        result = execute(wanted, lambda: Session(spark), tell)
+    if report is not None:
+        report.write_text(json.dumps(result.manifest["totals"], indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if result.totals.rejects:
+        raise typer.Exit(4)
+
+
+def _timestamp(text: str | None) -> datetime | None:
+    try:
+        return None if text is None else datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        raise typer.BadParameter(
+            f"`{text}` is no time; give it as `2015-09-18T13:39:35.447000`", param_hint="--current-timestamp"
+        ) from None
+
+
+def _check_writable(file: Path, option: str) -> None:
+    """Told before the work and not after it."""
+    if file.is_dir() or not file.parent.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise typer.BadParameter(f"`{file}` cannot be written", param_hint=option)
+
+
+def _size(text: str | None) -> int | None:
+    from ggfmt.options.kinds import IllegalValue, Size
+
+    try:
+        return None if text is None else Size().parse(text)
+    except IllegalValue as error:
+        raise typer.BadParameter(f"{error}; {error.help}", param_hint="--split-size") from None
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise typer.BadParameter(f"`{text}` is not KEY=VALUE", param_hint=option)
+    return key, value
