@@ -185,6 +185,11 @@ CODES: dict[str, Code] = {
         "Avro that cannot be read",
         "The bytes are no message of the schema that the definition or the header of the file gives.",
     ),
+    "GG314": _error(
+        "a value that is not as its column is described",
+        "The type that the record, or a definition, gives to the column says how its values are written. This one is "
+        "not written so.",
+    ),
     # Formatting
     "GG401": _error(
         "a value that is not of its column's type",
@@ -212,6 +217,10 @@ CODES: dict[str, Code] = {
         "values that the format cannot tell apart",
         "The output shows a missing column, a NULL or a text in the same way as another of these, so that a reader of "
         "it cannot know which it was.",
+    ),
+    "GG408": _error(
+        "an operation that the format has no form for",
+        "The format cannot show operations of this type, or one of its parts.",
     ),
     # Running
     "GG501": _error(

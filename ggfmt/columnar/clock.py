@@ -7,7 +7,7 @@ one millisecond, which makes the stamps of a process distinct and increasing.
 from __future__ import annotations
 
 import time
-from datetime import datetime
+from datetime import datetime, timezone
 
 import pyarrow as pa
 
@@ -39,3 +39,9 @@ class Clock:
             pieces.append(join([f"{moment}.{ms % 1000:03d}", _COUNTERS.slice(counter, size)]))
             start += size
         return pa.concat_arrays(pieces) if pieces else pa.array([], pa.string())
+
+    def millis(self) -> int:
+        """The present time in milliseconds since 1970; a fixed one is taken as one of UTC."""
+        if self.fixed is None:
+            return time.time_ns() // 1_000_000
+        return round(self.fixed.replace(tzinfo=timezone.utc).timestamp() * 1000)

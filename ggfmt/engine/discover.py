@@ -15,7 +15,7 @@ from ggfmt.engine.plan import Job, Split, reader_of
 from ggfmt.engine.runner import Progress, Runner
 from ggfmt.errors import Abend, Diagnostic
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Discovered
+from ggfmt.formats.base import UNTOLD, Discovered, Source
 from ggfmt.model.table import Catalog
 
 log = logging.getLogger("ggfmt")
@@ -23,9 +23,10 @@ log = logging.getLogger("ggfmt")
 
 def discover(job: Job, splits: Sequence[Split], runner: Runner, progress: Progress | None = None) -> Job:
     """The job with all definitions of its input: those that hold from the start, and the metadata change events."""
-    found = find_definitions(job.input_format, job.catalog, splits, runner, progress)
+    found = find_definitions(job.input_format, job.catalog, splits, runner, progress, job.source)
     log.info("in the data: %s, %s", counted(len(found.tables), "table"), counted(len(found.events), "metadata change"))
-    return replace(job, catalog=job.catalog.with_tables(found.tables), events=found.events, settled=True)
+    source = replace(job.source, facts=found.facts)
+    return replace(job, catalog=job.catalog.with_tables(found.tables), events=found.events, settled=True, source=source)
 
 
 def find_definitions(
@@ -34,13 +35,14 @@ def find_definitions(
     splits: Sequence[Split],
     runner: Runner,
     progress: Progress | None = None,
+    source: Source = UNTOLD,
 ) -> Discovered:
     """What the data tells of its tables, the same however it was split; Abend GG310 for an unreadable input."""
     make = FORMATS[input_format].input.discovery
     if make is None:  # its data do not tell what the tables are
         return Discovered(())
     for every_shape in (False, True):
-        task = partial(discover_split, input_format, catalog, every_shape)
+        task = partial(discover_split, input_format, catalog, every_shape, source)
         outcomes = runner.run(task, splits, progress)
         for outcome in outcomes:
             if isinstance(outcome, Diagnostic):
@@ -51,11 +53,13 @@ def find_definitions(
     return found
 
 
-def discover_split(input_format: str, catalog: Catalog, every_shape: bool, split: Split, attempt: int) -> object:
+def discover_split(
+    input_format: str, catalog: Catalog, every_shape: bool, source: Source, split: Split, attempt: int
+) -> object:
     """The findings of one split, or the diagnostic of an input that cannot be read."""
     make = FORMATS[input_format].input.discovery
     assert make is not None
-    discovery = make(catalog, every_shape)
+    discovery = make(catalog, every_shape, source)
     reader = reader_of(input_format)
     for part in split.ranges:
         file = part.input.file

@@ -13,12 +13,12 @@ from ggfmt.config.handler import Configuration
 from ggfmt.engine.discover import find_definitions
 from ggfmt.engine.files import absolute, child
 from ggfmt.engine.names import safe_name, without_credentials
-from ggfmt.engine.plan import plan_inputs, plan_splits
+from ggfmt.engine.plan import plan_inputs, plan_splits, with_defaults
 from ggfmt.engine.runner import InProcess
 from ggfmt.errors import ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.avro_compat import change
-from ggfmt.formats.base import Context, SchemaFile
+from ggfmt.formats.base import UNTOLD, Context, SchemaFile
 from ggfmt.formats.declaration import Format
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
@@ -137,7 +137,9 @@ def _ddl(item: Described, table: TableDef) -> tuple[SchemaFile, ...] | Diagnosti
 def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
     input_format, _, planned = plan_inputs(inputs, input_format)
     catalog = Catalog(definitions)
-    found = find_definitions(input_format, catalog, plan_splits(planned, 1), InProcess())
+    found = find_definitions(
+        input_format, catalog, plan_splits(planned, 1), InProcess(), source=with_defaults(UNTOLD, input_format)
+    )
     return list(catalog.with_tables([*found.tables, *(event.table for event in found.events)]).tables())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ggfmt.formats import gg_avro, gg_delimited, gg_json, gg_xml
+from ggfmt.formats import canal, gg_avro, gg_delimited, gg_json, gg_xml
 from ggfmt.formats.declaration import Format
 
 FORMATS: dict[str, Format] = {
@@ -12,5 +12,6 @@ FORMATS: dict[str, Format] = {
         *gg_json.FORMATS,
         *gg_avro.FORMATS,
         *gg_xml.FORMATS,
+        *canal.FORMATS,
     )
 }

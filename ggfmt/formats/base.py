@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -167,10 +167,12 @@ Event = ChangeBatch | Reject | Definition
 @dataclass(frozen=True)
 class Source:
     """How the input was written, where it does not say so itself: by the options and the context of the handler that
-    wrote it; `options` None stands for a format's defaults."""
+    wrote it; `options` None stands for a format's defaults. `facts` is what the discovery pass learned of the whole
+    input besides its tables."""
 
     options: Any = None
     context: Context = field(default_factory=Context)
+    facts: Mapping[Any, Any] = field(default_factory=dict)
 
 
 UNTOLD = Source()
@@ -221,7 +223,7 @@ class Discovery(ABC):
     """Collects the tables of one split: columns, types and keys. `every_shape` asks for all lists of columns."""
 
     @abstractmethod
-    def __init__(self, catalog: Catalog, every_shape: bool = False) -> None: ...
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: Source = UNTOLD) -> None: ...
 
     @abstractmethod
     def read(self, chunk: Chunk) -> None: ...
@@ -244,12 +246,13 @@ class Discovered:
     """Definitions found in the data: those that hold from the start, and metadata change events by place.
 
     `complete` is false if the records left the order of a table's columns open, so that all of them have to be read
-    once more, shape by shape.
+    once more, shape by shape. `facts` is for `Source.facts`.
     """
 
     tables: tuple[TableDef, ...]
     events: tuple[Definition, ...] = ()
     complete: bool = True
+    facts: Mapping[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -274,7 +274,7 @@ class AvroOpContainerReader(AvroContainerReader):
 class ContainerDiscovery(Discovery):
     """The tables of container files, by their headers."""
 
-    def __init__(self, catalog: Catalog, every_shape: bool = False) -> None:
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: Source = UNTOLD) -> None:
         self._found: list[Definition] = []
 
     def read(self, chunk: Chunk) -> None:

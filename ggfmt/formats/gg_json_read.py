@@ -31,7 +31,8 @@ from ggfmt.formats import gg_json_records as records
 from ggfmt.formats import json_records
 from ggfmt.formats.base import UNTOLD, Chunk, Definition, Event, Input, Layout, Needs, Reader, Reject, Source
 from ggfmt.formats.gg_json_discovery import JsonDiscovery
-from ggfmt.formats.gg_json_table import IMAGE_RULES, TableOperations, contradictions
+from ggfmt.formats.json_rows import IMAGE_RULES, TableOperations, contradictions
+from ggfmt.formats.json_values import plain_name
 from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
 from ggfmt.model.table import Catalog, Kind
 
@@ -122,7 +123,7 @@ class JsonReader(Reader):
         tokens: Any = (dict[str, Raw] if self._typed_tokens else dict[str, str]) | None
         if not self.needs.tokens:
             tokens = Raw
-        extra = {f"x{i}": records.plain_name(name) for i, name in enumerate(self._extra) if name != tag}
+        extra = {f"x{i}": plain_name(name) for i, name in enumerate(self._extra) if name != tag}
         self._by_class = {}
         for definition in self.catalog.tables():
             name = definition.full_name

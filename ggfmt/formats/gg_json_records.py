@@ -5,8 +5,6 @@ This is the slow and exact look at one record, taken where the fast path of the 
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +13,7 @@ import msgspec
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats.base import Chunk
 from ggfmt.formats.json_records import BOM, find_layout, record_spans
+from ggfmt.formats.json_values import json_name, parse, plain_name
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef, split_name
 
 OP_NAMES = ("I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE")
@@ -29,11 +28,7 @@ _METADATA_TYPES = {
     "integer": SqlType(Kind.INTEGER),
     "boolean": SqlType(Kind.BOOLEAN),
 }
-# What msgspec does not allow in the name of a struct's member.
-_ODD_NAME = re.compile(r'[\x00-\x1f"\\]')
-_decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 
 
 @dataclass(frozen=True)
@@ -65,33 +60,6 @@ def sniff(head: bytes) -> str | None:
     return None
 
 
-def parse(record: bytes, last: bool) -> dict[str, Any] | Diagnostic | None:
-    """The members of a record, None for a tombstone; `last` tells that the file ends with the record."""
-    try:
-        value = _decode(record)
-    except UnicodeDecodeError:
-        return invalid_utf8(record)
-    except RecursionError:
-        return Diagnostic("GG301", "the record is nested too deeply")
-    except msgspec.DecodeError as error:
-        return _malformed(record, last, str(error))
-    if not record.isascii():
-        try:
-            record.decode()
-        except UnicodeDecodeError:
-            return invalid_utf8(record)
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        return Diagnostic("GG301", f"the record is {_json_name(value)} and not a JSON object")
-    return value
-
-
-def plain_name(name: str) -> str:
-    """The name that stands for `name` in decoder classes."""
-    return "\x7f" + name.encode().hex() if _ODD_NAME.search(name) else name
-
-
 def with_plain_names(record: bytes) -> bytes:
     """The record with `plain_name`s for its members and columns; ValueError if it is no operation."""
     members = {plain_name(name): value for name, value in _raw_members(record).items()}
@@ -100,15 +68,6 @@ def with_plain_names(record: bytes) -> bytes:
             columns = {plain_name(name): value for name, value in _raw_members(members[image]).items()}
             members[image] = msgspec.Raw(msgspec.json.encode(columns))
     return msgspec.json.encode(members)
-
-
-def invalid_utf8(record: bytes) -> Diagnostic:
-    try:
-        record.decode()
-    except UnicodeDecodeError as error:
-        reason = f"the record is not UTF-8: byte {record[error.start]:#04x} at byte {error.start} of it"
-        return Diagnostic("GG303", reason, help="convert the file to UTF-8")
-    raise ValueError("the record is UTF-8")
 
 
 def examine(record: bytes, last: bool, catalog: Catalog) -> Verdict:
@@ -130,7 +89,7 @@ def examine(record: bytes, last: bool, catalog: Catalog) -> Verdict:
     if name is None:
         return Diagnostic("GG305", "the record has no `table`", help="every operation must name its table")
     if not isinstance(name, str):
-        return Diagnostic("GG308", f"`{tag}` is {_json_name(name)} and not a string")
+        return Diagnostic("GG308", f"`{tag}` is {json_name(name)} and not a string")
     try:
         split_name(name)
     except ValueError as error:
@@ -174,17 +133,17 @@ def _check_members(members: dict[str, Any], here: Span) -> Diagnostic | None:
         return Diagnostic("GG305", "the record has no `op_type`", here, f"legal values are {_OP_HELP}")
     kind = members["op_type"]
     if not isinstance(kind, str) or kind not in OP_NAMES:
-        shown = kind if isinstance(kind, str) and len(kind) <= 40 else _json_name(kind)
+        shown = kind if isinstance(kind, str) and len(kind) <= 40 else json_name(kind)
         return Diagnostic("GG304", f"`op_type` cannot be `{shown}`", here, f"legal values are {_OP_HELP}")
     for member in ("op_ts", "pos"):
         value = members.get(member)
         integral = member == "pos" and isinstance(value, int) and not isinstance(value, bool)
         if not (value is None or isinstance(value, str) or integral):
-            return Diagnostic("GG308", f"`{member}` is {_json_name(value)} and not a string", here)
+            return Diagnostic("GG308", f"`{member}` is {json_name(value)} and not a string", here)
     for member in ("tokens", "before", "after"):
         value = members.get(member)
         if value is not None and not isinstance(value, dict):
-            return Diagnostic("GG308", f"`{member}` is {_json_name(value)} and not an object", here)
+            return Diagnostic("GG308", f"`{member}` is {json_name(value)} and not an object", here)
     return None
 
 
@@ -194,7 +153,7 @@ _OP_HELP = ", ".join(f"`{name}`" for name in OP_NAMES)
 def _table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
     """The definition in an OBJECT_METADATA record: for each column `type`, `null` and `key`."""
     if not isinstance(columns, dict):
-        return Diagnostic("GG308", f"`columns` is {_json_name(columns)} and not an object", here)
+        return Diagnostic("GG308", f"`columns` is {json_name(columns)} and not an object", here)
     found: list[Column] = []
     keys = 0
     for column, about in columns.items():
@@ -219,32 +178,3 @@ def _table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
 def _position(members: dict[str, Any]) -> str | None:
     position = members.get("pos")
     return None if position is None or isinstance(position, (dict, list)) else str(position)
-
-
-def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic:
-    try:
-        json.loads(record.decode())  # of bytes, Python would guess the charset
-    except RecursionError:
-        return Diagnostic("GG301", "the record is nested too deeply")
-    except UnicodeDecodeError:
-        return invalid_utf8(record)
-    except json.JSONDecodeError as error:
-        if last and (error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")):
-            return Diagnostic(
-                "GG302", "the file ends in the middle of a record", help="read the file again when it is whole"
-            )
-        column = len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
-        return Diagnostic(
-            "GG301",
-            f"the record is not JSON: {error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at byte {column} of it",
-        )
-    except ValueError:
-        pass
-    # What Python reads and msgspec does not: NaN and infinities, and one half of a surrogate pair.
-    if "truncated" in reason or "surrogate" in reason:
-        return Diagnostic("GG301", "the record is not JSON: an escape stands for one half of a surrogate pair")
-    return Diagnostic("GG301", f"the record is not JSON: {reason.removeprefix('JSON is malformed: ')}")
-
-
-def _json_name(value: object) -> str:
-    return _JSON_NAMES.get(type(value), "a number")

@@ -203,7 +203,7 @@ class Listed:
 
 
 class XmlDiscovery(Discovery):
-    def __init__(self, catalog: Catalog, every_shape: bool = False) -> None:
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: Source = UNTOLD) -> None:
         self._last: dict[str, tuple[str, ...]] = {}
         self._findings: list[Listed] = []
 

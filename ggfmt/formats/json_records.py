@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 import msgspec
@@ -30,9 +31,24 @@ _MAX_DELIMITER = 64
 _MAX_CUT = 12  # of a pair of escapes, the longest that the decoder takes at once
 
 
+_COMMENT = re.compile(rb"\s*/\*.*?\*/", re.DOTALL)
+
+
+def preamble(head: bytes) -> int:
+    """How many bytes at the start of a file are no records: a byte order mark, and a comment as some files have it."""
+    mark = len(BOM) if head.startswith(BOM) else 0
+    comment = _COMMENT.match(head, mark)
+    return comment.end() if comment else mark
+
+
 def find_layout(head: bytes, whole: bool) -> Layout:
     """The layout of a file that starts with `head`; `whole` tells that there is no more of it."""
-    head = head.removeprefix(BOM)
+    start = preamble(head)
+    layout = _layout(head[start:], whole)
+    return layout if start <= len(BOM) else replace(layout, splittable=False)
+
+
+def _layout(head: bytes, whole: bool) -> Layout:
     text = head.decode("latin-1")
     start = _skip(text, 0, "")
     if text.startswith("[", start):
@@ -91,7 +107,8 @@ def _stream_chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chun
         block = stream.read(CHUNK_BYTES)
         more = bool(block)
         if not offset and not left:
-            block, offset = (block.removeprefix(BOM), len(BOM)) if block.startswith(BOM) else (block, 0)
+            offset = preamble(block)
+            block = block[offset:]
         data = left + block
         left = b""
         if more:

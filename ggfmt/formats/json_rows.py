@@ -1,4 +1,4 @@
-"""Decoded operations of one table definition: the class their images are decoded into, and their columns."""
+"""Decoded images of one table definition: the class they are decoded into, and their columns. For dialects in JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from msgspec import Raw
 
 from ggfmt.columnar.build import MISSING, MISSING_RAW, raw_column, text_column, texts
-from ggfmt.formats import gg_json_records as records
+from ggfmt.formats.json_values import plain_name
 from ggfmt.model.change import Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
@@ -35,7 +35,7 @@ class TableOperations:
     def row_class(self) -> type[Any]:
         """The class of images: its members are the columns in table order, each a text or its own characters."""
         if self.row is None:
-            names = {f"c{i}": records.plain_name(column.name) for i, column in enumerate(self.definition.columns)}
+            names = {f"c{i}": plain_name(column.name) for i, column in enumerate(self.definition.columns)}
             members: list[Any] = [
                 (member, Raw, MISSING_RAW) if column.name in self.raw else (member, str | None, MISSING)
                 for member, column in zip(names, self.definition.columns, strict=True)

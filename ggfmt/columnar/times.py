@@ -1,0 +1,50 @@
+"""Times between numbers and texts, a column at once.
+
+Time stamps are texts as GoldenGate writes them, `2013-06-02 22:14:36.000000`, without a zone; numbers count from the
+start of 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_STRING = pa.string()
+_FIRST, _LAST = -62135596800_000000, 253402300799_999999  # the years 1 to 9999, in microseconds
+
+
+def micros_text(values: Sequence[int | None] | pa.Int64Array) -> tuple[pa.StringArray, list[int]]:
+    """Microseconds as time stamps with six digits, and the rows that are outside of the years 1 to 9999."""
+    numbers = values if isinstance(values, pa.Array) else _int64s(values)
+    fits = pc.and_(pc.greater_equal(numbers, _FIRST), pc.less_equal(numbers, _LAST))
+    bad = pc.indices_nonzero(pc.invert(fits.fill_null(True))).to_pylist()
+    if bad:
+        numbers = pc.if_else(fits, numbers, pa.scalar(None, pa.int64()))
+    return numbers.cast(pa.timestamp("us")).cast(_STRING), bad
+
+
+def _int64s(values: Sequence[int | None]) -> pa.Int64Array:
+    try:
+        return pa.array(values, pa.int64())
+    except (OverflowError, pa.ArrowInvalid):
+        return pa.array([v if v is None or abs(v) < 1 << 63 else _LAST + 1 for v in values], pa.int64())
+
+
+def text_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
+    """Time stamps, with a blank or a `T` and any number of digits up to six, as microseconds; and the rows that are
+    none."""
+    try:
+        return texts.cast(pa.timestamp("us")).cast(pa.int64()), []
+    except pa.ArrowInvalid:
+        pass
+    numbers: list[int | None] = []
+    bad = []
+    for row, text in enumerate(texts):
+        try:
+            numbers.append(text.cast(pa.timestamp("us")).cast(pa.int64()).as_py())
+        except pa.ArrowInvalid:
+            numbers.append(None)
+            bad.append(row)
+    return pa.array(numbers, pa.int64()), bad

@@ -1,0 +1,121 @@
+"""Discovery of definitions for all dialects: from what records tell of their tables, or else from their images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import msgspec
+
+from ggfmt.formats.base import UNTOLD, Chunk, Discovered, Discovery, Source
+from ggfmt.formats.dialect import Change, Described, Dialect
+from ggfmt.formats.dialect_records import examined
+from ggfmt.formats.json_shapes import FIELD_TYPES, Finding, Known, Metadata, new_shapes, settle
+from ggfmt.formats.json_values import plain_name
+from ggfmt.model.table import Catalog, TableDef, split_name
+from ggfmt.options.table_keys import keys_of
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a dialect learned from the records of a split besides tables, for all readers to know from the start."""
+
+    facts: dict[Any, Any]
+
+
+class DialectDiscovery(Discovery):
+    dialect: ClassVar[type[Dialect]]
+
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: Source = UNTOLD) -> None:
+        self._dialect = self.dialect(source, with_tokens=False)
+        self._decoder = msgspec.json.Decoder(self.dialect.record | None)
+        self._every_shape = every_shape
+        self._known = {name: Known(declared=True) for name in catalog.trusted}
+        self._declared: dict[str, TableDef] = {}
+        self._decoders: dict[str, Any] = {}
+        self._findings: list[Finding] = []
+
+    def read(self, chunk: Chunk) -> None:
+        undescribed: dict[str, list[Any]] = {}
+        spans: Sequence[tuple[int, int]] = ()
+        for index, found in enumerate(examined(self._dialect, self._decoder, chunk)):
+            for item in found if isinstance(found, list) else ():
+                described = item if isinstance(item, Described) else item.described
+                if described is None:
+                    assert isinstance(item, Change)
+                    images = undescribed.setdefault(item.table, [])
+                    images += (image for image in (item.before, item.after) if image is not None)
+                elif self._declared.get(described.table.full_name) != described.table and _usable(described.table):
+                    self._declared[described.table.full_name] = described.table
+                    spans = spans or self.dialect.spans(chunk)
+                    self._findings.append(Metadata(described.table, chunk.input, chunk.offset + spans[index][0]))
+                    self._known[described.table.full_name] = Known(declared=True)
+        for name, images in undescribed.items():
+            self._look_at(name, images)
+
+    def findings(self) -> list[Finding | Learned]:
+        return [*self._findings, Learned(self._dialect.learned)]
+
+    @staticmethod
+    def settle(findings: Sequence[list[Finding | Learned]], catalog: Catalog, every_shape: bool) -> Discovered:
+        shown = [[finding for finding in split if not isinstance(finding, Learned)] for split in findings]
+        facts: dict[Any, Any] = {}
+        for finding in (finding for split in findings for finding in split):
+            if isinstance(finding, Learned):
+                facts = {**finding.facts, **facts}
+        return replace(settle(shown, catalog, every_shape, keys_stay=True), facts=facts)
+
+    def _look_at(self, name: str, images: list[Any]) -> None:
+        """Makes findings of the images of a table that show something new."""
+        known = self._known.get(name)
+        if known is not None and known.declared:
+            return
+        given = keys_of(name, getattr(self._dialect.options, "primary_keys", ()))
+        keys = self._dialect.keys.get(name) or given or None
+        if known is None:
+            try:
+                split_name(name)
+            except ValueError:
+                return
+            known = self._known[name] = Known()
+        elif not self._every_shape and known.keys == keys and self._fit(name, known, images):
+            return
+        decoded = [image if isinstance(image, dict) else _members(image) for image in images]
+        for image in decoded or [{}]:
+            shapes = list(new_shapes(name, known, [image] if image else [], keys, self._every_shape))
+            if shapes:
+                self._findings += shapes
+                self._decoders.pop(name, None)
+
+    def _fit(self, name: str, known: Known, images: list[Any]) -> bool:
+        """Whether the images, as JSON, show nothing that is not known."""
+        if images and isinstance(images[0], dict):
+            return False
+        decoder = self._decoders.get(name)
+        if decoder is None:
+            names = {f"c{i}": plain_name(column) for i, column in enumerate(known.types)}
+            members = [(f"c{i}", FIELD_TYPES[kind], None) for i, kind in enumerate(known.types.values())]
+            row = msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
+            decoder = self._decoders[name] = msgspec.json.Decoder(row)
+        try:
+            decoder.decode_lines(b"\n".join(images))
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+
+def _usable(table: TableDef) -> bool:
+    try:
+        split_name(table.full_name)
+    except ValueError:
+        return False
+    return True
+
+
+def _members(image: Any) -> dict[str, Any]:
+    try:
+        members = msgspec.json.decode(image)
+    except (ValueError, RecursionError):
+        return {}
+    return members if isinstance(members, dict) else {}

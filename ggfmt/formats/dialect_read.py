@@ -1,0 +1,265 @@
+"""The reader of all dialects: records to operations, operations to batches of columns.
+
+A chunk is decoded at once; where that fails, record by record. Operations are kept, table by table, until there are
+enough for a batch, or a definition changes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, ClassVar
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.build import int64s, texts, token_maps
+from ggfmt.columnar.times import micros_text
+from ggfmt.errors import Diagnostic, Span
+from ggfmt.formats.base import UNTOLD, Chunk, Definition, Event, Input, Layout, Needs, Reader, Reject, Source
+from ggfmt.formats.dialect import Change, Convert, Described, Dialect
+from ggfmt.formats.dialect_discovery import DialectDiscovery
+from ggfmt.formats.dialect_records import examined, sniff
+from ggfmt.formats.dialect_rows import JsonRows, Rows, TextRows, Wrong, converted, key_updates, overlaid
+from ggfmt.formats.json_rows import IMAGE_RULES, contradictions
+from ggfmt.formats.json_shapes import follow
+from ggfmt.model.change import ChangeBatch, Image, OpType
+from ggfmt.model.table import Catalog, TableDef, split_name
+
+BATCH_ROWS = 4096
+HELD_BYTES = 32 << 20  # operations of rare tables are held back over this much input
+
+
+@dataclass
+class _Held:
+    """The operations of a table that were read and not yet handed out."""
+
+    definition: TableDef
+    described: Described | None
+    converts: tuple[Convert | None, ...]
+    changes: list[Change] = field(default_factory=list)
+    ordinals: array[int] = field(default_factory=lambda: array("q"))
+    rows: Rows | None = None
+
+
+class DialectReader(Reader):
+    """Reads the records of `dialect`."""
+
+    dialect: ClassVar[type[Dialect]]
+
+    def __init__(self, catalog: Catalog, needs: Needs, source: Source = UNTOLD) -> None:
+        super().__init__(catalog, needs, source)
+        self._dialect = self.dialect(source, needs.tokens)
+        self._decoder = msgspec.json.Decoder(self.dialect.record | None)
+        self._ordinal = 0
+        self._held: list[tuple[int, Chunk]] = []
+        self._tables: dict[str, _Held] = {}
+
+    @classmethod
+    def sniff(cls, head: bytes) -> str | None:
+        return sniff(cls.dialect, head)
+
+    @classmethod
+    def layout(cls, head: bytes, whole: bool, source: Source) -> Layout:
+        return cls.dialect.layout(head, whole, source)
+
+    @classmethod
+    def chunks(cls, stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+        return cls.dialect.chunks(stream, file, start, length, layout)
+
+    def read(self, chunk: Chunk) -> Iterator[Event]:
+        self._held.append((self._ordinal, chunk))
+        for found in examined(self._dialect, self._decoder, chunk):
+            ordinal = self._ordinal
+            self._ordinal += 1
+            if isinstance(found, list):
+                for item in found:
+                    if isinstance(item, Change):
+                        held = self._tables.get(item.table)
+                        if held is None or item.described is not held.described:
+                            if (yield from self._prepare(item, ordinal)):
+                                break
+                            held = self._tables[item.table]
+                        held.changes.append(item)
+                        held.ordinals.append(ordinal)
+                    elif (yield from self._prepare(item, ordinal)):
+                        break
+            elif isinstance(found, str):
+                self.others[found] += 1
+            else:
+                yield self._reject(ordinal, found)
+        full = sum(len(held.data) for _, held in self._held) >= HELD_BYTES
+        for held in self._tables.values():
+            if held.changes and (full or self.needs.in_order or len(held.changes) >= BATCH_ROWS):
+                yield from self._batch(held)
+        if not any(held.changes for held in self._tables.values()):
+            self._held.clear()
+
+    def flush(self) -> Iterator[Event]:
+        yield from self._hand_out()
+        self._held.clear()
+
+    def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
+        index = bisect_right(self._held, ordinal, key=lambda held: held[0]) - 1
+        first, chunk = self._held[index]
+        start, end = self.dialect.spans(chunk)[ordinal - first]
+        return chunk, start, end
+
+    def _reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
+        chunk, start, end = self.locate(ordinal)
+        return Reject(ordinal, chunk.data[start:end], diagnostic.at(file=chunk.file, offset=chunk.offset + start))
+
+    # Definitions
+
+    def _prepare(self, item: Change | Described, ordinal: int) -> Generator[Event, None, bool]:
+        """Makes the table of an operation ready to take it in; true, after a reject, if it has no usable definition."""
+        described = item if isinstance(item, Described) else item.described
+        name = item.table if isinstance(item, Change) else item.table.full_name
+        held = self._tables.get(name)
+        problem = _name_problem(name)
+        current = self.catalog.get(name)
+        if problem is None and described is None and current is None:
+            help = "add its definition to `--definitions`"
+            problem = Diagnostic("GG205", f"the table `{name}` has no definition", Span(table=name), help)
+        if problem is not None:
+            yield self._reject(ordinal, problem)
+            return True
+        if described is not None:
+            settled = follow(self.catalog.settle(described.table), current)
+            if settled != current:
+                yield from self._hand_out() if self.needs.in_order else self._batch(held) if held else iter(())
+                self.catalog = self.catalog.with_tables([settled])
+                current = settled
+                chunk, start, _ = self.locate(ordinal)
+                yield Definition(settled, chunk.input, chunk.offset + start)
+        if held is not None:
+            yield from self._batch(held)
+        assert current is not None
+        converts = described.converts if described is not None else self._dialect.converts(current)
+        self._tables[name] = _Held(current, described, converts)
+        return False
+
+    # Batches
+
+    def _hand_out(self) -> Iterator[Event]:
+        for held in self._tables.values():
+            yield from self._batch(held)
+
+    def _batch(self, held: _Held) -> Iterator[Event]:
+        """The operations held for a table as one batch, less those that turn out to be none."""
+        while held.changes:
+            made = self._columns(held)
+            if isinstance(made, ChangeBatch):
+                held.changes, held.ordinals = [], array("q")
+                yield made
+                return
+            for row in sorted(made):
+                diagnostic = made[row].at(table=held.definition.full_name, position=held.changes[row].position)
+                yield self._reject(held.ordinals[row], diagnostic)
+            held.ordinals = array("q", (item for row, item in enumerate(held.ordinals) if row not in made))
+            held.changes = [item for row, item in enumerate(held.changes) if row not in made]
+
+    def _columns(self, held: _Held) -> ChangeBatch | Wrong:
+        """The batch, or what is wrong with some of its operations."""
+        _, ops, op_ts, positions, befores, afters, tokens, _ = zip(*held.changes, strict=True)
+        op = texts(ops)
+        has_before = pa.array([image is not None for image in befores], pa.bool_())
+        has_after = pa.array([image is not None for image in afters], pa.bool_())
+        wrong = _contradicting(op, has_before, has_after)
+        if wrong:
+            return wrong
+        stamps, wrong = _stamps(op_ts)
+        if wrong:
+            return wrong
+        if held.rows is None:
+            images: Any = next((image for image in (*befores, *afters) if image is not None), {})
+            held.rows = TextRows(held.definition) if isinstance(images, dict) else JsonRows(held.definition)
+        rows = held.rows
+        key_update = None
+        if self.needs.row_only:
+            asked = self.needs.key_updates
+            befores = tuple(b if o == "D" or (asked and o == "U") else None for o, b in zip(ops, befores, strict=True))
+        count = len(ops)
+        decoded, wrong = rows.decode((*befores, *afters))
+        if wrong:
+            return {row % count: diagnostic for row, diagnostic in wrong.items()}
+        old, new = decoded[:count], decoded[count:]
+        if self.needs.row_only:
+            if self.needs.key_updates:
+                key_update = key_updates(rows, ops, old, new)
+            chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
+            columns, wrong = converted(held.definition, held.converts, rows.columns(chosen))
+            before = Image(columns, pc.equal(op, OpType.DELETE.value))
+            after = Image(columns, _unless_all(has_after))
+        else:
+            columns, wrong = converted(held.definition, held.converts, rows.columns(old))
+            before = Image(columns, _unless_all(has_before))
+            columns, wrong_new = converted(held.definition, held.converts, rows.columns(new))
+            after = Image(columns, _unless_all(has_after))
+            wrong |= wrong_new
+            if self.dialect.overlay:
+                before = overlaid(before, after, op)
+        if wrong:
+            return wrong
+        return ChangeBatch(
+            held.definition,
+            op,
+            stamps,
+            texts(positions),
+            before,
+            after,
+            int64s(held.ordinals),
+            token_maps(tokens) if self.needs.tokens else None,
+            key_update,
+        )
+
+
+def _name_problem(name: str) -> Diagnostic | None:
+    try:
+        split_name(name)
+    except ValueError as error:
+        shown = name if len(name) <= 80 else name[:77] + "..."
+        help = "a table name is `[catalog.][schema.]table`"
+        return Diagnostic("GG306", f"the table name `{shown}` {error}", help=help)
+    return None
+
+
+def _contradicting(op: pa.StringArray, has_before: pa.BooleanArray, has_after: pa.BooleanArray) -> Wrong:
+    rows = contradictions(op, has_before, has_after)
+    if not rows.true_count:
+        return {}
+    wrong: Wrong = {}
+    for row in pc.indices_nonzero(rows).to_pylist():
+        kind = op[row].as_py()
+        surplus, lacking = IMAGE_RULES[kind]
+        has = {"before": has_before[row].as_py(), "after": has_after[row].as_py()}
+        reasons = [f"has {'an' if image == 'after' else 'a'} {image} image" for image in surplus if has[image]]
+        reasons += [f"has no {image} image" for image in lacking if not has[image]]
+        name = OpType(kind).name.lower()
+        article = "an" if name[0] in "aeiou" else "a"
+        wrong[row] = Diagnostic("GG307", f"{article} {name} {' and '.join(reasons)}")
+    return wrong
+
+
+def _stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
+    """The time stamps as texts; numbers are microseconds since 1970."""
+    if all(value is None or isinstance(value, str) for value in values):
+        return texts(values), {}  # type: ignore[arg-type]
+    made, bad = micros_text([value if isinstance(value, int) else None for value in values])
+    if any(isinstance(value, str) for value in values):
+        made = texts([v if isinstance(v, str) else m for v, m in zip(values, made.to_pylist(), strict=True)])
+    return made, {row: Diagnostic("GG308", "the time of the operation is out of range") for row in bad}
+
+
+def _unless_all(mask: pa.BooleanArray) -> pa.BooleanArray | None:
+    return None if mask.true_count == len(mask) else mask
+
+
+def dialect_input(dialect: type[Dialect]) -> Input:
+    """What reads a dialect."""
+    reader = type(f"{dialect.__name__}Reader", (DialectReader,), {"dialect": dialect})
+    discovery = type(f"{dialect.__name__}Discovery", (DialectDiscovery,), {"dialect": dialect})
+    return Input(reader, discovery)

@@ -1,0 +1,76 @@
+"""MySQL's column types: their text (`decimal(10,2) unsigned`) to SQL types and back, and their `java.sql.Types`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ggfmt.model.table import Kind, SqlType
+
+_TYPE = re.compile(
+    r"\s*([a-z]+(?:\s+(?:precision|varying))?)\s*(?:\(\s*([0-9]+)\s*(?:,\s*([0-9]+)\s*)?\))?", re.IGNORECASE
+)
+
+_KINDS = {
+    **dict.fromkeys(("bool", "boolean"), Kind.BOOLEAN),
+    **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "integer", "bigint", "year", "serial"), Kind.INTEGER),
+    **dict.fromkeys(("decimal", "dec", "numeric", "fixed"), Kind.DECIMAL),
+    **dict.fromkeys(("float",), Kind.FLOAT),
+    **dict.fromkeys(("double", "real", "double precision"), Kind.DOUBLE),
+    "date": Kind.DATE,
+    "time": Kind.TIME,
+    **dict.fromkeys(("datetime", "timestamp"), Kind.TIMESTAMP),
+    **dict.fromkeys(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"), Kind.BINARY),
+}
+# Kind: the type that is written for it without sizes, and its number in java.sql.Types.
+_NAMES = {
+    Kind.STRING: ("text", -1),
+    Kind.BOOLEAN: ("boolean", 16),
+    Kind.INTEGER: ("bigint", -5),
+    Kind.DECIMAL: ("decimal", 3),
+    Kind.NUMBER: ("decimal", 3),
+    Kind.FLOAT: ("float", 7),
+    Kind.DOUBLE: ("double", 8),
+    Kind.DATE: ("date", 91),
+    Kind.TIME: ("time", 92),
+    Kind.TIMESTAMP: ("datetime", 93),
+    Kind.INTERVAL: ("varchar", 12),
+    Kind.BINARY: ("longblob", 2004),
+}
+
+
+@lru_cache(maxsize=4096)
+def sql_type(text: str) -> SqlType:
+    """The SQL type of a MySQL type; what is no number, time or bytes is a string."""
+    found = _TYPE.match(text)
+    if found is None:
+        return SqlType(Kind.STRING)
+    name = " ".join(found[1].lower().split())
+    first = None if found[2] is None else int(found[2])
+    second = None if found[3] is None else int(found[3])
+    kind = _KINDS.get(name, Kind.STRING)
+    if kind is Kind.DECIMAL:
+        return SqlType(kind, precision=first, scale=second if second is not None else (0 if first else None))
+    if kind is Kind.INTEGER:
+        return SqlType(kind)  # the number is a width of display
+    if kind in (Kind.TIME, Kind.TIMESTAMP):
+        return SqlType(kind, scale=first)
+    if kind in (Kind.STRING, Kind.BINARY) and name in ("char", "varchar", "binary", "varbinary"):
+        return SqlType(kind, length=first)
+    return SqlType(kind)
+
+
+def type_text(type: SqlType) -> tuple[str, int]:
+    """A MySQL type for an SQL type, and its number in java.sql.Types; `sql_type` reads it back where MySQL has it."""
+    name, number = _NAMES[type.kind]
+    if type.kind in (Kind.STRING, Kind.INTERVAL) and type.length is not None:
+        return f"varchar({type.length})", 12
+    if type.kind is Kind.INTERVAL:
+        return "varchar(255)", 12
+    if type.kind is Kind.BINARY and type.length is not None:
+        return f"varbinary({type.length})", -3
+    if type.kind is Kind.DECIMAL and type.precision is not None:
+        return f"decimal({type.precision},{type.scale or 0})", number
+    if type.kind in (Kind.TIME, Kind.TIMESTAMP) and type.scale is not None:
+        return f"{name}({type.scale})", number
+    return name, number

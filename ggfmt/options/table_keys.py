@@ -1,0 +1,39 @@
+"""Primary keys by table, as the value of an option: `GG.ORDERS=ID;GG.LINES=ORDER_ID,LINE`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ggfmt.options.kinds import IllegalValue, Kind, trim
+
+Keys = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class TableKeys(Kind[Keys]):
+    """Pairs of a table and its key columns; a table by its full name or the last part of it."""
+
+    keeps_empty: ClassVar[bool] = True
+
+    @property
+    def legal(self) -> str:
+        return "tables with their key columns, such as `S.ORDERS=ID;S.LINES=ORDER_ID,LINE`"
+
+    def parse(self, text: str) -> Keys:
+        found = []
+        for part in filter(None, map(trim, text.split(";"))):
+            table, equals, columns = map(trim, part.partition("="))
+            names = tuple(map(trim, columns.split(",")))
+            if not equals or not table or not all(names) or len(set(names)) < len(names):
+                shown = part if len(part) <= 60 else part[:57] + "..."
+                raise IllegalValue(f"cannot be `{shown}`", f"give {self.legal}")
+            found.append((table, names))
+        return tuple(found)
+
+    def render(self, value: Keys) -> str:
+        return ";".join(f"{table}={','.join(columns)}" for table, columns in value)
+
+
+def keys_of(table: str, keys: Keys) -> tuple[str, ...]:
+    """The key columns given for a table; none if it is not among them."""
+    last = table.rpartition(".")[2]
+    return next((columns for name, columns in keys if name in (table, last)), ())
