@@ -76,18 +76,11 @@ class Canal(Dialect):
                 raise Refused("GG305", "a DELETE has no `data`", help, table)
             raise Refused("GG305", f"a message of type {kind} has no rows in `data`", None, table)
         described = self._describe(record, table)
-        op_ts = None if record.es is None else _millis(record.es) * 1000
-        identity = None if record.id is None else str(record.id)
-        position = record.gtid or identity
-        tokens: dict[str, str] = {}
-        if self.with_tokens:
-            named = (("id", identity), ("gtid", record.gtid or None), ("snapshot", "true" if kind == "INIT" else None))
-            tokens = {name: text for name, text in named if text is not None}
+        head = self._head(record)
         if op == "U" and (old is None or len(old) != len(data)):
             if old is not None:
                 raise Refused("GG308", f"`data` has {len(data)} rows and `old` has {len(old)}", None, table)
             old = [ABSENT] * len(data)
-        many = self.with_tokens and len(data) > 1
         found = []
         for index, row in enumerate(data):
             before = after = None
@@ -97,20 +90,14 @@ class Canal(Dialect):
                 after = row
                 if op == "U" and old is not None:
                     before = given(old[index])
-            own = {**tokens, "row": str(index)} if many else tokens
-            found.append(Change(table, op, op_ts, position, before, after, own, described))
+            found.append(self._change(table, op, head, before, after, described, index if len(data) > 1 else None))
         return found
 
     def _others(self, record: CanalRecord, kind: str) -> Found:
         """A record that is not of rows: a truncate, or a statement or mark that is counted by its kind."""
         if kind == "TRUNCATE" or (record.isDdl and record.sql and _TRUNCATE.match(record.sql)):
             table = self._table(record)
-            op_ts = None if record.es is None else _millis(record.es) * 1000
-            identity = None if record.id is None else str(record.id)
-            tokens = {"id": identity} if self.with_tokens and identity is not None else {}
-            return [
-                Change(table, "T", op_ts, record.gtid or identity, None, None, tokens, self._describe(record, table))
-            ]
+            return [self._change(table, "T", self._head(record), None, None, self._describe(record, table))]
         if record.isDdl or kind in ("DDL", "INIT_DDL", "QUERY"):
             return f"ddl {kind.lower()}" if kind not in ("DDL", "INIT_DDL") else "ddl"
         if kind == "TIDB_WATERMARK":
@@ -118,6 +105,30 @@ class Canal(Dialect):
         shown = kind if len(kind) <= 40 else "that"
         help = f"legal values are {', '.join(f'`{name}`' for name in _OPS)} and those of statements"
         raise Refused("GG304", f"`type` cannot be `{shown}`", help)
+
+    def _head(self, record: CanalRecord) -> tuple[int | None, str | None, dict[str, str]]:
+        """Time, position and tokens of all rows of a message."""
+        op_ts = None if record.es is None else _millis(record.es) * 1000
+        identity = None if record.id is None else str(record.id)
+        tokens: dict[str, str] = {}
+        if self.with_tokens:
+            named = (("id", identity), ("gtid", record.gtid), ("snapshot", "true" if record.type == "INIT" else None))
+            tokens = {name: text for name, text in named if text}
+        return op_ts, record.gtid or identity, tokens
+
+    @staticmethod
+    def _change(
+        table: str,
+        op: str,
+        head: tuple[int | None, str | None, dict[str, str]],
+        before: Raw | None,
+        after: Raw | None,
+        described: Described | None,
+        row: int | None = None,
+    ) -> Change:
+        op_ts, position, tokens = head
+        own = tokens if row is None else {**tokens, "row": str(row)}
+        return Change(table, op, op_ts, position, before, after, own, described)
 
     def _table(self, record: CanalRecord) -> str:
         if not record.table:

@@ -118,6 +118,8 @@ def _groups(parts: Sequence[pa.StringArray], alone: pa.BooleanArray, most: int) 
     if most == 1:
         return None
     starts = [0]
+    if not len(alone):
+        return starts
     alike = list(zip(*(part.to_pylist() for part in parts), alone.to_pylist(), strict=True))
     for row in range(1, len(alike)):
         if alike[row] != alike[row - 1] or alike[row][-1] or row - starts[-1] == most:

@@ -8,7 +8,7 @@ definitions, rejects and discovery are the same for all dialects (`dialect_read`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
@@ -63,12 +63,13 @@ class Change(NamedTuple):
 Found = Iterable[Change | Described] | str
 
 
+_NULL = Raw(b"null")
 ABSENT = Raw(b"")  # the default of members that stay as they are: to msgspec, `Raw | None` means null alone
 
 
 def given(value: Raw) -> Raw | None:
     """A member that stays as it is, or None if it is absent or null."""
-    return None if value == b"" or value == b"null" else value
+    return None if value in (ABSENT, _NULL) else value
 
 
 class Refused(Exception):
@@ -84,15 +85,21 @@ class Refused(Exception):
 class Dialect(ABC):
     """The records of one system. An instance serves one split: it may remember what earlier records told.
 
-    record     the type that msgspec decodes a record into; members it does not name are skipped
+    record     the type that msgspec decodes a record into, which may depend on the options; members it does not name are
+               skipped
     overlay    the before image of an update has changed columns only: the others are as in the after image
+    absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
     with_tokens  whether anybody asked for tokens
     keys       the names of key columns by table, as far as records tell them apart from definitions
-    learned    what records told besides tables that later records, in any split, cannot be understood without
+    learned    what records told besides tables that other records, in any split, cannot be understood without
+    lacking    records were met that cannot be understood without what others tell: the discovery is run once more, with
+               all that was learned as `source.facts`
+    trusted    the definitions that the user gave, by full name
     """
 
-    record: ClassVar[Any]
+    record: Any
     overlay: ClassVar[bool] = False
+    absent_is_null: bool = False
 
     def __init__(self, source: Source = UNTOLD, with_tokens: bool = True) -> None:
         self.source = source
@@ -100,6 +107,8 @@ class Dialect(ABC):
         self.with_tokens = with_tokens
         self.keys: dict[str, tuple[str, ...]] = {}
         self.learned: dict[Any, Any] = dict(source.facts)
+        self.lacking = False
+        self.trusted: Mapping[str, TableDef] = {}
 
     def keyed(self, table: TableDef) -> TableDef:
         """The definition with the primary key that the user gave by the option `primaryKeys`, if it tells none."""
@@ -119,6 +128,11 @@ class Dialect(ABC):
     @abstractmethod
     def changes(self, record: Any) -> Found:
         """What a decoded record holds, in order; Refused if it is a mistake."""
+
+    def decoded(self, chunk: Chunk) -> Iterator[Any] | None:
+        """The records of a chunk, decoded, one for each of its spans, a Diagnostic for one that cannot be; None where
+        they are JSON objects."""
+        return None
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
         """How values are encoded in tables that records do not describe."""

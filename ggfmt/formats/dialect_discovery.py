@@ -19,9 +19,11 @@ from ggfmt.options.table_keys import keys_of
 
 @dataclass(frozen=True)
 class Learned:
-    """What a dialect learned from the records of a split besides tables, for all readers to know from the start."""
+    """What a dialect learned from the records of a split besides tables, for all readers to know from the start, and
+    whether it met records that it could not understand without more."""
 
     facts: dict[Any, Any]
+    lacking: bool
 
 
 class DialectDiscovery(Discovery):
@@ -29,7 +31,8 @@ class DialectDiscovery(Discovery):
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: Source = UNTOLD) -> None:
         self._dialect = self.dialect(source, with_tokens=False)
-        self._decoder = msgspec.json.Decoder(self.dialect.record | None)
+        self._dialect.trusted = catalog.trusted
+        self._decoder = msgspec.json.Decoder(self._dialect.record | None)
         self._every_shape = every_shape
         self._known = {name: Known(declared=True) for name in catalog.trusted}
         self._declared: dict[str, TableDef] = {}
@@ -55,16 +58,19 @@ class DialectDiscovery(Discovery):
             self._look_at(name, images)
 
     def findings(self) -> list[Finding | Learned]:
-        return [*self._findings, Learned(self._dialect.learned)]
+        return [*self._findings, Learned(self._dialect.learned, self._dialect.lacking)]
 
     @staticmethod
     def settle(findings: Sequence[list[Finding | Learned]], catalog: Catalog, every_shape: bool) -> Discovered:
         shown = [[finding for finding in split if not isinstance(finding, Learned)] for split in findings]
         facts: dict[Any, Any] = {}
+        lacking = False
         for finding in (finding for split in findings for finding in split):
             if isinstance(finding, Learned):
                 facts = {**finding.facts, **facts}
-        return replace(settle(shown, catalog, every_shape, keys_stay=True), facts=facts)
+                lacking |= finding.lacking
+        found = settle(shown, catalog, every_shape, keys_stay=True)
+        return replace(found, complete=found.complete and not lacking, facts=facts)
 
     def _look_at(self, name: str, images: list[Any]) -> None:
         """Makes findings of the images of a table that show something new."""

@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+from ggfmt.options.kinds import Choice
 from ggfmt.options.spec import option
 from ggfmt.options.table_keys import Keys, TableKeys
+
+
+ABSENT_MISSING, ABSENT_NULL = "missing", "null"
+
+
+def absent_means_option() -> str:
+    """The option for what a reader takes columns for that are not there, where NULL may have been left out."""
+    return option(
+        Choice(
+            {
+                ABSENT_MISSING: "it is missing",
+                ABSENT_NULL: "it is NULL: who wrote the messages left NULL out of whole rows",
+            }
+        ),
+        ABSENT_MISSING,
+        "For reading: what a column is that a row does not show.",
+    )
 
 
 def primary_keys_option() -> Keys:

@@ -23,7 +23,7 @@ from ggfmt.formats.base import UNTOLD, Chunk, Definition, Event, Input, Layout, 
 from ggfmt.formats.dialect import Change, Convert, Described, Dialect
 from ggfmt.formats.dialect_discovery import DialectDiscovery
 from ggfmt.formats.dialect_records import examined, sniff
-from ggfmt.formats.dialect_rows import JsonRows, Rows, TextRows, Wrong, converted, key_updates, overlaid
+from ggfmt.formats.dialect_rows import JsonRows, Rows, TextRows, Wrong, converted, filled, key_updates, overlaid
 from ggfmt.formats.json_rows import IMAGE_RULES, contradictions
 from ggfmt.formats.json_shapes import follow
 from ggfmt.model.change import ChangeBatch, Image, OpType
@@ -53,7 +53,8 @@ class DialectReader(Reader):
     def __init__(self, catalog: Catalog, needs: Needs, source: Source = UNTOLD) -> None:
         super().__init__(catalog, needs, source)
         self._dialect = self.dialect(source, needs.tokens)
-        self._decoder = msgspec.json.Decoder(self.dialect.record | None)
+        self._dialect.trusted = catalog.trusted
+        self._decoder = msgspec.json.Decoder(self._dialect.record | None)
         self._ordinal = 0
         self._held: list[tuple[int, Chunk]] = []
         self._tables: dict[str, _Held] = {}
@@ -194,12 +195,17 @@ class DialectReader(Reader):
             columns, wrong = converted(held.definition, held.converts, rows.columns(chosen))
             before = Image(columns, pc.equal(op, OpType.DELETE.value))
             after = Image(columns, _unless_all(has_after))
+            if self._dialect.absent_is_null:
+                before, after = filled(before), filled(after)
         else:
             columns, wrong = converted(held.definition, held.converts, rows.columns(old))
             before = Image(columns, _unless_all(has_before))
             columns, wrong_new = converted(held.definition, held.converts, rows.columns(new))
             after = Image(columns, _unless_all(has_after))
             wrong |= wrong_new
+            if self._dialect.absent_is_null:
+                after = filled(after)
+                before = filled(before, pc.equal(op, OpType.DELETE.value) if self.dialect.overlay else None)
             if self.dialect.overlay:
                 before = overlaid(before, after, op)
         if wrong:

@@ -30,6 +30,10 @@ def examined(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[list[Chan
 
 
 def _decoded(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[Any]:
+    own = dialect.decoded(chunk)
+    if own is not None:
+        yield from own
+        return
     try:
         if not chunk.data.isascii():
             str(chunk.data, "utf-8")  # members that are skipped or kept raw are not checked otherwise

@@ -98,7 +98,7 @@ class JsonRows(Rows):
         for name in members:
             if name not in names:
                 return self._unknown(name)
-        not_text = {name for name, value in members.items() if bytes(value[:1]) not in (b'"', b"n")}
+        not_text = {name for name, value in members.items() if bytes(value)[:1] not in (b'"', b"n")}
         if not not_text <= self._table.raw:
             self._table.raw |= not_text
             self._table.row = None
@@ -173,6 +173,15 @@ def overlaid(before: Image, after: Image, op: pa.StringArray) -> Image:
         present = pc.or_(old.present, unchanged if new.present is None else present)
         columns.append(ImageColumn(values, None if present.true_count == len(present) else present))
     return Image(tuple(columns), before.exists)
+
+
+def filled(image: Image, rows: pa.BooleanArray | None = None) -> Image:
+    """The image with NULL where a column is missing, in some `rows` or in all."""
+    columns = []
+    for column in image.columns:
+        present = None if rows is None or column.present is None else pc.or_(column.present, rows)
+        columns.append(ImageColumn(column.values, present))
+    return Image(tuple(columns), image.exists)
 
 
 def converted(

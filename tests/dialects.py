@@ -1,0 +1,152 @@
+"""Dialects in tests: any format's reader over bytes, its discovery, and messages from plain operations."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from oracle import PlainOperation
+from strategies import Changes, make_batch, plain_operations
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.formats import FORMATS
+from ggfmt.formats.base import Chunk, Context, Definition, Discovered, Layout, Needs, Reject, Source
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Catalog, TableDef
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+FILE = "f"
+EVERYTHING = Needs(tokens=True)
+NOW = datetime(2015, 9, 18, 13, 39, 35, 447000)
+
+
+def lines(*records: Any) -> bytes:
+    """The records as JSON, one a line."""
+    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
+
+
+def told(name: str, **options: str) -> Source:
+    """An input that was written with these options, as texts by the names of properties."""
+    return Source(FORMATS[name].options.parse(options), Context(include_tokens=True))
+
+
+@dataclass
+class Read:
+    """What was read, in order: operations with their tables, rejects, definitions, and other records by kind."""
+
+    operations: list[tuple[TableDef, PlainOperation]] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    definitions: list[Definition] = field(default_factory=list)
+    others: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> list[PlainOperation]:
+        return [operation for _, operation in self.operations]
+
+    @property
+    def reasons(self) -> list[str]:
+        return [f"{reject.diagnostic.code} {reject.diagnostic.message}" for reject in self.rejects]
+
+
+def layout_of(name: str, data: bytes, source: Source) -> Layout:
+    return FORMATS[name].input.reader.layout(data, True, source)
+
+
+def chunks_of(name: str, data: bytes, source: Source, start: int = 0, length: int | None = None) -> list[Chunk]:
+    layout = layout_of(name, data, source)
+    return list(FORMATS[name].input.reader.chunks(io.BytesIO(data), FILE, start, length, layout))
+
+
+def discover(
+    name: str, data: bytes, source: Source | None = None, size: int | None = None, trusted: Mapping[str, TableDef] = {}
+) -> Discovered:
+    """What the discovery finds, in splits of `size` bytes."""
+    source = source or told(name)
+    make = FORMATS[name].input.discovery
+    assert make is not None
+    for every_shape in (False, True):
+        found = []
+        for start, length in _splits(name, data, source, size):
+            discovery = make(Catalog(dict(trusted)), every_shape, source)
+            for chunk in chunks_of(name, data, source, start, length):
+                discovery.read(chunk)
+            found.append(discovery.findings())
+        settled = make.settle(found, Catalog(dict(trusted)), every_shape)
+        if settled.complete:
+            break
+        source = replace(source, facts=settled.facts)
+    return settled
+
+
+def _splits(name: str, data: bytes, source: Source, size: int | None) -> list[tuple[int, int | None]]:
+    if size is None or not layout_of(name, data, source).splittable:
+        return [(0, None)]
+    return [(start, size) for start in range(0, max(len(data), 1), size)]
+
+
+def read(
+    name: str,
+    data: bytes,
+    source: Source | None = None,
+    size: int | None = None,
+    trusted: Mapping[str, TableDef] = {},
+    needs: Needs = EVERYTHING,
+) -> Read:
+    """The records of a file as a run reads them: discovery first, then splits of `size` bytes, each on its own."""
+    source = source or told(name)
+    catalog = Catalog(dict(trusted))
+    events: Sequence[Definition] = ()
+    if FORMATS[name].input.discovery is not None:
+        found = discover(name, data, source, size, trusted)
+        catalog, events, source = catalog.with_tables(found.tables), found.events, replace(source, facts=found.facts)
+    result = Read()
+    for start, length in _splits(name, data, source, size):
+        here = catalog.with_tables(event.table for event in events if event.offset < start)
+        reader = FORMATS[name].input.reader(here, needs, source)
+        taken: list[tuple[int, int, TableDef, PlainOperation]] = []
+
+        def take(event: ChangeBatch | Reject | Definition, reader: Any = reader, taken: Any = taken) -> None:
+            if isinstance(event, ChangeBatch):
+                for ordinal, operation in zip(event.ordinal.to_pylist(), plain_operations(event), strict=True):
+                    taken.append((ordinal, len(taken), event.table, operation))
+                    chunk, first, last = reader.locate(ordinal)
+                    assert chunk.data[first:last] == data[chunk.offset + first : chunk.offset + last]
+            elif isinstance(event, Reject):
+                span = event.diagnostic.span
+                assert span.file == FILE
+                assert span.offset is not None
+                assert data[span.offset : span.offset + len(event.record)] == event.record
+                result.rejects.append(event)
+            else:
+                assert event in events, "the discovery did not tell of a definition that the reader met"
+                result.definitions.append(event)
+
+        for chunk in chunks_of(name, data, source, start, length):
+            for event in reader.read(chunk):
+                take(event)
+        for event in reader.flush():
+            take(event)
+        result.operations += [(table, operation) for _, _, table, operation in sorted(taken, key=lambda item: item[:2])]
+        for kind, count in reader.others.items():
+            result.others[kind] = result.others.get(kind, 0) + count
+    return result
+
+
+def written(name: str, changes: Changes, definition: TableDef | None = None, **options: str) -> bytes:
+    """The file that the formatter makes of some operations."""
+    batch = make_batch(changes, definition)
+    format = FORMATS[name]
+    chosen, context = format.options.parse(options), Context(include_tokens=True)
+    formatter = format.writer.formatter(batch.table, chosen, context, Clock(NOW))
+    framing = format.writer.framing(batch.table, chosen, context)
+    arranged, _ = formatter.arrange(batch)
+    return framing.header + bytes(framing.frame(formatter.format(arranged))[0])
+
+
+def only_tables(found: Iterable[tuple[TableDef, PlainOperation]]) -> set[str]:
+    return {table.full_name for table, _ in found}

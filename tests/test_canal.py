@@ -1,0 +1,324 @@
+"""Canal's JSON in both directions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from dialects import DATA, discover, lines, read, told, written
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import PlainOperation
+from strategies import Changes, changes, examples, table_def
+
+from ggfmt.formats.base import RowErrors
+from ggfmt.formats.mysql_types import sql_type, type_text
+from ggfmt.model.table import Kind, SqlType
+
+TYPES = {"id": "bigint(20)", "name": "varchar(50)", "price": "decimal(10,2)"}
+
+
+def message(kind: str, data: Any = None, old: Any = None, **others: Any) -> dict[str, Any]:
+    return {
+        "data": data, "database": "shop", "es": 1600161894000, "id": 58, "isDdl": False, "mysqlType": TYPES,
+        "old": old, "pkNames": ["id"], "sql": "", "sqlType": {"id": -5}, "table": "t", "ts": 1, "type": kind, **others,
+    }  # fmt: skip
+
+
+ROW = {"id": "1", "name": "a", "price": "10.50"}
+AT = "2020-09-15 09:24:54.000000"
+
+
+def operation(op: str, before: Any, after: Any, **tokens: str) -> PlainOperation:
+    return PlainOperation(op, AT, "58", before, after, {"id": "58", **tokens})
+
+
+def test_rows_of_a_message_are_operations_with_one_position_and_an_index() -> None:
+    found = read("canal_json", lines(message("INSERT", [ROW, {**ROW, "id": "2"}])))
+    assert found.plain == [operation("I", None, ROW, row="0"), operation("I", None, {**ROW, "id": "2"}, row="1")]
+    table = found.operations[0][0]
+    assert table.full_name == "shop.t"
+    assert [(c.name, str(c.type), c.key) for c in table.columns] == [
+        ("id", "integer", 1), ("name", "string(50)", 0), ("price", "decimal(10,2)", 0),
+    ]  # fmt: skip
+
+
+def test_old_has_what_changed_and_null_in_it_was_null() -> None:
+    found = read("canal_json", lines(message("UPDATE", [ROW, ROW], [{"name": None}, {}])))
+    assert found.plain == [
+        operation("U", {**ROW, "name": None}, ROW, row="0"),
+        operation("U", ROW, ROW, row="1"),
+    ]
+
+
+def test_a_column_that_both_lack_is_missing_and_one_in_old_alone_was_there() -> None:
+    found = read("canal_json", lines(message("UPDATE", [{"id": "1"}], [{"price": "1.00"}])))
+    assert found.plain == [operation("U", {"id": "1", "price": "1.00"}, {"id": "1"})]
+
+
+def test_without_old_an_update_has_no_before_image() -> None:
+    found = read("canal_json", lines(message("UPDATE", [ROW])))
+    assert found.plain == [operation("U", None, ROW)]
+
+
+def test_deletes_lie_in_data_or_by_the_older_dts_in_old() -> None:
+    assert read("canal_json", lines(message("DELETE", [ROW]))).plain == [operation("D", ROW, None)]
+    old = message("DELETE", None, [ROW])
+    assert read("canal_json", lines(old), told("canal_json", deleteRows="old")).plain == [operation("D", ROW, None)]
+    refused = read("canal_json", lines(old))
+    assert refused.reasons == ["GG305 a DELETE has no `data`"]
+    assert refused.rejects[0].diagnostic.help == (
+        "if DTS wrote it before 2022-03-20, say `deleteRows=old` in the `--input-config`"
+    )
+
+
+def test_statements_are_counted_and_a_truncate_is_an_operation() -> None:
+    ddl = {"isDdl": True, "mysqlType": None}
+    found = read(
+        "canal_json",
+        lines(
+            message("INSERT", [ROW]),
+            message("ALTER", **{**ddl, "sql": "alter table t add x int"}),
+            message("TRUNCATE", **{**ddl, "sql": "truncate table t"}),
+            message("QUERY", **{**ddl, "sql": "  TRUNCATE t"}),
+            message("DDL", **{**ddl, "isDdl": None, "sql": "create"}),
+            None,
+        ),
+    )
+    assert found.others == {"ddl alter": 1, "ddl": 1, "tombstone": 1}
+    assert found.plain == [operation("I", None, ROW), operation("T", None, None), operation("T", None, None)]
+
+
+def test_other_types_are_another_definition_from_their_place_on() -> None:
+    wider = {**TYPES, "note": "text"}
+    data = lines(
+        message("INSERT", [ROW]), message("INSERT", [{**ROW, "note": None}], mysqlType=wider), message("INSERT", [ROW])
+    )
+    found = read("canal_json", data)
+    assert [len(table.columns) for table, _ in found.operations] == [3, 4, 3]
+    assert [event.offset for event in found.definitions] == [0, *(i + 1 for i, b in enumerate(data[:-1]) if b == 10)]
+    for size in (1, 100, 333):
+        assert read("canal_json", data, size=size) == found
+
+
+def test_without_types_the_columns_are_found_in_the_rows() -> None:
+    data = lines(message("INSERT", [{"id": 1, "name": "a"}], mysqlType=None), message("DELETE", [ROW], mysqlType=None))
+    found = read("canal_json", data)
+    assert [c.name for c in found.operations[0][0].columns] == ["id", "name", "price"]
+    assert found.operations[0][0].primary_keys == ("id",)
+    assert found.plain[0].after == {"id": "1", "name": "a"}
+
+
+def test_keys_may_be_told_by_an_option() -> None:
+    source = told("canal_json", primaryKeys="shop.t=name,id")
+    (table,) = {
+        table for table, _ in read("canal_json", lines(message("INSERT", [ROW], pkNames=None)), source).operations
+    }
+    assert table.primary_keys == ("name", "id")
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({**message("INSERT", [ROW]), "type": None}, "GG305 the record has no `type`"),
+        (message("UPSERT", [ROW]), "GG304 `type` cannot be `UPSERT`"),
+        (message("INSERT", None), "GG305 a message of type INSERT has no rows in `data`"),
+        (message("INSERT", [ROW], table=None), "GG305 the record has no `table`"),
+        (message("INSERT", [ROW], database="a.b.c"), "GG306 the table name `a.b.c.t` has more than three parts"),
+        (message("INSERT", [{"other": "1"}]), "GG204 an image has a column that the definition of the table lacks"),
+        (message("INSERT", ["x"]), "GG308 an image is a string and not an object"),
+        (message("UPDATE", [ROW, ROW], [{}]), "GG308 `data` has 2 rows and `old` has 1"),
+        (message("INSERT", [ROW], es="soon"), "GG308 `es` is no number"),
+        (message("INSERT", [ROW], es=10**17), "GG308 the time of the operation is out of range"),
+        (message("INSERT", [ROW], mysqlType={"id": 1}), "GG308 `mysqlType` does not give a text for each column"),
+        (
+            message("INSERT", {"id": "1"}),
+            "GG308 the record has a member of the wrong type: expected `array | null`, got `object` at `$.data`",
+        ),
+        (
+            message("INSERT", [{"id": "€"}], mysqlType={"id": "blob"}),
+            "GG314 a value is not as its column is described",
+        ),
+    ],
+)
+def test_what_is_no_message_of_canal_is_a_reject_with_its_reason(record: Any, reason: str) -> None:
+    found = read("canal_json", lines(message("INSERT", [ROW]), record, message("DELETE", [ROW])))
+    assert found.reasons == [reason]
+    assert [item.op for item in found.plain] == ["I", "D"]
+
+
+def test_bytes_and_booleans_are_converted() -> None:
+    types = {"raw": "varbinary(10)", "flag": "boolean"}
+    data = lines(message("INSERT", [{"raw": "\x00ÿ", "flag": "1"}, {"raw": None, "flag": "0"}], mysqlType=types))
+    assert [item.after for item in read("canal_json", data).plain] == [
+        {"raw": "AP8=", "flag": "true"}, {"raw": None, "flag": "false"},
+    ]  # fmt: skip
+
+
+# Writing
+
+
+def test_messages_are_written_as_canal_writes_them() -> None:
+    data = read("canal_json", lines(message("UPDATE", [ROW], [{"name": None}])))
+    ((table, item),) = data.operations
+    assert item == operation("U", {**ROW, "name": None}, ROW)
+    from oracle import PlainColumn, PlainTable
+
+    plain = PlainTable(table.full_name, tuple(PlainColumn(c.name, c.type.kind.value, c.key) for c in table.columns))
+    assert written("canal_json", Changes(plain, [item], False), table).decode() == (
+        '{"data":[{"id":"1","name":"a","price":"10.50"}],"database":"shop","es":1600161894000,"gtid":null,"id":58,'
+        '"isDdl":false,"mysqlType":{"id":"bigint","name":"varchar(50)","price":"decimal(10,2)"},'
+        '"old":[{"name":null}],"pkNames":["id"],"sql":"","sqlType":{"id":-5,"name":12,"price":3},"table":"t",'
+        '"ts":1442583575447,"type":"UPDATE"}\n'
+    )
+
+
+def _shown(item: PlainOperation) -> PlainOperation:
+    """The operation as Canal shows it."""
+    before = item.before
+    if item.op == "U" and before is not None:
+        assert item.after is not None
+        before = {**{name: value for name, value in item.after.items() if name not in before}, **before}
+    tokens = {name: text for name, text in item.tokens.items() if name in ("id", "gtid")}
+    return replace(item, before=before, tokens=tokens)
+
+
+_STAMPS = st.one_of(st.none(), st.sampled_from(["2013-06-02 22:14:36.123000", "1969-12-31 23:59:59.999000"]))
+_TEXT_KINDS = {"integer", "decimal", "double", "float", "string", "date", "time", "timestamp"}
+
+
+@st.composite
+def canal_changes(draw: st.DrawFn) -> Changes:
+    made = draw(changes())
+    columns = tuple(c if c.kind in _TEXT_KINDS else replace(c, kind="string") for c in made.table.columns)
+    name = ".".join(made.table.name.split(".")[-2:])
+    ops = [
+        replace(
+            item,
+            op_ts=draw(_STAMPS),
+            pos=draw(st.one_of(st.none(), st.sampled_from(["7", "0000012"]))),
+            tokens=draw(st.sampled_from([{}, {"id": "7"}, {"id": "8", "gtid": "a:1"}])),
+        )
+        for item in made.operations
+    ]
+    return Changes(replace(made.table, name=name, columns=columns), ops, made.garbage)
+
+
+def _named(made: Changes, found: list[PlainOperation]) -> list[PlainOperation]:
+    """Operations as they come back: the position of a message is its gtid or its id."""
+    back = []
+    for item in map(_shown, made.operations):
+        identity = item.tokens.get("id")
+        gtid = item.tokens.get("gtid") or (item.pos if item.pos != identity else None)
+        tokens = {"id": identity or "0"} | ({"gtid": gtid} if gtid else {})
+        back.append(replace(item, pos=gtid or identity or "0", tokens=tokens))
+    return back
+
+
+@examples(150)
+@given(canal_changes(), st.sampled_from(["data", "old"]))
+def test_what_is_written_is_read_back_less_the_losses(made: Changes, deletes: str) -> None:
+    data = written("canal_json", made, deleteRows=deletes)
+    found = read("canal_json", data, told("canal_json", deleteRows=deletes))
+    assert found.rejects == []
+    assert found.plain == _named(made, found.plain)
+    for table, _ in found.operations:
+        assert table.column_names == table_def(made.table).column_names
+
+
+@examples(60)
+@given(canal_changes(), st.integers(2, 5), st.sampled_from(["data", "old"]))
+def test_batches_hold_the_same_operations(made: Changes, size: int, deletes: str) -> None:
+    one = read("canal_json", written("canal_json", made, deleteRows=deletes), told("canal_json", deleteRows=deletes))
+    data = written("canal_json", made, batchSize=str(size), deleteRows=deletes)
+    many = read("canal_json", data, told("canal_json", deleteRows=deletes))
+    assert [replace(o, tokens={k: v for k, v in o.tokens.items() if k != "row"}) for o in many.plain] == one.plain
+    for line in data.splitlines():
+        assert len(json.loads(line)["data"] or ()) <= size
+
+
+def test_a_time_that_is_none_cannot_be_written() -> None:
+    made = Changes(*_one_row("not a time"))
+    with pytest.raises(RowErrors, match="GG408"):
+        written("canal_json", made)
+
+
+def _one_row(op_ts: str) -> tuple[Any, list[PlainOperation], bool]:
+    from oracle import PlainColumn, PlainTable
+
+    table = PlainTable("S.T", (PlainColumn("A", "string"),))
+    return table, [PlainOperation("I", op_ts, None, None, {"A": "x"}, {})], False
+
+
+# Types
+
+
+@pytest.mark.parametrize(
+    ("text", "type"),
+    [
+        ("bigint(20) unsigned", SqlType(Kind.INTEGER)),
+        ("DECIMAL(10,2)", SqlType(Kind.DECIMAL, precision=10, scale=2)),
+        ("numeric(8)", SqlType(Kind.DECIMAL, precision=8, scale=0)),
+        ("double precision", SqlType(Kind.DOUBLE)),
+        ("varchar(255)", SqlType(Kind.STRING, length=255)),
+        ("datetime(6)", SqlType(Kind.TIMESTAMP, scale=6)),
+        ("set('a','b')", SqlType(Kind.STRING)),
+        ("longblob", SqlType(Kind.BINARY)),
+        ("", SqlType(Kind.STRING)),
+    ],
+)
+def test_mysql_types(text: str, type: SqlType) -> None:
+    assert sql_type(text) == type
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in (Kind.NUMBER, Kind.INTERVAL)])
+def test_a_type_that_mysql_has_comes_back(kind: Kind) -> None:
+    assert sql_type(type_text(SqlType(kind))[0]) == SqlType(kind)
+
+
+# Real messages
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+def test_recorded_messages() -> None:
+    found = read("canal_json", (DATA / "canal/apache_flink-connector-kafka__canal-data.txt").read_bytes())
+    assert found.rejects == []
+    assert found.others == {"ddl create": 1}
+    assert [item.op for item in found.plain].count("I") == 11
+    assert found.plain[0].op_ts == "2020-05-13 12:38:35.000000"
+    every = read("canal_json", (DATA / "canal/apache_paimon__table_alltype_canal-data.txt").read_bytes())
+    assert every.rejects == []
+    assert len(every.plain) == 2
+    dts = (DATA / "canal/alibaba_dts_doc__canal.jsonl").read_bytes()
+    both = read("canal_json", dts, told("canal_json", deleteRows="old"))
+    assert [item.before for item in both.plain] == [
+        {"shipping_type": "aaa"}, {"id": "500000287", "shipping_type": None},
+    ]  # fmt: skip
+    assert both.others == {"ddl": 1}
+
+
+# Damaged messages
+
+
+@examples(150)
+@given(st.data())
+def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
+    good = lines(
+        message("INSERT", [ROW]), message("UPDATE", [ROW, ROW], [{"name": None}, {}]), message("DELETE", [ROW])
+    )
+    damaged = bytearray(good)
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n '))
+    found = read("canal_json", bytes(damaged))
+    for table, _ in found.operations:
+        assert table.full_name.encode() in bytes(damaged).replace(b'","', b".") or "." in table.full_name
+    assert discover("canal_json", bytes(damaged)).tables is not None
+
+
+@examples(40)
+@given(st.integers(1, 400), canal_changes())
+def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
+    data = written("canal_json", made)
+    assert read("canal_json", data, size=size) == read("canal_json", data)
