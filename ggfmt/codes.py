@@ -218,6 +218,11 @@ CODES: dict[str, Code] = {
         "The output shows a missing column, a NULL or a text in the same way as another of these, so that a reader of "
         "it cannot know which it was.",
     ),
+    "GG407": _error(
+        "a loss that is forbidden",
+        "Under `--strict-fidelity` a run ends as soon as a handler cannot show a value as it is: see `GG403`, `GG404` "
+        "and `GG406`.",
+    ),
     "GG408": _error(
         "an operation that the format has no form for",
         "The format cannot show operations of this type, or one of its parts.",

@@ -50,6 +50,7 @@ def find_definitions(
         found = make.settle(outcomes, catalog, every_shape)
         if found.complete:
             break
+        source = replace(source, facts=found.facts)
     return found
 
 

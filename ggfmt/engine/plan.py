@@ -88,6 +88,7 @@ class Job:
     events: tuple[Definition, ...] = ()
     settled: bool = False
     quarantine: bool = False
+    strict: bool = False
     current_timestamp: datetime | None = None
     staging: dict[str, str] = field(default_factory=dict)
     source: Source = UNTOLD

@@ -152,9 +152,7 @@ def totals_summary(totals: Totals) -> str:
 def warnings(totals: Totals) -> Iterator[str]:
     """What was written otherwise than a reader might expect, once for each column."""
     for name, handler in totals.handlers.items():
-        for note, count in sorted(
-            handler.notes.items(), key=lambda item: (item[0].table, item[0].field, item[0].detail)
-        ):
+        for note, count in _ordered(handler.notes):
             yield (
                 f"[{note.code}] handler {name}, table {note.table}, column {note.field}: "
                 f"{counted(count, 'value')} {note.detail}"
@@ -164,6 +162,10 @@ def warnings(totals: Totals) -> Iterator[str]:
                 f"[GG404] handler {name}: {counted(handler.lost_characters, 'character')} that the encoding does not "
                 "have became `?`; choose another `encoding`"
             )
+
+
+def _ordered(notes: Counter[Note]) -> list[tuple[Note, int]]:
+    return sorted(notes.items(), key=lambda item: (item[0].table, item[0].field, item[0].detail))
 
 
 def as_document(totals: Totals) -> dict[str, Any]:
@@ -188,6 +190,10 @@ def as_document(totals: Totals) -> dict[str, Any]:
                 "bytes": handler.size,
                 "rejects": dict(handler.rejected),
                 "lost_characters": handler.lost_characters,
+                "losses": [
+                    {"code": note.code, "table": note.table, "column": note.field, "values": count, "what": note.detail}
+                    for note, count in _ordered(handler.notes)
+                ],
             }
             for name, handler in totals.handlers.items()
         },

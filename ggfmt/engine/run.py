@@ -51,6 +51,7 @@ class RunSettings:
     definitions: dict[str, TableDef] | None = None
     mode: str = "error"
     quarantine: bool = False
+    strict: bool = False
     current_timestamp: datetime | None = None
     split_size: int | None = None
     release: str = "12.2"
@@ -84,15 +85,17 @@ def make_targets(settings: RunSettings) -> list[Target]:
         if getattr(options, "encoding", None) == NATIVE:
             options = replace(options, encoding=native_charset())  # type: ignore[call-arg]
             log.info("handler %s: the native encoding of this machine is %s", config.name, options.encoding)  # type: ignore[attr-defined]
+        roll = handler.roll_on_metadata_change or FORMATS[config.format].by_table
+        mixed = not (handler.partition_by_table and roll)
         targets.append(
             Target(
                 config.name,
                 config.format,
                 options,
-                Context(handler.include_tokens, settings.release, handler.compression_codec),
+                Context(handler.include_tokens, settings.release, handler.compression_codec, mixed),
                 handler.partition_by_table,
                 handler.max_file_size,
-                handler.roll_on_metadata_change or FORMATS[config.format].by_table,
+                roll,
                 absolute(root),
                 handler.file_suffix,
                 handler.schema_file_path,
@@ -143,6 +146,7 @@ def execute(
             tuple(targets),
             Catalog(settings.definitions or {}),
             quarantine=settings.quarantine,
+            strict=settings.strict,
             current_timestamp=settings.current_timestamp,
             source=with_defaults(settings.source, input_format),
             trace=log.isEnabledFor(TRACE),

@@ -20,15 +20,17 @@ import pyarrow.fs as pafs
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replace import Replacer, UnusableName
 from ggfmt.engine.files import child, file_system, open_input, unreadable
+from ggfmt.engine.names import counted
 from ggfmt.engine.plan import Job, Range, Split, Target, reader_of
 from ggfmt.engine.rejects import Rejects
 from ggfmt.engine.sink import Interleaved, StagedFile, StagedSeries
-from ggfmt.errors import Diagnostic
+from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import Chunk, Definition, Event, Formatter, Framing, Needs, Note, Reader, Reject, RowErrors
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 
+_STRICT_HELP = "choose another format or other options, or leave out `--strict-fidelity`"
 STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abend, so that others need not start
 
 
@@ -163,6 +165,13 @@ class _Task:
         self.outcome.undefined = True
         raise _Stop
 
+    def _forbid_losses(self, output: _Output) -> None:
+        """Abend for the first values that a handler could not show as they are, where losses are forbidden."""
+        loss = output.loss() if self.job.strict else None
+        if loss is not None:
+            self.outcome.abend = loss
+            raise _Stop
+
     def _batch(self, batch: ChangeBatch) -> None:
         source = batch.table.full_name
         unusable = None
@@ -183,6 +192,7 @@ class _Task:
                 chunk, start, end = self.reader.locate(batch.ordinal[row].as_py())
                 place = diagnostic.at(file=chunk.file, offset=chunk.offset + start)
                 self._reject(output, chunk.data[start:end], place)
+            self._forbid_losses(output)
 
     def _reject(self, output: _Output, record: bytes, diagnostic: Diagnostic) -> None:
         if not self.job.quarantine:
@@ -252,6 +262,19 @@ class _Output:
             else:
                 self._table_series(batch.table).write(messages, arranged.position)
             return
+
+    def loss(self) -> Diagnostic | None:
+        """The first values of those written so far that are not shown as they are."""
+        for formatter in self._formatters.values():
+            for note, count in formatter.notes.items():
+                reason = f"{counted(count, 'value')} {note.detail}"
+                return Diagnostic("GG407", reason, Span(table=note.table, field=note.field), _STRICT_HELP)
+        every = [*self._series.values(), *([self._interleaved.series] if self._interleaved is not None else [])]
+        lost = sum(series.lost for series in every)
+        if lost:
+            reason = f"the encoding does not have {counted(lost, 'character')}"
+            return Diagnostic("GG407", reason, help="choose another `encoding`")
+        return None
 
     def end_of_chunk(self) -> None:
         if self._interleaved is not None:
