@@ -39,7 +39,7 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"cli", "render", "options.reference"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.gg_xml_records"},
-    "fastavro": {"formats.gg_avro_write", "formats.gg_avro_plan", "formats.gg_avro_read"},
+    "fastavro": {"formats.gg_avro_write", "formats.gg_avro_plan", "formats.gg_avro_read", "formats.qlik_avro_read"},
     "msgspec": {"columnar", "formats", "engine", "definitions"},
     "pyarrow": {"model", "columnar", "formats", "definitions", "engine"},
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from array import array
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, chain
 
 import msgspec
@@ -21,6 +22,13 @@ _STRING = pa.string()
 _decode_text = msgspec.json.Decoder(str).decode
 
 
+@dataclass(frozen=True, eq=False)
+class JsonColumn(ImageColumn):
+    """A column of JSON values; where `quoted` is true the value was a JSON string. None: no value was one."""
+
+    quoted: pa.BooleanArray | None = None
+
+
 def texts(values: Sequence[str | None]) -> pa.StringArray:
     return pa.array(values, _STRING)
 
@@ -30,7 +38,7 @@ def text_column(values: Sequence[str | None]) -> ImageColumn:
     return _without_missing(texts(values), MISSING)
 
 
-def raw_column(values: Sequence[msgspec.Raw]) -> ImageColumn:
+def raw_column(values: Sequence[msgspec.Raw]) -> JsonColumn:
     """A column of JSON values, `MISSING_RAW` for missing: strings are unquoted, others keep their own characters."""
     joined = b"\n".join(values)
     if joined.count(b"\n") == len(values) - 1:
@@ -48,9 +56,10 @@ def raw_column(values: Sequence[msgspec.Raw]) -> ImageColumn:
     else:
         column = _without_missing(array, "")
         if b"null" not in joined:
-            return column
+            return JsonColumn(column.values, column.present)
+        quoted = None
         null = pc.equal(array, "null")
-    return ImageColumn(pc.if_else(null, pa.scalar(None, _STRING), column.values), column.present)
+    return JsonColumn(pc.if_else(null, pa.scalar(None, _STRING), column.values), column.present, quoted)
 
 
 def _without_missing(values: pa.StringArray, sentinel: str, where: pa.BooleanArray | None = None) -> ImageColumn:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from ggfmt.formats import canal, gg_avro, gg_delimited, gg_json, gg_xml
+from ggfmt.formats import (
+    arcion,
+    canal,
+    cdl,
+    debezium,
+    gg_avro,
+    gg_delimited,
+    gg_json,
+    gg_streams,
+    gg_xml,
+    maxwell,
+    qlik,
+    shareplex,
+)
 from ggfmt.formats.declaration import Format
 
 FORMATS: dict[str, Format] = {
@@ -13,5 +26,12 @@ FORMATS: dict[str, Format] = {
         *gg_avro.FORMATS,
         *gg_xml.FORMATS,
         *canal.FORMATS,
+        *arcion.FORMATS,
+        *cdl.FORMATS,
+        *debezium.FORMATS,
+        *qlik.FORMATS,
+        *gg_streams.FORMATS,
+        *maxwell.FORMATS,
+        *shareplex.FORMATS,
     )
 }

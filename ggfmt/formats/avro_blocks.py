@@ -14,6 +14,8 @@ import pyarrow as pa
 
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
+MOST_VARINT_BYTES = 10
+MOST_BLOCK_BYTES = 1 << 31  # what claims to be larger is damaged
 
 
 class Damaged(ValueError):
@@ -57,7 +59,7 @@ UNPACK: dict[str, Callable[[bytes], bytes]] = {
 def read_varint(data: bytes, start: int) -> tuple[int, int]:
     """The unsigned varint at a place, and the place behind it; Damaged if there is none."""
     value = shift = 0
-    for place in range(start, min(len(data), start + 10)):
+    for place in range(start, min(len(data), start + MOST_VARINT_BYTES)):
         value |= (data[place] & 0x7F) << shift
         if data[place] < 0x80:
             return value, place + 1
@@ -98,8 +100,27 @@ def read_header(data: bytes) -> Header:
     return Header(schema, codec, data[place:end], data[:end])
 
 
-def read_block(stream: BinaryIO, header: Header) -> bytes:
-    """The bytes of the next block with its marker, none at the end; what there is of it where it is cut off."""
+class Rest:
+    """A stream with some bytes put back in front."""
+
+    def __init__(self, data: bytes, stream: BinaryIO) -> None:
+        self._data = data
+        self._place = 0
+        self._stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        if size < 0:
+            taken, left = self._data[self._place :], -1
+        else:
+            taken = self._data[self._place : self._place + size]
+            left = size - len(taken)
+        self._place += len(taken)
+        return taken + self._stream.read(left) if left else taken
+
+
+def read_block(stream: BinaryIO | Rest, header: Header) -> bytes:
+    """The bytes of the next block with its marker, none at the end; what there is of it where it is cut off or does not
+    start as a block."""
     head = b""
     sizes: list[int] = []
     while len(sizes) < 2:
@@ -107,10 +128,14 @@ def read_block(stream: BinaryIO, header: Header) -> bytes:
         if not more:
             return head
         head += more
+        if len(head) - (sizes[0] if sizes else 0) > MOST_VARINT_BYTES:
+            return head
         if more[0] < 0x80:
             value, _ = read_varint(head, sizes[0] if sizes else 0)
             sizes.append(len(head) if not sizes else unzigzag(value))
-    return head + stream.read(max(0, sizes[1]) + SYNC_BYTES)
+    if not 0 <= sizes[1] < MOST_BLOCK_BYTES:
+        return head
+    return head + stream.read(sizes[1] + SYNC_BYTES)
 
 
 def parts(data: bytes, header: Header) -> Iterator[tuple[int, int, int, bytes]]:

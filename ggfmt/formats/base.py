@@ -45,12 +45,13 @@ class Context:
     """What a format is told beside its own options, by the handler and by the run.
 
     `release` is the release of GoldenGate whose mapping of types is followed (`ggfmt.compatibility`), `codec` the
-    compression of object container files.
+    compression of object container files. `mixed` tells that a file may hold messages of several definitions.
     """
 
     include_tokens: bool = False
     release: str = "12.2"
     codec: str = "null"
+    mixed: bool = False
 
 
 class Formatter(ABC):
@@ -245,8 +246,8 @@ class Discovery(ABC):
 class Discovered:
     """Definitions found in the data: those that hold from the start, and metadata change events by place.
 
-    `complete` is false if the records left the order of a table's columns open, so that all of them have to be read
-    once more, shape by shape. `facts` is for `Source.facts`.
+    `complete` is false if all records have to be read once more: shape by shape, because they left the order of a
+    table's columns open, or with what others of them tell. `facts` is for `Source.facts`.
     """
 
     tables: tuple[TableDef, ...]

@@ -70,7 +70,7 @@ class CanalFormatter(DialectFormatter):
         number = pc.if_else(pc.match_substring_regex(identity, _NUMBER), identity, "0").fill_null("0")
         es = pc.divide(micros, 1000).cast(pa.string()).fill_null("null")
         types = pa.array(_TYPES.values(), pa.string()).take(pc.index_in(batch.op, _OPS))
-        groups = _groups((batch.op, gtid, number, es), truncate, self.options.batch_size)
+        groups = _groups((batch.op, has_old, gtid, number, es), truncate, self.options.batch_size)
         ends = None if groups is None else pa.array([end - 1 for end in groups[1:]], pa.int64())
         messages = join(
             [
@@ -112,7 +112,7 @@ class CanalFormatter(DialectFormatter):
         return Image(tuple(columns), exists)
 
 
-def _groups(parts: Sequence[pa.StringArray], alone: pa.BooleanArray, most: int) -> list[int] | None:
+def _groups(parts: Sequence[pa.Array], alone: pa.BooleanArray, most: int) -> list[int] | None:
     """Where runs of at most `most` operations that are alike in all parts start, and where the last ends; None if every
     operation is a run of its own."""
     if most == 1:

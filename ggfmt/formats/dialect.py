@@ -21,7 +21,8 @@ from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
 from ggfmt.options.table_keys import keys_of
 
-# From a column as the source wrote it to the column as the model has it; with it the rows that cannot be converted.
+# From a column as the source wrote it to the column as the model has it; with it the rows that cannot be converted. A
+# `help` of the callable says what to do about those.
 Convert = Callable[[ImageColumn], tuple[ImageColumn, Sequence[int]]]
 
 
@@ -85,9 +86,9 @@ class Refused(Exception):
 class Dialect(ABC):
     """The records of one system. An instance serves one split: it may remember what earlier records told.
 
-    record     the type that msgspec decodes a record into, which may depend on the options; members it does not name are
-               skipped
+    record     the type that msgspec decodes a record into; members it does not name are skipped
     overlay    the before image of an update has changed columns only: the others are as in the after image
+    keys_only  before images mean something in key columns alone: the others are missing
     absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
     with_tokens  whether anybody asked for tokens
     keys       the names of key columns by table, as far as records tell them apart from definitions
@@ -99,6 +100,7 @@ class Dialect(ABC):
 
     record: Any
     overlay: ClassVar[bool] = False
+    keys_only: bool = False
     absent_is_null: bool = False
 
     def __init__(self, source: Source = UNTOLD, with_tokens: bool = True) -> None:

@@ -50,10 +50,13 @@ class DialectDiscovery(Discovery):
                     images = undescribed.setdefault(item.table, [])
                     images += (image for image in (item.before, item.after) if image is not None)
                 elif self._declared.get(described.table.full_name) != described.table and _usable(described.table):
-                    self._declared[described.table.full_name] = described.table
+                    name = described.table.full_name
+                    self._declared[name] = described.table
+                    if name in undescribed:  # what stood before the description is known by its images alone
+                        self._look_at(name, undescribed.pop(name))
                     spans = spans or self.dialect.spans(chunk)
                     self._findings.append(Metadata(described.table, chunk.input, chunk.offset + spans[index][0]))
-                    self._known[described.table.full_name] = Known(declared=True)
+                    self._known[name] = Known(declared=True)
         for name, images in undescribed.items():
             self._look_at(name, images)
 
@@ -119,9 +122,12 @@ def _usable(table: TableDef) -> bool:
     return True
 
 
+_decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
+
+
 def _members(image: Any) -> dict[str, Any]:
     try:
-        members = msgspec.json.decode(image)
+        members = _decode(image)
     except (ValueError, RecursionError):
         return {}
     return members if isinstance(members, dict) else {}

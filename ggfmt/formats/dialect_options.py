@@ -6,7 +6,6 @@ from ggfmt.options.kinds import Choice
 from ggfmt.options.spec import option
 from ggfmt.options.table_keys import Keys, TableKeys
 
-
 ABSENT_MISSING, ABSENT_NULL = "missing", "null"
 
 

@@ -23,7 +23,17 @@ from ggfmt.formats.base import UNTOLD, Chunk, Definition, Event, Input, Layout, 
 from ggfmt.formats.dialect import Change, Convert, Described, Dialect
 from ggfmt.formats.dialect_discovery import DialectDiscovery
 from ggfmt.formats.dialect_records import examined, sniff
-from ggfmt.formats.dialect_rows import JsonRows, Rows, TextRows, Wrong, converted, filled, key_updates, overlaid
+from ggfmt.formats.dialect_rows import (
+    JsonRows,
+    Rows,
+    TextRows,
+    Wrong,
+    converted,
+    filled,
+    key_updates,
+    keys_alone,
+    overlaid,
+)
 from ggfmt.formats.json_rows import IMAGE_RULES, contradictions
 from ggfmt.formats.json_shapes import follow
 from ggfmt.model.change import ChangeBatch, Image, OpType
@@ -192,17 +202,24 @@ class DialectReader(Reader):
             if self.needs.key_updates:
                 key_update = key_updates(rows, ops, old, new)
             chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
-            columns, wrong = converted(held.definition, held.converts, rows.columns(chosen))
+            columns, wrong = rows.columns(chosen), {}
+            if self._dialect.keys_only:
+                columns, wrong = keys_alone(held.definition, columns, pc.equal(op, OpType.DELETE.value))
+            columns, wrong_values = converted(held.definition, held.converts, columns)
+            wrong |= wrong_values
+            if self._dialect.absent_is_null:
+                columns = filled(Image(columns)).columns
             before = Image(columns, pc.equal(op, OpType.DELETE.value))
             after = Image(columns, _unless_all(has_after))
-            if self._dialect.absent_is_null:
-                before, after = filled(before), filled(after)
         else:
-            columns, wrong = converted(held.definition, held.converts, rows.columns(old))
+            columns, wrong = rows.columns(old), {}
+            if self._dialect.keys_only:
+                columns, wrong = keys_alone(held.definition, columns, has_before)
+            columns, wrong_old = converted(held.definition, held.converts, columns)
             before = Image(columns, _unless_all(has_before))
             columns, wrong_new = converted(held.definition, held.converts, rows.columns(new))
             after = Image(columns, _unless_all(has_after))
-            wrong |= wrong_new
+            wrong |= wrong_old | wrong_new
             if self._dialect.absent_is_null:
                 after = filled(after)
                 before = filled(before, pc.equal(op, OpType.DELETE.value) if self.dialect.overlay else None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -184,6 +185,25 @@ def filled(image: Image, rows: pa.BooleanArray | None = None) -> Image:
     return Image(tuple(columns), image.exists)
 
 
+def keys_alone(
+    table: TableDef, columns: tuple[ImageColumn, ...], rows: pa.BooleanArray
+) -> tuple[tuple[ImageColumn, ...], Wrong]:
+    """The columns with all but those of the key missing in some `rows`, which are wrong if the table has no key."""
+    if not table.key_indices:
+        message = f"the table `{table.full_name}` has no primary key, and before images have key columns alone"
+        problem = Diagnostic("GG205", message, help="give its key by `primaryKeys` or `--definitions`")
+        return columns, dict.fromkeys(pc.indices_nonzero(rows).to_pylist(), problem)
+    kept = pc.invert(rows)
+    done = []
+    for definition, column in zip(table.columns, columns, strict=True):
+        if not definition.key:
+            values = pc.if_else(kept, column.values, pa.scalar(None, pa.string()))
+            present = kept if column.present is None else pc.and_(column.present, kept)
+            column = replace(column, values=values, present=present)
+        done.append(column)
+    return tuple(done), {}
+
+
 def converted(
     table: TableDef, converts: Sequence[Convert | None], columns: tuple[ImageColumn, ...]
 ) -> tuple[tuple[ImageColumn, ...], Wrong]:
@@ -198,5 +218,6 @@ def converted(
         done.append(values)
         for row in bad:
             place = Span(table=table.full_name, field=column.name)
-            wrong[row] = Diagnostic("GG314", "a value is not as its column is described", place)
+            help = getattr(convert, "help", None)
+            wrong[row] = Diagnostic("GG314", "a value is not as its column is described", place, help)
     return tuple(done), wrong

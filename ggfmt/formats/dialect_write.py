@@ -8,13 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import ImageObjects, Style, Values
-from ggfmt.columnar.text import quote_json
+from ggfmt.columnar.text import escape_json_text, json_booleans, json_numbers, quote_json
 from ggfmt.columnar.times import text_micros
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats.base import Context, Formatter, Note, RowErrors
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Kind, TableDef
 
 COMPACT = Style(pretty=False)
 
@@ -22,6 +23,47 @@ COMPACT = Style(pretty=False)
 def quoted(values: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
     """Texts as JSON strings, NULL as `null`; no row is illegal."""
     return quote_json(values), []
+
+
+_JSON_VALUES: dict[Kind, Values] = {
+    **dict.fromkeys((Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE), json_numbers),
+    Kind.BOOLEAN: json_booleans,
+}
+
+
+def native_values(table: TableDef) -> list[Values]:
+    """For each column what makes its values JSON numbers, booleans or strings, by the type of the column."""
+    return [_JSON_VALUES.get(column.type.kind, quoted) for column in table.columns]
+
+
+def member(name: str, values: pa.StringArray) -> pa.StringArray:
+    """A member of n JSON objects, with a comma before it: nothing where the JSON value is NULL."""
+    if values.null_count == len(values):
+        return values.fill_null("")
+    shown = join([f",{escape_json_text(name)}:", values.fill_null("")])
+    return pc.if_else(values.is_valid(), shown, "") if values.null_count else shown
+
+
+def text_member(name: str, texts: pa.StringArray) -> pa.StringArray:
+    """A member that is a text, with a comma before it: nothing where it is NULL."""
+    return member(name, pc.if_else(texts.is_valid(), quote_json(texts), texts))
+
+
+_WHOLE_NUMBER = "^(?:0|[1-9][0-9]{0,18})$"
+
+
+def whole_numbers(values: pa.StringArray) -> pa.StringArray:
+    """Texts that are whole numbers of at most 19 digits, NULL for all others."""
+    return pc.if_else(pc.match_substring_regex(values, _WHOLE_NUMBER), values, pa.scalar(None, pa.string()))
+
+
+def unlike(column: ImageColumn, other: ImageColumn) -> pa.BooleanArray:
+    """Where a column is in one image and the other lacks it or has another value."""
+    both_null = pc.and_(column.values.is_null(), other.values.is_null())
+    same = pc.or_(pc.equal(column.values, other.values).fill_null(False), both_null)
+    if other.present is not None:
+        same = pc.and_(same, other.present)
+    return pc.invert(same) if column.present is None else pc.and_not(column.present, same)
 
 
 class DialectFormatter(Formatter):
@@ -68,6 +110,22 @@ class DialectFormatter(Formatter):
         """Takes note of a loss: the number of values, and then `detail`."""
         if rows:
             self.notes[Note("GG406", self.table.full_name, field, detail)] += rows
+
+    def without_nulls(self, image: Image, rows: int, absent_is_null: bool) -> Image:
+        """The image of n operations less the columns that are NULL. Those that a reader will not take for what they
+        are, by what it takes columns for that are not there, are counted."""
+        if absent_is_null:
+            self.count_missing({"": image}, "missing, which will be read back as NULL")
+        columns = []
+        for column, values in zip(self.table.columns, image.columns, strict=True):
+            valid = values.values.is_valid()
+            shown = valid if values.present is None else pc.and_(values.present, valid)
+            columns.append(ImageColumn(values.values, shown))
+            if not absent_is_null:
+                null = pc.and_not(image.exists_mask(rows), valid)
+                null = null if values.present is None else pc.and_(null, values.present)
+                self.count(column.name, null.true_count, "NULL, which will be read back as missing")
+        return Image(tuple(columns), image.exists)
 
     def count_missing(self, images: Mapping[str, Image], detail: str) -> None:
         """Takes note of columns that are missing from images that exist, where the dialect shows them as NULL."""

@@ -19,7 +19,7 @@ import fastavro
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.errors import Diagnostic, Span
-from ggfmt.formats.avro_blocks import Damaged, Header, parts, read_block, read_header, read_varint, unzigzag
+from ggfmt.formats.avro_blocks import Damaged, Header, Rest, parts, read_block, read_header, read_varint, unzigzag
 from ggfmt.formats.avro_schema import wrapper_schema
 from ggfmt.formats.base import (
     UNTOLD,
@@ -206,10 +206,10 @@ class AvroContainerReader(AvroReader):
             if head:
                 yield Chunk(file, 0, head + stream.read(), layout)
             return
-        rest = _Rest(head[len(header.data) :], stream)
+        rest = Rest(head[len(header.data) :], stream)
         offset = len(header.data)
         blocks: list[bytes] = []
-        while block := read_block(rest, header):  # type: ignore[arg-type]
+        while block := read_block(rest, header):
             blocks.append(block)
             if sum(map(len, blocks)) >= BLOCKS_BYTES:
                 data = b"".join(blocks)
@@ -303,18 +303,6 @@ class ContainerDiscovery(Discovery):
 
 
 _STREAM_HELP = "check `--definitions`, `--input-format` and `--input-config`"
-
-
-class _Rest:
-    """A stream with some bytes put back in front."""
-
-    def __init__(self, data: bytes, stream: BinaryIO) -> None:
-        self._data = data
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        taken, self._data = self._data[:size], self._data[size:]
-        return taken if len(taken) == size else taken + self._stream.read(size - len(taken))
 
 
 def _table_in(header: Header, data: bytes) -> TableDef | Diagnostic:

@@ -11,23 +11,16 @@ from typing import Any
 import msgspec
 
 from ggfmt.errors import Diagnostic, Span
-from ggfmt.formats.base import Chunk
-from ggfmt.formats.json_records import BOM, find_layout, record_spans
+from ggfmt.formats.gg_records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
 from ggfmt.formats.json_values import json_name, parse, plain_name
-from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef, split_name
+from ggfmt.model.change import OP_TYPES
+from ggfmt.model.table import Catalog, TableDef, split_name
 
-OP_NAMES = ("I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE")
+OP_NAMES = (*OP_TYPES, *OP_WORDS)
 MEMBERS = frozenset(
     {"table", "qual_table", "op_type", "op_ts", "pos", "current_ts", "primary_keys", "tokens", "before", "after"}
 )
 
-# JSON tells a number from a text, but not which kind of number: DECIMAL without precision is "digits as given".
-_METADATA_TYPES = {
-    "string": SqlType(Kind.STRING),
-    "number": SqlType(Kind.DECIMAL),
-    "integer": SqlType(Kind.INTEGER),
-    "boolean": SqlType(Kind.BOOLEAN),
-}
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -48,16 +41,9 @@ Verdict = Operation | Diagnostic | TableDef | str
 
 
 def sniff(head: bytes) -> str | None:
-    """The first record that looks like GoldenGate JSON decides."""
-    layout, head = find_layout(head, False), head.removeprefix(BOM)
-    for start, end in record_spans(Chunk("", 0, head, layout)):
-        try:
-            record = msgspec.json.decode(head[start:end])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict) and "op_type" in record and ("table" in record or "qual_table" in record):
-            return f"a record has `{'table' if 'table' in record else 'qual_table'}` and `op_type`"
-    return None
+    """The first operation decides; what looks like Data Streams is left to its own format."""
+    found = origin(head)
+    return None if found is None or found[0] else found[1]
 
 
 def with_plain_names(record: bytes) -> bytes:
@@ -80,9 +66,9 @@ def examine(record: bytes, last: bool, catalog: Catalog) -> Verdict:
     kind = members.get("op_type")
     if "op_type" not in members and "$schema" in members:
         return "json schema"
-    if kind == "STREAM_METADATA":
+    if kind == STREAM_METADATA:
         return "stream metadata"
-    if kind == "DDL":
+    if kind == DDL:
         return "ddl"
     tag = "table" if "table" in members else "qual_table"
     name = members.get(tag)
@@ -98,8 +84,8 @@ def examine(record: bytes, last: bool, catalog: Catalog) -> Verdict:
             "GG306", f"the table name `{shown}` {error}", help="a table name is `[catalog.][schema.]table`"
         )
     here = Span(table=name, position=_position(members))
-    if kind == "OBJECT_METADATA":
-        return _table_def(name, members.get("columns"), here)
+    if kind == OBJECT_METADATA:
+        return table_def(name, members.get("columns"), here)
     return _operation(members, name, tag, catalog, here)
 
 
@@ -148,31 +134,6 @@ def _check_members(members: dict[str, Any], here: Span) -> Diagnostic | None:
 
 
 _OP_HELP = ", ".join(f"`{name}`" for name in OP_NAMES)
-
-
-def _table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
-    """The definition in an OBJECT_METADATA record: for each column `type`, `null` and `key`."""
-    if not isinstance(columns, dict):
-        return Diagnostic("GG308", f"`columns` is {json_name(columns)} and not an object", here)
-    found: list[Column] = []
-    keys = 0
-    for column, about in columns.items():
-        if not isinstance(about, dict) or about.get("type", "string") not in _METADATA_TYPES:
-            known = ", ".join(f"`{word}`" for word in _METADATA_TYPES)
-            place = Span(table=name, field=column, position=here.position)
-            return Diagnostic(
-                "GG308", "the metadata of a column has no known `type`", place, f"known types are {known}"
-            )
-        keys += bool(about.get("key"))
-        found.append(
-            Column(
-                column,
-                _METADATA_TYPES[about.get("type", "string")],
-                bool(about.get("null", True)),
-                keys if about.get("key") else 0,
-            )
-        )
-    return TableDef(name, tuple(found))
 
 
 def _position(members: dict[str, Any]) -> str | None:

@@ -1,0 +1,73 @@
+"""Qlik Replicate's data types to SQL types and back, and the types of their values in Avro."""
+
+from __future__ import annotations
+
+from ggfmt.model.table import Kind, SqlType
+
+_KINDS = {
+    **dict.fromkeys(("INT1", "INT2", "INT4", "INT8", "UINT1", "UINT2", "UINT4"), Kind.INTEGER),
+    **dict.fromkeys(("UINT8", "NUMERIC"), Kind.DECIMAL),
+    "REAL4": Kind.FLOAT,
+    "REAL8": Kind.DOUBLE,
+    **dict.fromkeys(("BOOLEAN", "BOOL"), Kind.BOOLEAN),
+    "DATE": Kind.DATE,
+    "TIME": Kind.TIME,
+    **dict.fromkeys(("DATETIME", "TIMESTAMP"), Kind.TIMESTAMP),
+    **dict.fromkeys(("BYTES", "BLOB"), Kind.BINARY),
+}
+_UINT8_DIGITS = 20
+
+_NAMES = {
+    Kind.STRING: "STRING",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.INTEGER: "INT8",
+    Kind.DECIMAL: "NUMERIC",
+    Kind.NUMBER: "NUMERIC",
+    Kind.FLOAT: "REAL4",
+    Kind.DOUBLE: "REAL8",
+    Kind.DATE: "DATE",
+    Kind.TIME: "TIME",
+    Kind.TIMESTAMP: "DATETIME",
+    Kind.INTERVAL: "STRING",
+    Kind.BINARY: "BYTES",
+}
+_AVRO = {
+    Kind.BOOLEAN: "boolean",
+    Kind.INTEGER: "long",
+    Kind.FLOAT: "float",
+    Kind.DOUBLE: "double",
+    Kind.BINARY: "bytes",
+}
+
+
+def sql_type(word: str, length: int = 0, precision: int = 0, scale: int = 0) -> SqlType:
+    """The SQL type of a column by its metadata message, where 0 stands for a size that does not apply; what is no
+    number, boolean, time or bytes is a string."""
+    kind = _KINDS.get(word.upper(), Kind.STRING)
+    if word.upper() == "UINT8":
+        return SqlType(kind, precision=_UINT8_DIGITS, scale=0)
+    if kind is Kind.DECIMAL:
+        return SqlType(kind, precision=precision, scale=scale) if precision else SqlType(kind)
+    if kind in (Kind.TIME, Kind.TIMESTAMP):
+        return SqlType(kind, scale=scale or None)
+    if kind in (Kind.STRING, Kind.BINARY) and word.upper() in ("STRING", "WSTRING", "BYTES"):
+        return SqlType(kind, length=length or None)
+    return SqlType(kind)
+
+
+def type_word(type: SqlType) -> tuple[str, int, int, int]:
+    """A type of Qlik Replicate with its length, precision and scale; `sql_type` reads it back where there is one."""
+    sized = type.kind in (Kind.STRING, Kind.INTERVAL, Kind.BINARY)
+    numeric = type.kind in (Kind.DECIMAL, Kind.NUMBER)
+    scaled = type.kind in (Kind.TIME, Kind.TIMESTAMP) or (numeric and type.precision)
+    return (
+        _NAMES[type.kind],
+        type.length or 0 if sized else 0,
+        type.precision or 0 if numeric else 0,
+        type.scale or 0 if scaled else 0,
+    )
+
+
+def avro_type(type: SqlType) -> str:
+    """The Avro type of the values of a column."""
+    return _AVRO.get(type.kind, "string")

@@ -1,0 +1,605 @@
+"""Arcion's JSON and CSV in both directions."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dialects import DATA, discover, layout_of, lines, read, told, written
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
+from runs import content, output_files, run_ggfmt
+from strategies import Changes, changes, examples, make_batch, texts
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.config.handler import read_configuration
+from ggfmt.formats import FORMATS, arcion_csv_text
+from ggfmt.formats.arcion import FieldDelimiter, NullWord
+from ggfmt.formats.arcion_cursor import COUNTS, RESERVED
+from ggfmt.formats.base import Context, Needs, RowErrors, Source
+from ggfmt.model.table import Catalog
+from ggfmt.options.kinds import IllegalValue
+from ggfmt.options.spec import Options
+
+CURSOR = {"extractorId": 0, "timestamp": 1657516903000, "log": "log-bin.000010", "position": 7461, "v": 2}
+AT = "2022-07-11 05:21:43.000000"
+COUNTED = {"insertCount": 30, "updateCount": 1}
+SAID = {"extractorId": "0", "v": "2", "insertCount": "30", "updateCount": "1"}
+
+
+def name(table: str = "nation", schema: Any = "tpch", catalog: Any = None) -> dict[str, Any]:
+    return {"namespace": {"catalog": catalog, "schema": schema, "hash": -27122659}, "name": table, "hash": -1893420405}
+
+
+def message(op: str, old: Any, new: Any, exists: Any, **others: Any) -> dict[str, Any]:
+    return {
+        "tableName": name(), "opType": op, "cursor": json.dumps(CURSOR), "before": old, "after": new,
+        "exists": exists, "operationcount": json.dumps(COUNTED), **others,
+    }  # fmt: skip
+
+
+def operation(op: str, before: Any, after: Any, pos: str | None = "log-bin.000010:7461") -> PlainOperation:
+    return PlainOperation(op, AT, pos, before, after, SAID)
+
+
+NONE = {"id": "null", "n": "null"}
+GOOD = [
+    message("I", NONE, {"id": "1", "n": "a"}, {"id": "1", "n": "1"}),
+    message("U", {"id": "1", "n": "null"}, {"id": "null", "n": "b"}, {"id": "2", "n": "1"}),
+    message("D", {"id": "1", "n": "null"}, NONE, {"id": "2", "n": "0"}),
+]
+
+
+def test_exists_tells_values_from_null_and_from_nothing() -> None:
+    found = read("arcion_json", lines(*GOOD, message("U", NONE, NONE, {"id": "3", "n": "1"})))
+    assert found.rejects == []
+    assert found.plain == [
+        operation("I", None, {"id": "1", "n": "a"}),
+        operation("U", {"id": "1"}, {"n": "b"}),
+        operation("D", {"id": "1"}, None),
+        operation("U", {"id": None}, {"id": None, "n": None}),
+    ]
+    assert {table.column_names for table, _ in found.operations} == {("id", "n")}
+
+
+def test_the_word_for_null_is_an_option() -> None:
+    data = lines(message("I", {"id": "-", "n": "-"}, {"id": "null", "n": "-"}, {"id": "1", "n": 1}))
+    assert read("arcion_json", data, told("arcion_json", nullLiteral="-")).plain == [
+        operation("I", None, {"id": "null", "n": None})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "filler", "shown"),
+    [
+        (name(), "", "tpch.nation"),
+        (name(schema="default_schema", catalog="c"), "", "c.default_schema.nation"),
+        (name(schema="default_schema", catalog="c"), "default_schema", "c.nation"),
+        (name(schema="s", catalog="c"), "default_schema", "c.s.nation"),
+        (name(schema=None), "", "nation"),
+        ({"name": "nation"}, "", "nation"),
+    ],
+)
+def test_tables_are_named_by_what_the_record_has(table: Any, filler: str, shown: str) -> None:
+    source = told("arcion_json", schemaFiller=filler)
+    ((found, _),) = read("arcion_json", lines({**GOOD[0], "tableName": table}), source).operations
+    assert found.full_name == shown
+
+
+@pytest.mark.parametrize(
+    ("cursor", "op_ts", "pos", "tokens"),
+    [
+        (CURSOR, AT, "log-bin.000010:7461", {"extractorId": "0", "v": "2"}),
+        ({"timestamp": 1657516903000, "position": None}, AT, None, {}),
+        ({"timestamp": None, "position": 5}, None, "5", {}),
+        ({"position": None, "log": "x"}, None, None, {"log": "x"}),
+        (
+            {"partNu m": 1, "my key": 1.50, "timestamp": "1657516903000"},
+            AT,
+            '{"partNu m": 1, "my key": 1.5, "timestamp": "1657516903000"}',
+            {"partNum": "1", "my key": "1.5"},
+        ),
+        ({}, None, None, {}),
+    ],
+)
+def test_the_cursor_has_time_position_and_tokens(cursor: Any, op_ts: Any, pos: Any, tokens: Any) -> None:
+    data = lines({**GOOD[0], "cursor": json.dumps(cursor), "operationcount": None})
+    (item,) = read("arcion_json", data).plain
+    assert (item.op_ts, item.pos, item.tokens) == (op_ts, pos, tokens)
+
+
+def test_messages_of_kafka_have_a_cursor_as_it_is_and_no_exists() -> None:
+    native = {"tableName": name(), "cursor": CURSOR}
+    found = read(
+        "arcion_json",
+        lines(
+            {**native, "opType": "I", "before": None, "after": {"id": "7", "n": None}},
+            {**native, "opType": "U", "before": {"id": "7", "n": "x"}, "after": {"id": "7", "n": 1.50}},
+            {**native, "opType": "D", "before": {"id": "7"}, "after": None},
+        ),
+    )
+    said = {"extractorId": "0", "v": "2"}
+    assert found.plain == [
+        replace(operation("I", None, {"id": "7", "n": None}), tokens=said),
+        replace(operation("U", {"id": "7", "n": "x"}, {"id": "7", "n": "1.5"}), tokens=said),
+        replace(operation("D", {"id": "7"}, None), tokens=said),
+    ]
+
+
+def test_other_columns_are_another_definition_from_their_place_on() -> None:
+    wider = message("I", {}, {"n": "1", "id": "2", "x": "3"}, {"n": "1", "id": "1", "x": "1"})
+    data = lines(GOOD[0], wider, GOOD[0])
+    found = read("arcion_json", data, told("arcion_json", primaryKeys="tpch.nation=id"))
+    assert [table.column_names for table, _ in found.operations] == [("id", "n"), ("n", "id", "x"), ("id", "n")]
+    assert {table.primary_keys for table, _ in found.operations} == {("id",)}
+    assert [event.offset for event in found.definitions] == [0, len(lines(GOOD[0])), len(lines(GOOD[0], wider))]
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"r_regionkey": "1"}, "GG305 the record has no `tableName`"),
+        ({**GOOD[0], "tableName": {}}, "GG305 `tableName` has no `name`"),
+        ({**GOOD[0], "tableName": name("a.b")}, "GG306 a part of `tableName` holds a dot"),
+        ({**GOOD[0], "opType": None}, "GG305 the record has no `opType`"),
+        ({**GOOD[0], "opType": "R"}, "GG304 `opType` cannot be `R`"),
+        ({**GOOD[0], "exists": {}}, "GG305 `exists` names no columns"),
+        ({**GOOD[0], "exists": {"id": "1", "n": "4"}}, "GG308 `exists` of a column cannot be `4`"),
+        ({**GOOD[0], "exists": {"id": "1"}}, "GG305 `exists` lacks a column of an image"),
+        ({**GOOD[0], "after": {"id": "1"}}, "GG305 an image lacks a column that it has by `exists`"),
+        ({**GOOD[0], "after": [1]}, "GG308 `after` is no object of texts"),
+        ({**GOOD[0], "exists": {"id": "1", "n": "3"}}, "GG307 an insert has a before image"),
+        ({**GOOD[0], "opType": "D"}, "GG307 a delete has an after image"),
+        ({**GOOD[0], "cursor": "{"}, "GG308 `cursor` is no JSON object in a text"),
+        ({**GOOD[0], "operationcount": "1"}, "GG308 `operationcount` is no JSON object in a text"),
+        ({**GOOD[0], "cursor": '{"timestamp":"soon"}'}, "GG308 the `timestamp` of the cursor is no number"),
+        ({**GOOD[0], "cursor": '{"timestamp":99999999999999999}'}, "GG308 the time of the operation is out of range"),
+    ],
+)
+def test_what_is_no_message_of_arcion_is_a_reject_with_its_reason(record: Any, reason: str) -> None:
+    found = read("arcion_json", lines(GOOD[0], record, GOOD[2]))
+    assert found.reasons == [reason]
+    assert [item.op for item in found.plain] == ["I", "D"]
+
+
+# Writing
+
+
+def story(*items: PlainOperation, table: str = "A.S.T") -> Changes:
+    return Changes(PlainTable(table, (PlainColumn("id", "string"), PlainColumn("n", "string"))), list(items), False)
+
+
+UPDATE = PlainOperation(
+    "U", "2022-07-11 05:21:43.123456", "log.1:17", {"id": "1"}, {"id": None, "n": 'a"b'}, {"k": "7", "insertCount": "3"}
+)
+BARE = PlainOperation("D", None, None, {"n": "NULL"}, None, {})
+
+
+def test_messages_are_written_as_arcion_writes_them() -> None:
+    assert written("arcion_json", story(UPDATE, BARE)).decode() == (
+        '{"tableName":{"namespace":{"catalog":"A","schema":"S"},"name":"T"},"opType":"U",'
+        '"cursor":"{\\"timestamp\\":1657516903123,\\"log\\":\\"log.1\\",\\"position\\":17,\\"k\\":7}",'
+        '"before":{"id":"1","n":"null"},"after":{"id":"null","n":"a\\"b"},"exists":{"id":"3","n":"1"},'
+        '"operationcount":"{\\"insertCount\\":3}"}\n'
+        '{"tableName":{"namespace":{"catalog":"A","schema":"S"},"name":"T"},"opType":"D",'
+        '"cursor":"{\\"timestamp\\":null,\\"position\\":null}","before":{"id":"null","n":"NULL"},'
+        '"after":{"id":"null","n":"null"},"exists":{"id":"0","n":"2"},"operationcount":"{}"}\n'
+    )
+
+
+def test_rows_are_written_as_arcion_writes_them() -> None:
+    assert written("arcion_csv", story(UPDATE, BARE), includeHeader="true").decode() == (
+        "id_NEW_VAL,id_OLD_VAL,id_EXISTS_VAL,n_NEW_VAL,n_OLD_VAL,n_EXISTS_VAL,opType,cursor,operationcount\n"
+        'NULL,1,3,"a""b",NULL,1,U,"{""timestamp"":1657516903123,""log"":""log.1"",""position"":17,""k"":7}",'
+        '"{""insertCount"":3}"\n'
+        'NULL,NULL,0,NULL,"NULL",2,D,"{""timestamp"":null,""position"":null}",{}\n'
+    )
+    insert = PlainOperation("I", None, None, None, {"n": " b\\ "}, {})
+    assert written("arcion_csv", story(insert), mode="snapshot", includeHeader="true").decode() == "id,n\nNULL, b\\ \n"
+
+
+@pytest.mark.parametrize(
+    ("table", "filler", "namespace"),
+    [
+        ("T", "", {"catalog": None, "schema": None}),
+        ("S.T", "", {"catalog": None, "schema": "S"}),
+        ("T", "default_schema", {"catalog": None, "schema": "default_schema"}),
+        ("S.T", "default_schema", {"catalog": "S", "schema": "default_schema"}),
+        ("C.S.T", "default_schema", {"catalog": "C", "schema": "S"}),
+    ],
+)
+def test_the_parts_of_a_name_are_catalog_and_schema(table: str, filler: str, namespace: Any) -> None:
+    data = written("arcion_json", story(BARE, table=table), schemaFiller=filler)
+    assert json.loads(data)["tableName"] == {"namespace": namespace, "name": "T"}
+    ((found, _),) = read("arcion_json", data, told("arcion_json", schemaFiller=filler)).operations
+    assert found.full_name == table
+
+
+@pytest.mark.parametrize(
+    ("format", "item", "options"),
+    [
+        ("arcion_json", PlainOperation("T", None, None, None, None, {}), {}),
+        ("arcion_csv", PlainOperation("T", None, None, None, None, {}), {}),
+        ("arcion_csv", BARE, {"mode": "snapshot"}),
+        ("arcion_csv", UPDATE, {"mode": "snapshot"}),
+        ("arcion_json", UPDATE, {"schemaFiller": "S"}),
+        ("arcion_json", replace(BARE, op_ts="no time"), {}),
+    ],
+)
+def test_what_arcion_has_no_form_for_is_refused(format: str, item: PlainOperation, options: Any) -> None:
+    with pytest.raises(RowErrors) as error:
+        written(format, story(item), **options)
+    assert [(row, diagnostic.code) for row, diagnostic in error.value.rows] == [(0, "GG408")]
+
+
+def _options(texts: dict[str, str], format: str) -> Options:
+    return FORMATS[format].options.parse(texts)
+
+
+@pytest.mark.parametrize(
+    ("format", "options", "counted"),
+    [
+        ("arcion_json", {}, {("n", "equal to the text that stands for NULL, which will be read back as one"): 1}),
+        ("arcion_csv", {}, {}),
+        ("arcion_csv", {"mode": "snapshot"}, {("id", "missing from the row, which shows them as NULL"): 1}),
+    ],
+)
+def test_values_that_are_not_told_apart_are_counted(format: str, options: dict[str, str], counted: Any) -> None:
+    batch = make_batch(story(PlainOperation("I", None, None, None, {"n": "null"}, {})))
+    made = FORMATS[format].writer.formatter(batch.table, _options(options, format), Context(), Clock())
+    made.format(batch)
+    assert {(note.field, note.detail): count for note, count in made.notes.items()} == counted
+
+
+_MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31)).map(lambda m: f"{m:%Y-%m-%d %H:%M:%S.%f}")
+_PLACES = st.one_of(
+    st.none(), st.sampled_from(["log-bin.000010:7461", "0000012", "12", "a:b:007", ":1", '{"x":1}', ""]), texts
+)
+_TOKENS = st.dictionaries(st.one_of(st.sampled_from([*COUNTS, *RESERVED, "v", "part Num"]), texts), texts, max_size=3)
+_NUMBERS = st.sampled_from(["7", "-0", "007", "1.50", "null", "9" * 19])
+
+
+@st.composite
+def arcion_changes(draw: st.DrawFn) -> Changes:
+    made = draw(changes())
+    columns = tuple(replace(column, kind="string") for column in made.table.columns)
+    operations = [
+        replace(
+            item,
+            op_ts=draw(st.one_of(st.none(), _MOMENTS)),
+            pos=draw(_PLACES),
+            tokens={name: draw(_NUMBERS) if name == "v" else text for name, text in draw(_TOKENS).items()},
+        )
+        for item in made.operations
+        if item.op != "T"
+    ]
+    return Changes(replace(made.table, columns=columns), operations, made.garbage)
+
+
+def in_millis(op_ts: str | None) -> str | None:
+    if op_ts is None:
+        return None
+    moment = datetime.fromisoformat(op_ts)
+    return f"{moment - timedelta(microseconds=moment.microsecond % 1000):%Y-%m-%d %H:%M:%S.%f}".rjust(26, "0")
+
+
+def shown(item: PlainOperation, null: str | None = None) -> PlainOperation:
+    """The operation as Arcion shows it; `null` is the text that is taken for NULL."""
+
+    def image(values: PlainImage | None) -> PlainImage | None:
+        return values and {column: None if value == null else value for column, value in values.items()}
+
+    before = image(item.before)
+    if item.op == "U" and not before:
+        before = None
+    tokens = {name: text for name, text in item.tokens.items() if name not in RESERVED}
+    if "part Num" in tokens:
+        tokens["partNum"] = tokens.pop("part Num")
+    return replace(item, op_ts=in_millis(item.op_ts), before=before, after=image(item.after), tokens=tokens)
+
+
+@examples(150)
+@given(arcion_changes(), st.sampled_from(["null", "", "\\N"]), st.sampled_from(["", "default_schema"]))
+def test_what_is_written_in_json_is_read_back_less_the_losses(made: Changes, null: str, filler: str) -> None:
+    options = {"nullLiteral": f"CDATA[{null}]", "schemaFiller": filler}
+    found = read("arcion_json", written("arcion_json", made, None, **options), told("arcion_json", **options))
+    assert found.rejects == []
+    assert found.plain == [shown(item, null) for item in made.operations]
+    for table, _ in found.operations:
+        assert (table.full_name, table.column_names) == (made.table.name, tuple(c.name for c in made.table.columns))
+
+
+@examples(40)
+@given(st.integers(1, 900), arcion_changes())
+def test_it_does_not_matter_where_a_file_of_json_is_cut(size: int, made: Changes) -> None:
+    data = written("arcion_json", made)
+    assert read("arcion_json", data, size=size) == read("arcion_json", data)
+
+
+CSV_OPTIONS = st.fixed_dictionaries(
+    {
+        "delimiter": st.sampled_from([",", ";", "CDATA[\t]", "CDATA[\x01]", "|"]),
+        "quote": st.sampled_from(['"', "'"]),
+        "escape": st.sampled_from(["doubled", "backslash"]),
+        "nullLiteral": st.sampled_from(["NULL", "\\N", "CDATA[]", "<null>"]),
+        "includeHeader": st.just("true"),
+    }
+)
+
+
+@examples(200)
+@given(arcion_changes(), CSV_OPTIONS)
+def test_what_is_written_in_csv_is_read_back_less_the_losses(made: Changes, options: dict[str, str]) -> None:
+    data = written("arcion_csv", made, None, **options)
+    found = read("arcion_csv", data, told("arcion_csv", tableName=f"CDATA[{made.table.name}]", **options))
+    assert found.rejects == []
+    assert found.others == {}
+    assert found.plain == [shown(item) for item in made.operations]
+    for table, _ in found.operations:
+        assert (table.full_name, table.column_names) == (made.table.name, tuple(c.name for c in made.table.columns))
+
+
+@examples(100)
+@given(arcion_changes(), CSV_OPTIONS)
+def test_a_snapshot_is_read_back_with_null_for_missing(made: Changes, options: dict[str, str]) -> None:
+    inserts = [replace(item, tokens={}) for item in made.operations if item.op == "I"]
+    options = {**options, "mode": "snapshot"}
+    data = written("arcion_csv", replace(made, operations=inserts), None, **options)
+    found = read("arcion_csv", data, told("arcion_csv", tableName="T", **options))
+    names = [column.name for column in made.table.columns]
+    assert found.plain == [
+        PlainOperation("I", None, None, None, {n: (item.after or {}).get(n) for n in names}, {"snapshot": "true"})
+        for item in inserts
+    ]
+
+
+# CSV
+
+COLUMNS = {"tableName": "S.T", "columns": "T=a,b"}
+PLAIN = {**COLUMNS, "mode": "snapshot"}
+
+
+def rows(data: bytes, **options: str) -> list[Any]:
+    found = read("arcion_csv", data, told("arcion_csv", **options))
+    assert found.rejects == []
+    return [item.after for item in found.plain]
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "values"),
+    [
+        (b"1, AFRICA \n2,x", {}, [("1", " AFRICA "), ("2", "x")]),
+        (b'1,"a,b"\r\n2,"c\r\nd"\r\n', {}, [("1", "a,b"), ("2", "c\r\nd")]),
+        (b'NULL,"NULL"\n', {}, [(None, "NULL")]),
+        (b'"",\n', {}, [("", "")]),
+        (b'"",\n', {"nullLiteral": "CDATA[]"}, [("", None)]),
+        (b'a"b,""""\n', {}, [('a"b', '"')]),
+        (b'a\\b,"c\\d"\n', {}, [("a\\b", "c\\d")]),
+        (b'a\\b,"c\\"\\\\\\d"\n', {"escape": "backslash"}, [("a\\b", 'c"\\\\d')]),
+        (b"'a''b';1\n", {"quote": "'", "delimiter": ";"}, [("a'b", "1")]),
+        (b"\xef\xbb\xbf1,2\n", {}, [("1", "2")]),
+        ("1,\xe4€😀\n".encode(), {}, [("1", "\xe4€😀")]),
+        (b"", {}, []),
+    ],
+)
+def test_fields_are_cut_at_delimiters_outside_of_quotes(data: bytes, options: Any, values: Any) -> None:
+    assert rows(data, **PLAIN, **options) == [dict(zip("ab", row, strict=True)) for row in values]
+
+
+def test_the_columns_come_from_the_header_or_the_option() -> None:
+    tail = b"\nx,NULL,1,NULL,2,2,U,,\n"
+    for header in (b"a,a,a,b,b,b,opType,cursor,operationcount", b"a_new_val,a_OLD_VAL,a_EXISTS_VAL,b,b,b,x,y,z"):
+        (item,) = read("arcion_csv", header + tail, told("arcion_csv", tableName="T", includeHeader="true")).plain
+        assert (item.before, item.after) == ({"b": "2"}, {"a": "x"})
+    (item,) = read("arcion_csv", tail[1:], told("arcion_csv", **{**COLUMNS, "columns": "S.T=c,d"})).plain
+    assert (item.before, item.after) == ({"d": "2"}, {"c": "x"})
+
+
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [
+        (b"a,b", {}),
+        (b"a,b,c,opType,cursor,operationcount", {}),
+        (b"a_NEW_VAL,b_OLD_VAL,a_EXISTS_VAL,opType,cursor,operationcount", {}),
+        (b"a,a", {"mode": "snapshot"}),
+        (b"a,", {"mode": "snapshot"}),
+        (b'a,"b"c', {"mode": "snapshot"}),
+        (b"\xff,b", {"mode": "snapshot"}),
+    ],
+)
+def test_a_header_that_names_no_columns_is_the_reason_of_every_record(header: bytes, options: Any) -> None:
+    source = told("arcion_csv", tableName="T", includeHeader="true", **options)
+    found = read("arcion_csv", header + b"\n1,2\n3,4\n", source)
+    assert found.reasons == ["GG311 the header of the file does not name the columns"] * 2
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "table"),
+    [
+        ("/in/S.T/part-0.csv", {}, "S.T"),
+        ("in/a%2Fb/x.csv", {}, "a/b"),
+        ("in/a%FFb/x.csv", {}, "a%FFb"),
+        ("s3://bucket/in/S.T.csv.gz", {"tableFrom": "file"}, "S.T"),
+        ("S.T", {"tableFrom": "file"}, "S.T"),
+        ("x/y.csv", {"tableName": "S.T"}, "S.T"),
+        ("y.csv", {}, None),
+    ],
+)
+def test_the_table_is_named_by_the_path_or_the_option(file: str, options: Any, table: str | None) -> None:
+    source = told("arcion_csv", mode="snapshot", includeHeader="true", **options)
+    data = b"a\n1\n"
+    reader = FORMATS["arcion_csv"].input.reader(Catalog(), Needs(), source)
+    events: list[Any] = []
+    for chunk in reader.chunks(io.BytesIO(data), file, 0, None, layout_of("arcion_csv", data, source)):
+        events += reader.read(chunk)
+    if table is None:
+        assert [event.diagnostic.message for event in events] == ["the path of the file does not name its table"]
+    else:
+        events += reader.flush()
+        assert events[-1].table.full_name == table
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (b"1,2,3", "GG311 the row has 3 fields where there should be 9"),
+        (b'"x"y,1,1,a,b,1,I,,', "GG311 a field has a text after its closing quote, or none closes it"),
+        (b'1,1,1,a,b,1,I,,"x', "GG311 a field has a text after its closing quote, or none closes it"),
+        (b"1,1,1,a,b,1,X,,", "GG304 `opType` cannot be `X`"),
+        (b"1,1,1,a,b,NULL,I,,", "GG308 `exists` of a column cannot be NULL"),
+        (b"1,1,5,a,b,1,I,,", "GG308 `exists` of a column cannot be `5`"),
+        (b"1,1,1,a,b,1,I,x,", "GG308 `cursor` is no JSON object in a text"),
+        (b"1,1,1,a,b,2,I,,", "GG307 an insert has a before image"),
+        (b"\xff,1,1,a,b,1,I,,", "GG303 the record is not UTF-8: byte 0xff at byte 0 of it"),
+    ],
+)
+def test_what_is_no_row_of_arcion_is_a_reject_with_its_reason(row: bytes, reason: str) -> None:
+    good = b"1,NULL,1,a,NULL,1,I,,\n"
+    found = read("arcion_csv", good + row + b"\n\n" + good, told("arcion_csv", **COLUMNS))
+    assert found.reasons == [reason]
+    assert len(found.plain) == 2
+    assert found.others == {"blank line": 1}
+
+
+def test_without_columns_every_row_is_a_reject_that_names_the_option() -> None:
+    found = read("arcion_csv", b"1,2\n", told("arcion_csv", tableName="T"))
+    assert found.reasons == ["GG205 the columns of the table are not known"]
+    assert found.rejects[0].diagnostic.help == "give `columns`, or `includeHeader`, in the `--input-config`"
+
+
+def test_records_are_found_wherever_blocks_of_the_file_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b'1,"a\n""b"\r\n2,c"d\n"3\n",""\n"5",\n4,"never closed\n6,7\n8,9'
+    whole = read("arcion_csv", data, told("arcion_csv", **PLAIN))
+    assert len(whole.plain) == 6
+    assert len(whole.rejects) == 1
+    for size in range(1, len(data) + 2):
+        monkeypatch.setattr(arcion_csv_text, "CHUNK_BYTES", size)
+        assert read("arcion_csv", data, told("arcion_csv", **PLAIN)).operations == whole.operations
+    monkeypatch.setattr(arcion_csv_text, "MAX_RECORD_BYTES", 14)
+    monkeypatch.setattr(arcion_csv_text, "CHUNK_BYTES", 4)
+    assert read("arcion_csv", data, told("arcion_csv", **PLAIN)).operations == whole.operations
+
+
+@pytest.mark.parametrize("text", ["", "ab", "a", "1", '"', "CDATA[ ]", "\\", "_", "é", "CDATA[\n]"])
+def test_a_delimiter_is_a_character_that_values_without_quotes_lack(text: str) -> None:
+    with pytest.raises(IllegalValue):
+        FieldDelimiter().parse(text)
+
+
+@pytest.mark.parametrize("text", ["a,b", '"', "CDATA[ ]", "é"])
+def test_the_word_for_null_needs_no_quotes(text: str) -> None:
+    with pytest.raises(IllegalValue):
+        NullWord().parse(text)
+
+
+# Real messages
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+def test_recorded_messages() -> None:
+    found = read("arcion_json", (DATA / "arcion/huynguy-db_arcion-docs__arcion-internal-cdc-format.jsonl").read_bytes())
+    assert found.rejects == []
+    assert [(table.full_name, item.op, item.op_ts) for table, item in found.operations] == [
+        ("tpch_scale_0_01.default_schema.nation", "I", "2022-07-11 05:21:43.000000"),
+        ("tpch_scale_0_01.default_schema.nation", "U", "2022-07-11 05:22:26.000000"),
+        ("tpch_scale_0_01.default_schema.nation", "D", "2022-07-11 05:22:34.000000"),
+        ("io_blitzz.region", "I", "2021-05-12 02:54:48.431000"),
+        ("io_blitzz.region", "U", "2021-05-12 02:54:50.478000"),
+        ("io_blitzz.region", "D", "2021-05-12 02:54:52.539000"),
+    ]
+    assert [(item.before, item.after) for item in found.plain[3:]] == [
+        (None, {"r_regionkey": "10", "r_comment": "India", "r_name": "India"}),
+        ({"r_regionkey": "10"}, {"r_comment": "USA"}),
+        ({"r_regionkey": "10"}, None),
+    ]
+    assert found.plain[1].pos == "log-bin.000010:9149"
+    assert found.plain[4].tokens["partNum"] == "1"
+    assert found.plain[5].tokens["deleteCount"] == "1"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+def test_recorded_messages_of_the_debezium_like_form_are_refused_with_the_way_to_read_them() -> None:
+    found = read("arcion_json", (DATA / "arcion/huynguy-db_arcion-docs__json-cdc-format.jsonl").read_bytes())
+    assert found.plain == []
+    assert found.others == {"tombstone": 1}
+    assert {(reject.diagnostic.message, reject.diagnostic.help) for reject in found.rejects} == {
+        ("the record has no `tableName`", "if it is Arcion's Debezium-like JSON, give `--input-format debezium_json`")
+    }
+
+
+def test_the_rows_of_the_documentation_are_read() -> None:
+    cursor = '"{""extractorId"":0,""nodeID"":""node1"",""timestamp"":1620787852116,""mutId"":1048480}"'
+    data = (
+        f'India,NULL,1,India,NULL,1,10,NULL,1,I,{cursor},"{{""insertCount"":6}}"\n'
+        f'USA,NULL,1,NULL,NULL,0,NULL,10,2,U,{cursor},"{{}}"\n'
+        f"NULL,NULL,0,NULL,NULL,0,NULL,10,2,D,{cursor},\n"
+    ).encode()
+    source = told("arcion_csv", tableName="tpch.region", columns="region=r_comment,r_name,r_regionkey")
+    found = read("arcion_csv", data, source)
+    assert [(item.op, item.before, item.after) for item in found.plain] == [
+        ("I", None, {"r_comment": "India", "r_name": "India", "r_regionkey": "10"}),
+        ("U", {"r_regionkey": "10"}, {"r_comment": "USA"}),
+        ("D", {"r_regionkey": "10"}, None),
+    ]
+    assert {item.op_ts for item in found.plain} == {"2021-05-12 02:50:52.116000"}
+
+
+# Damaged messages
+
+
+@examples(150)
+@given(st.data())
+def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
+    records: list[Any] = [dict(record) for record in GOOD]
+    member = data.draw(st.sampled_from([*GOOD[0], None]))
+    if member is not None:
+        values: st.SearchStrategy[Any] = st.sampled_from(
+            [None, 1, "x", [], {}, {"id": 1}, {"id": {}}, True, "{}", '{"timestamp":[]}']
+        )
+        records[data.draw(st.integers(0, 2))][member] = data.draw(values)
+    damaged = bytearray(lines(*records))
+    for _ in range(data.draw(st.integers(0, 4))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n \\u'))
+    found = read("arcion_json", bytes(damaged))
+    for table, _ in found.operations:
+        assert all(part.encode() in damaged or not part.isascii() for part in table.parts)
+    assert discover("arcion_json", bytes(damaged)).tables is not None
+
+
+@examples(200)
+@given(st.data(), st.sampled_from(["doubled", "backslash"]))
+def test_damaged_rows_are_operations_or_rejects_with_a_place(data: st.DataObject, escape: str) -> None:
+    items = [replace(UPDATE, after={"id": 'a"\n,b', "n": None}), BARE, UPDATE]
+    damaged = bytearray(written("arcion_csv", story(*items), includeHeader="true", escape=escape))
+    for _ in range(data.draw(st.integers(1, 5))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.sampled_from(b'",\n\r\\1IN\xff\xef'))
+    source = told("arcion_csv", tableName="S.T", includeHeader="true", escape=escape)
+    found = read("arcion_csv", bytes(damaged), source)
+    assert {table.full_name for table, _ in found.operations} <= {"S.T"}
+    assert found.plain or found.rejects or b"\n" not in bytes(damaged).rstrip(b"\n") or found.others
+    assert discover("arcion_csv", bytes(damaged), source).tables is not None
+
+
+# Runs
+
+
+def test_a_run_writes_csv_that_a_run_reads(tmp_path: Path) -> None:
+    data = lines(*GOOD, {**GOOD[0], "tableName": name("other", "s/1")})
+    (tmp_path / "in.json").write_bytes(data)
+    prefix = "gg.handler.h.format"
+    settings = (f"{prefix}=arcion_csv", f"{prefix}.includeHeader=true")
+    run_ggfmt([tmp_path / "in.json"], tmp_path / "one", *settings, input_format="arcion_json", split_size=200)
+    files = output_files(tmp_path / "one", "h")
+    assert [path.parent.name for path in files] == ["s%2F1.other", "tpch.nation"]
+    (handler,) = read_configuration([], settings).handlers
+    back = ("gg.handler.h.format=arcion_json",)
+    source = Source(handler.options, Context())
+    run_ggfmt([tmp_path / "one" / "h"], tmp_path / "two", *back, input_format="arcion_csv", source=source)
+    run_ggfmt([tmp_path / "in.json"], tmp_path / "three", *back, input_format="arcion_json")
+    assert content(tmp_path / "two", "h") == content(tmp_path / "three", "h")

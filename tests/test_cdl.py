@@ -1,0 +1,531 @@
+"""Huawei's CDL JSON in both directions."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dialects import DATA, discover, lines, read, told, written
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
+from runs import content, run_ggfmt
+from strategies import Changes, changes, examples, make_batch, table_def, texts
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.engine.files import list_inputs
+from ggfmt.engine.plan import detect_format
+from ggfmt.formats import FORMATS
+from ggfmt.formats.base import Context, RowErrors
+from ggfmt.model.table import Kind, SqlType
+
+AT = "2024-02-04 11:59:56.013000"
+CONNECT = "org.apache.kafka.connect.data."
+
+
+def field(name: str, type: str, logical: str | None = None, **others: Any) -> dict[str, Any]:
+    return {"type": type, "optional": True, **({"name": logical} if logical else {}), **others, "field": name}
+
+
+def struct(name: str, *fields: Any) -> dict[str, Any]:
+    return {"type": "struct", "fields": list(fields), "optional": True, "name": name, "field": name}
+
+
+def schema(*columns: Any, keys: tuple[str, ...] = ("id",), images: tuple[str, str] = ("data", "before")) -> Any:
+    unique = struct("unique", *(field(key, "int32") for key in keys))
+    return {"type": "struct", "fields": [unique, *(struct(name, *columns) for name in images)]}
+
+
+COLUMNS = (field("id", "int32"), field("n", "string"))
+PAYLOAD = {
+    "DATA_STORE": "POSTGRESQL", "SEG_OWNER": "public", "TABLE_NAME": "t", "TIMESTAMP": 1707047996013,
+    "OPERATION": "INSERT", "LOB_COLUMNS": None,
+    "transaction": {"properties": [{"name": "lsn", "value": 163955221008}, {"name": "txId", "value": 57}]},
+    "unique": {"id": 1}, "data": {"id": 1, "n": "a"}, "before": None, "message_version": "1.0", "message_type": "0",
+    "HEARTBEAT_IDENTIFIER": "279f",
+}  # fmt: skip
+TOKENS = {"DATA_STORE": "POSTGRESQL", "txId": "57", "HEARTBEAT_IDENTIFIER": "279f"}
+
+
+def message(operation: str, data: Any, before: Any, columns: Any = COLUMNS, **others: Any) -> dict[str, Any]:
+    payload = {**PAYLOAD, "OPERATION": operation, "data": data, "before": before, **others}
+    return {"schema": schema(*columns), "payload": payload}
+
+
+GOOD = [
+    message("INSERT", {"id": 1, "n": "a"}, None),
+    message("UPDATE", {"id": 1, "n": None}, {"id": 1, "n": "a"}),
+    message("DELETE", None, {"id": 1, "n": None}),
+]
+
+
+def operation(op: str, before: Any, after: Any) -> PlainOperation:
+    return PlainOperation(op, AT, "163955221008", before, after, TOKENS)
+
+
+def test_data_is_the_row_after_and_before_the_one_before() -> None:
+    found = read("cdl_json", lines(*GOOD, message("UPDATE", {"id": 1, "n": "b"}, None)))
+    assert found.rejects == []
+    assert found.plain == [
+        operation("I", None, {"id": "1", "n": "a"}),
+        operation("U", {"id": "1", "n": "a"}, {"id": "1", "n": None}),
+        operation("D", {"id": "1", "n": None}, None),
+        operation("U", None, {"id": "1", "n": "b"}),
+    ]
+    table = found.operations[0][0]
+    assert table.full_name == "public.t"
+    assert [(c.name, str(c.type), c.key) for c in table.columns] == [("id", "integer", 1), ("n", "string", 0)]
+
+
+def test_the_database_is_told_by_an_option() -> None:
+    ((table, _),) = read("cdl_json", lines(GOOD[0]), told("cdl_json", databaseName="shop")).operations
+    assert table.full_name == "shop.public.t"
+
+
+def test_version_2_has_the_members_of_debezium() -> None:
+    source = {
+        "version": "1.4.0.Final", "connector": "postgresql", "name": "cdl", "ts_ms": 1707047996013,
+        "snapshot": "false", "db": "shop", "schema": "public", "table": "t", "txId": 57, "lsn": 163955221008,
+    }  # fmt: skip
+    payload = {
+        "before": None, "after": {"id": 1, "n": "a"}, "source": source, "op": "c", "ts_ms": 1, "message_version": "2.0",
+        "message_type": "0", "LOB_COLUMNS": "n", "unique": {"id": 1},
+    }  # fmt: skip
+    described = schema(*COLUMNS, images=("before", "after"))
+    other = {"source": {**source, "snapshot": "true"}, "op": "r"}
+    deleted = {"op": "d", "after": None, "before": {"id": 1, "n": "a"}}
+    found = read(
+        "cdl_json",
+        lines(*({"schema": described, "payload": {**payload, **change}} for change in ({}, other, deleted))),
+    )
+    assert found.rejects == []
+    row = {"id": "1", "n": "a"}
+    said = {"txId": "57", "version": "1.4.0.Final", "connector": "postgresql", "name": "cdl", "LOB_COLUMNS": "n"}
+    assert [(item.op, item.before, item.after, item.tokens) for item in found.plain] == [
+        ("I", None, row, said),
+        ("I", None, row, {**said, "snapshot": "true"}),
+        ("D", row, None, said),
+    ]
+    assert {(table.full_name, table.primary_keys) for table, _ in found.operations} == {("shop.public.t", ("id",))}
+    assert {(item.op_ts, item.pos) for item in found.plain} == {(AT, "163955221008")}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "type", "text"),
+    [
+        (field("x", "int64"), 9223372036854775807, "integer", "9223372036854775807"),
+        (field("x", "float"), 1.5, "float", "1.5"),
+        (field("x", "double"), 0.1, "double", "0.1"),
+        (field("x", "boolean"), True, "boolean", "true"),
+        (field("x", "bytes"), "AP8=", "binary", "AP8="),
+        (field("x", "string", "com.xxx.cdc.data.Decimal"), "1.50", "decimal", "1.50"),
+        (field("x", "string", "com.xxx.cdc.data.timestamp"), "2020-01-01 00:00:00+08", "timestamp", None),
+        (field("x", "int64", f"{CONNECT}Timestamp"), 1707047996013, "timestamp", AT),
+        (field("x", "int64", f"{CONNECT}Timestamp"), -1, "timestamp", "1969-12-31 23:59:59.999000"),
+        (field("x", "int32", f"{CONNECT}Date"), 18262, "date", "2020-01-01"),
+        (field("x", "int32", f"{CONNECT}Time"), 36930500, "time", "10:15:30.500000"),
+        (field("x", "bytes", f"{CONNECT}Decimal", parameters={"scale": "2"}), "/2o=", "decimal(2)", "-1.50"),
+        (field("x", "struct"), {"a": [1, 2.50]}, "string", '{"a": [1, 2.5]}'),
+    ],
+)
+def test_types_come_from_the_schema(column: Any, value: Any, type: str, text: str | None) -> None:
+    found = read("cdl_json", lines(message("INSERT", {"x": value}, None, (column,))))
+    ((table, item),) = found.operations
+    assert str(table.columns[0].type) == type
+    assert item.after == {"x": value if text is None else text}
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        (field("x", "int64", f"{CONNECT}Timestamp"), "soon"),
+        (field("x", "int64", f"{CONNECT}Timestamp"), 1.5),
+        (field("x", "int64", f"{CONNECT}Timestamp"), 10**17),
+        (field("x", "int64", f"{CONNECT}Timestamp"), 10**25),
+        (field("x", "int32", f"{CONNECT}Date"), 10**12),
+        (field("x", "int32", f"{CONNECT}Time"), 86400000),
+        (field("x", "int32", f"{CONNECT}Time"), -1),
+        (field("x", "bytes", f"{CONNECT}Decimal"), "/2o="),
+        (field("x", "bytes", f"{CONNECT}Decimal", parameters={"scale": "99999"}), "/2o="),
+        (field("x", "bytes", f"{CONNECT}Decimal", parameters={"scale": "1"}), "no"),
+    ],
+)
+def test_a_value_that_is_not_of_its_type_is_a_reject(column: Any, value: Any) -> None:
+    found = read(
+        "cdl_json",
+        lines(message("INSERT", {"x": None}, None, (column,)), message("INSERT", {"x": value}, None, (column,))),
+    )
+    assert found.reasons == ["GG314 a value is not as its column is described"]
+    assert len(found.plain) == 1
+
+
+@examples(100)
+@given(st.integers(-(10**40), 10**40), st.integers(-5, 60))
+def test_numbers_without_their_point_get_it_by_the_scale(number: int, scale: int) -> None:
+    data = number.to_bytes(20, "big", signed=True)
+    column = field("x", "bytes", f"{CONNECT}Decimal", parameters={"scale": str(scale)})
+    found = read("cdl_json", lines(message("INSERT", {"x": base64.b64encode(data).decode()}, None, (column,))))
+    text = (found.plain[0].after or {})["x"]
+    assert text is not None
+    assert "E" not in text
+    assert Decimal(text) == Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
+
+
+def test_without_a_schema_columns_are_found_in_the_rows() -> None:
+    data = lines(*({"payload": {**item["payload"], "n": 1}} for item in GOOD))
+    found = read("cdl_json", data)
+    assert [item.op for item in found.plain] == ["I", "U", "D"]
+    table = found.operations[0][0]
+    assert (table.column_names, table.primary_keys) == (("id", "n"), ("id",))
+
+
+def test_another_schema_is_another_definition_from_its_place_on() -> None:
+    wider = message("INSERT", {"id": 1, "n": "a", "x": 2}, None, (*COLUMNS, field("x", "int64")))
+    data = lines(GOOD[0], wider, GOOD[0])
+    found = read("cdl_json", data)
+    assert [len(table.columns) for table, _ in found.operations] == [2, 3, 2]
+    for size in (1, 500, 1000):
+        assert read("cdl_json", data, size=size) == found
+
+
+def test_what_is_no_change_by_its_type_is_counted() -> None:
+    other = message("INSERT", None, None, OPERATION=None, message_type="7")
+    found = read("cdl_json", lines(GOOD[0], other, None))
+    assert found.others == {"message type 7": 1, "tombstone": 1}
+    assert len(found.plain) == 1
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"schema": None}, "GG305 the record has no `payload`"),
+        ({"payload": {}}, "GG305 `payload` has no `message_version`"),
+        (message("INSERT", {}, None, message_version="3"), "GG308 `message_version` cannot be `3`"),
+        (message("INSERT", {}, None, TABLE_NAME=None), "GG305 `payload` has no `TABLE_NAME`"),
+        (message("INSERT", {}, None, message_version="2.0", op="c"), "GG305 `payload` has no `source.table`"),
+        (message("INSERT", {}, None, SEG_OWNER="a.b"), "GG306 a part of the table name holds a dot"),
+        (message("INSERT", {}, None, OPERATION=None), "GG305 `payload` has no `OPERATION`"),
+        (message("TRUNCATE", None, None), "GG304 `OPERATION` cannot be `TRUNCATE`"),
+        (message("INSERT", None, None), "GG307 an insert has no after image"),
+        (message("DELETE", {"id": 1}, {"id": 1}), "GG307 a delete has an after image"),
+        (message("INSERT", {"y": 1}, None), "GG204 an image has a column that the definition of the table lacks"),
+        (message("INSERT", [1], None), "GG308 an image is an array and not an object"),
+        ({**GOOD[0], "schema": 1}, "GG308 `schema` is no schema of Kafka Connect"),
+        ({**message("INSERT", {"id": 1}, None, unique=1), "schema": None}, "GG308 `unique` is no object"),
+        (message("INSERT", {"id": 1}, None, TIMESTAMP=10**17), "GG308 the time of the operation is out of range"),
+    ],
+)
+def test_what_is_no_message_of_cdl_is_a_reject_with_its_reason(record: Any, reason: str) -> None:
+    found = read("cdl_json", lines(GOOD[0], record, GOOD[2]))
+    assert found.reasons == [reason]
+    assert [item.op for item in found.plain] == ["I", "D"]
+
+
+# Writing
+
+
+ALL = PlainTable(
+    "C.S.T",
+    (
+        PlainColumn("id", "integer", 1),
+        PlainColumn("t", "timestamp"),
+        PlainColumn("d", "decimal"),
+        PlainColumn("b", "boolean"),
+    ),
+)
+
+
+def story(*items: PlainOperation, table: PlainTable = ALL) -> Changes:
+    return Changes(table, list(items), False)
+
+
+UPDATE = PlainOperation(
+    "U",
+    "2024-02-04 11:59:56.013999",
+    "00000000000000001444",
+    {"id": "1", "t": AT},
+    {"id": "2", "t": None, "d": "1.50", "b": "true"},
+    {"txId": "57", "DATA_STORE": "ORACLE", "R": "AAA"},
+)
+
+
+def test_messages_are_written_as_cdl_writes_them() -> None:
+    record = json.loads(written("cdl_json", story(UPDATE)))
+    columns = [
+        {"type": "int64", "optional": True, "field": "id"},
+        {"type": "int64", "optional": True, "name": f"{CONNECT}Timestamp", "version": 1, "field": "t"},
+        {"type": "string", "optional": True, "name": "com.xxx.cdc.data.Decimal", "field": "d"},
+        {"type": "boolean", "optional": True, "field": "b"},
+    ]
+    fields = {item["field"]: item for item in record["schema"]["fields"]}
+    assert list(fields) == list(record["payload"])
+    assert record["schema"]["name"] == "S.T"
+    assert fields["data"] == struct("data", *columns)
+    assert fields["before"] == struct("before", *columns)
+    assert fields["unique"] == struct("unique", columns[0])
+    assert fields["TIMESTAMP"] == {
+        "type": "int64", "optional": False, "name": f"{CONNECT}Timestamp", "version": 1, "field": "TIMESTAMP",
+    }  # fmt: skip
+    assert written("cdl_json", story(UPDATE)).decode().partition('"payload":')[2] == (
+        '{"DATA_STORE":"ORACLE","SEG_OWNER":"S","TABLE_NAME":"T","TIMESTAMP":1707047996013,"OPERATION":"UPDATE",'
+        '"LOB_COLUMNS":null,"transaction":{"properties":[{"name":"lsn","value":1444},{"name":"txId","value":57}]},'
+        '"unique":{"id":2},"data":{"id":2,"t":null,"d":"1.50","b":true},'
+        '"before":{"id":1,"t":1707047996013,"d":null,"b":null},"message_version":"1.0","message_type":"0",'
+        '"HEARTBEAT_IDENTIFIER":null}}\n'
+    )
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+def test_a_message_has_the_members_of_a_recorded_one() -> None:
+    recorded = json.loads((DATA / "cdl/huawei_mrs_doc__cdl_v1.0.json").read_bytes())
+    made = json.loads(written("cdl_json", story(UPDATE)))
+    assert list(made["payload"]) == list(recorded["payload"])
+    assert [f["field"] for f in made["schema"]["fields"]] == [f["field"] for f in recorded["schema"]["fields"]]
+    parts = ({f["field"]: f for f in message["schema"]["fields"]} for message in (made, recorded))
+    ours, theirs = parts
+    for name in set(ours) - {"unique", "data", "before"}:
+        assert ours[name] == theirs[name]
+
+
+def test_a_key_that_an_update_does_not_show_is_the_one_before() -> None:
+    (line,) = written("cdl_json", story(replace(UPDATE, after={"d": "1"}))).splitlines()
+    assert json.loads(line)["payload"]["unique"] == {"id": 1}
+    (line,) = written("cdl_json", story(PlainOperation("D", None, None, {"id": "7"}, None, {}))).splitlines()
+    record = json.loads(line)
+    assert record["payload"]["unique"] == {"id": 7}
+    assert record["payload"]["TIMESTAMP"] is None
+    assert {item["field"]: item["optional"] for item in record["schema"]["fields"]}["TIMESTAMP"] is True
+
+
+def test_what_is_lost_is_counted() -> None:
+    batch = make_batch(story(replace(UPDATE, after={"t": "2024-02-04 11:59:56.0139", "d": "1", "b": None})))
+    made = FORMATS["cdl_json"].writer.formatter(batch.table, FORMATS["cdl_json"].options(), Context(), Clock())
+    made.format(batch)
+    missing = "missing from the image, which will be read back as NULL"
+    assert {(note.field, note.detail): count for note, count in made.notes.items()} == {
+        ("id", missing): 1,
+        ("d", missing): 1,
+        ("b", missing): 1,
+        ("t", "with more digits than milliseconds have"): 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("item", "code", "field"),
+    [
+        (PlainOperation("T", None, None, None, None, {}), "GG408", None),
+        (replace(UPDATE, op_ts="soon"), "GG408", None),
+        (replace(UPDATE, after={"id": "1.5"}), "GG401", "id"),
+        (replace(UPDATE, after={"id": "9223372036854775808"}), "GG401", "id"),
+        (replace(UPDATE, after={"id": "1E400"}), "GG401", "id"),
+        (replace(UPDATE, after={"t": "2020-01-01 00:00:00 CET"}), "GG401", "t"),
+        (replace(UPDATE, after={"b": "yes"}), "GG401", "b"),
+    ],
+)
+def test_what_cdl_has_no_form_for_is_refused(item: PlainOperation, code: str, field: str | None) -> None:
+    with pytest.raises(RowErrors) as error:
+        written("cdl_json", story(item))
+    assert [(row, d.code, d.span.field) for row, d in error.value.rows] == [(0, code, field)]
+
+
+def test_time_stamps_may_be_texts() -> None:
+    item = replace(UPDATE, before=None, after={"id": "1", "t": "2020-01-01 00:00:00 CET", "d": "1", "b": None})
+    found = read("cdl_json", written("cdl_json", story(item), timestamps="text"))
+    ((table, back),) = found.operations
+    assert back.after == item.after
+    assert str(table.columns[1].type) == "timestamp"
+
+
+_MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31)).map(lambda m: f"{m:%Y-%m-%d %H:%M:%S.%f}")
+_TOKENS = st.dictionaries(
+    st.one_of(st.sampled_from(["DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "txId", "lsn"]), texts),
+    st.one_of(st.sampled_from(["7", "-3", "007", ""]), texts),
+    max_size=3,
+)
+_WRITTEN_KINDS = {Kind.DATE: Kind.STRING, Kind.TIME: Kind.STRING, Kind.INTERVAL: Kind.STRING, Kind.NUMBER: Kind.DECIMAL}
+
+
+@st.composite
+def cdl_changes(draw: st.DrawFn) -> Changes:
+    """Operations with values that JSON writes as they are; time stamps are texts of any kind."""
+    made = draw(changes(number=st.sampled_from(["0", "-17", "999999999999999999", "7"])))
+    operations = [
+        replace(
+            item,
+            op_ts=draw(st.one_of(st.none(), _MOMENTS)),
+            pos=draw(st.one_of(st.none(), st.sampled_from(["0", "1444", "00012", "a:b"]), texts)),
+            tokens=draw(_TOKENS),
+        )
+        for item in made.operations
+        if item.op != "T"
+    ]
+    return Changes(made.table, operations, made.garbage)
+
+
+def in_millis(op_ts: str | None) -> str | None:
+    if op_ts is None:
+        return None
+    moment = datetime.fromisoformat(op_ts)
+    return f"{moment - timedelta(microseconds=moment.microsecond % 1000):%Y-%m-%d %H:%M:%S.%f}".rjust(26, "0")
+
+
+def is_whole(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").isdigit() and str(int(text)) == text and len(text) <= 18
+
+
+def shown(item: PlainOperation, table: PlainTable) -> PlainOperation:
+    """The operation as CDL shows it."""
+
+    def image(values: PlainImage | None) -> PlainImage | None:
+        return None if values is None else {column.name: values.get(column.name) for column in table.columns}
+
+    texts = ("LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "DATA_STORE")
+    tokens = {name: text for name, text in item.tokens.items() if name in texts or (name != "lsn" and is_whole(text))}
+    if not tokens.get("DATA_STORE"):
+        tokens.pop("DATA_STORE", None)
+    pos = item.pos
+    if pos is not None:
+        pos = str(int(pos)) if pos.isascii() and pos.isdigit() and len(pos.lstrip("0")) <= 18 else None
+    return PlainOperation(item.op, in_millis(item.op_ts), pos, image(item.before), image(item.after), tokens)
+
+
+@examples(150)
+@given(cdl_changes())
+def test_what_is_written_is_read_back_less_the_losses(made: Changes) -> None:
+    found = read("cdl_json", written("cdl_json", made, timestamps="text"))
+    assert found.rejects == []
+    assert found.plain == [shown(item, made.table) for item in made.operations]
+    wanted = table_def(made.table)
+    for table, _ in found.operations:
+        assert table.full_name == ".".join(wanted.parts[-2:])
+        assert [(c.name, c.type, c.key) for c in table.columns] == [
+            (c.name, SqlType(_WRITTEN_KINDS.get(c.type.kind, c.type.kind)), c.key) for c in wanted.columns
+        ]
+
+
+@examples(100)
+@given(st.lists(_MOMENTS, min_size=1, max_size=5))
+def test_time_stamps_are_read_back_in_milliseconds(moments: list[str]) -> None:
+    table = PlainTable("S.T", (PlainColumn("t", "timestamp"),))
+    items = [PlainOperation("I", None, None, None, {"t": moment}, {}) for moment in moments]
+    found = read("cdl_json", written("cdl_json", story(*items, table=table)))
+    assert [item.after for item in found.plain] == [{"t": in_millis(moment)} for moment in moments]
+
+
+@examples(40)
+@given(st.integers(200, 3000), cdl_changes())
+def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
+    data = written("cdl_json", made, timestamps="text")
+    assert read("cdl_json", data, size=size) == read("cdl_json", data)
+
+
+# Real messages
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+@pytest.mark.parametrize(
+    ("version", "name", "item"),
+    [
+        (
+            "1.0",
+            "public.ct_pg2hudi",
+            PlainOperation(
+                "I",
+                AT,
+                "163955221008",
+                None,
+                {"count1": "13", "id": "34", "time1": None, "decimalNum": None},
+                {
+                    "txId": "57227595",
+                    "DATA_STORE": "POSTGRESQL",
+                    "HEARTBEAT_IDENTIFIER": "279fb050-0143-45c1-b184-50bc48c2461c",
+                },
+            ),
+        ),
+        (
+            "2.0",
+            "cdl.public.ct_pg2hudi",
+            PlainOperation(
+                "I",
+                "2024-02-04 12:14:51.235000",
+                "163955586912",
+                None,
+                {"count1": "14", "id": "35", "time1": None, "decimalNum": None},
+                {"txId": "57227663", "version": "1.4.0.Final", "connector": "postgresql", "name": "cdl"},
+            ),
+        ),
+    ],
+)
+def test_recorded_messages(version: str, name: str, item: PlainOperation) -> None:
+    data = (DATA / f"cdl/huawei_mrs_doc__cdl_v{version}.json").read_bytes()
+    ((table, found),) = read("cdl_json", data).operations
+    assert found == item
+    assert table.full_name == name
+    assert [(c.name, str(c.type), c.key) for c in table.columns] == [
+        ("count1", "integer", 0),
+        ("id", "integer", 1),
+        ("time1", "timestamp", 0),
+        ("decimalNum", "decimal", 0),
+    ]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_recorded_messages_are_recognised(version: str) -> None:
+    files = list_inputs([str(DATA / f"cdl/huawei_mrs_doc__cdl_v{version}.json")])
+    assert detect_format(files)[0] == "cdl_json"
+
+
+# Damaged messages
+
+
+@examples(200)
+@given(st.data())
+def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
+    records: list[Any] = [{"schema": item["schema"], "payload": dict(item["payload"])} for item in GOOD]
+    member = data.draw(st.sampled_from([*GOOD[0]["payload"], "source", "schema", None]))
+    if member is not None:
+        values: st.SearchStrategy[Any] = st.sampled_from(
+            [
+                None,
+                1,
+                "x",
+                [],
+                {},
+                {"id": 1},
+                {"id": {}},
+                True,
+                {"properties": [{"value": {}}]},
+                {"fields": [{}]},
+                "2.0",
+            ]
+        )
+        target = records[data.draw(st.integers(0, 2))]
+        (target if member == "schema" else target["payload"])[member] = data.draw(values)
+    damaged = bytearray(lines(*records))
+    for _ in range(data.draw(st.integers(0, 4))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n \\u'))
+    found = read("cdl_json", bytes(damaged))
+    for table, _ in found.operations:
+        assert all(part.encode() in damaged or not part.isascii() for part in table.parts)
+    assert discover("cdl_json", bytes(damaged)).tables is not None
+
+
+# Runs
+
+
+def test_a_run_converts_both_ways(tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_bytes(lines(*GOOD))
+    settings = ("gg.handler.h.format=cdl_json",)
+    run_ggfmt([tmp_path / "in.json"], tmp_path / "one", *settings, input_format="cdl_json", split_size=900)
+    run_ggfmt([tmp_path / "one" / "h"], tmp_path / "two", *settings, input_format="auto")
+    assert content(tmp_path / "one", "h") == content(tmp_path / "two", "h")
+    assert [json.loads(line)["payload"] for line in content(tmp_path / "one", "h").splitlines()] == [
+        item["payload"] for item in GOOD
+    ]

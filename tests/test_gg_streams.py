@@ -1,0 +1,356 @@
+"""GoldenGate Data Streams in both directions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dialects import NOW, discover, lines, read, told, written
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import PlainColumn, PlainOperation, PlainTable
+from runs import content, metadata, output_files, run_ggfmt, write_lines
+from strategies import Changes, changes, examples, json_numbers, make_batch, table_def
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.formats import FORMATS
+from ggfmt.formats.base import Context, RowErrors
+from ggfmt.formats.gg_json_read import JsonReader
+from ggfmt.model.table import Column, Kind, SqlType
+from ggfmt.options.kinds import IllegalValue
+
+NAME = "goldengate_streams_json"
+ROW = {"ID": 1, "NAME": "a", "NOTE": None}
+TEXTS = {"ID": "1", "NAME": "a", "NOTE": None}
+TYPES = {"ID": "number", "NAME": "string", "NOTE": "string"}
+AT = "2026-06-02 22:14:36.000000"
+SCHEMA = {"id": "S.T", "title": "x", "$schema": "http://json-schema.org/draft-04/schema#", "type": "object",
+          "properties": {}}  # fmt: skip
+
+
+def message(kind: str | None, **others: Any) -> dict[str, Any]:
+    return {"qual_table": "S.T", "op_type": kind, "op_ts": AT, "pos": "7", **others}
+
+
+def operation(op: str, before: Any, after: Any, **tokens: str) -> PlainOperation:
+    return PlainOperation(op, AT, "7", before, after, tokens)
+
+
+# Reading
+
+
+def test_operations_are_spelled_out_and_the_stream_describes_itself() -> None:
+    data = lines(
+        {"op_type": "STREAM_METADATA", "producer": {"name": "x"}}, SCHEMA, metadata("S.T", **TYPES),
+        message("INSERT", after=ROW, xid="1.2.3", csn=55, op_seqno=1, trans_ind="WHOLE"),
+        message("UPDATE", before={"NAME": "b"}, after=ROW), message("DELETE", before=ROW), message("TRUNCATE"),
+        message("DDL", ddl="alter ..."), None,
+    )  # fmt: skip
+    found = read(NAME, data)
+    assert found.plain == [
+        operation("I", None, TEXTS, xid="1.2.3", csn="55", op_seqno="1", trans_ind="WHOLE"),
+        operation("U", {"NAME": "b"}, TEXTS), operation("D", TEXTS, None), operation("T", None, None),
+    ]  # fmt: skip
+    assert found.others == {"stream metadata": 1, "json schema": 1, "ddl": 1, "tombstone": 1}
+    assert found.operations[0][0].columns == (
+        Column("ID", SqlType(Kind.DECIMAL), key=1), Column("NAME"), Column("NOTE"),
+    )  # fmt: skip
+    assert [event.offset for event in found.definitions] == [data.index(b'{"op_type": "OBJECT_METADATA"')]
+
+
+def test_object_metadata_is_a_change_of_metadata_at_its_place() -> None:
+    other = metadata("S.T", ID="string", MORE="boolean")
+    data = lines(
+        message("INSERT", after=ROW), metadata("S.T", **TYPES), message("INSERT", after=ROW), metadata("S.T", **TYPES),
+        other, message("INSERT", after={"ID": "1", "MORE": True}),
+        metadata("S.T", **TYPES), message("DELETE", before=ROW),
+    )  # fmt: skip
+    found = read(NAME, data)
+    assert [table.primary_keys for table, _ in found.operations] == [(), ("ID",), ("ID",), ("ID",)]
+    assert [len(table.columns) for table, _ in found.operations] == [3, 3, 2, 3]
+    assert len(found.definitions) == 3
+    for size in (1, 100, 333):
+        assert read(NAME, data, size=size) == found
+
+
+def test_records_in_events_and_in_arrays() -> None:
+    inner = [metadata("S.T", **TYPES), message("INSERT", after=ROW), message("DELETE", before=ROW)]
+    events = [{"specversion": "1.0", "id": "1", "type": "x", "data": record} for record in inner]
+    plain = [operation("I", None, TEXTS), operation("D", TEXTS, None)]
+    assert read(NAME, lines(*events)).plain == plain
+    frames = json.dumps(inner[:2]).encode() + b"\n" + json.dumps(inner[2:]).encode()
+    assert read(NAME, frames).plain == plain
+    bad = [{"specversion": "1.0", "data": 7}, {"specversion": "1.0"}, {"specversion": "1.0", "data": events[1]}]
+    assert read(NAME, lines(*bad)).reasons == [
+        "GG308 the `data` of the event is no record of Data Streams",
+        "GG305 the event has no `data`",
+        "GG308 the `data` of the event is an event",
+    ]
+
+
+def test_records_as_the_json_formatter_writes_them_are_understood() -> None:
+    record = {"table": "S.T", "op_type": "I", "op_ts": AT, "pos": 7, "tokens": {"A": "x", "B": 1}, "after": ROW}
+    found = read(NAME, lines({**record, "before": {}}, {**record, "op_type": "D", "before": ROW, "after": None}))
+    assert found.plain == [operation("I", None, TEXTS, A="x", B="1"), operation("D", TEXTS, None, A="x", B="1")]
+
+
+def test_images_operations_and_keys_by_other_names() -> None:
+    source = told(NAME, beforeImageName="old", afterImageName="new row", insertOpKey="ins", primaryKeys="T=NAME")
+    found = read(
+        NAME, lines(message("ins", **{"new row": ROW}), message("UPDATE", old=ROW, **{"new row": ROW})), source
+    )
+    assert found.plain == [operation("I", None, TEXTS), operation("U", TEXTS, TEXTS)]
+    assert found.operations[0][0].primary_keys == ("NAME",)
+    keyed = read(NAME, lines(message("INSERT", after=ROW, primary_keys=["ID"])))
+    assert keyed.operations[0][0].primary_keys == ("ID",)
+    same = told(NAME, beforeImageName="x", afterImageName="x")
+    assert read(NAME, lines(message("INSERT", x=ROW)), same).reasons == [
+        "GG305 `beforeImageName` and `afterImageName` are the same"
+    ]
+    for name in ("after", "pos", "x" * 33, 'a"', "a\\", "a\tb"):
+        with pytest.raises(IllegalValue):
+            told(NAME, beforeImageName=name)
+
+
+def test_an_upsert_is_what_the_option_says() -> None:
+    data = lines(message("UPSERT", after=ROW))
+    refused = read(NAME, data)
+    assert refused.reasons == ["GG304 an UPSERT may be an insert or an update"]
+    assert "upsert=insert" in (refused.rejects[0].diagnostic.help or "")
+    assert read(NAME, data, told(NAME, upsert="insert")).plain == [operation("I", None, TEXTS)]
+    assert read(NAME, data, told(NAME, upsert="update")).plain == [operation("U", None, TEXTS)]
+
+
+def test_what_is_not_there_is_missing_or_null_as_the_option_says() -> None:
+    data = lines(metadata("S.T", **TYPES), message("UPDATE", before={"ID": 1}, after={"NAME": "a"}))
+    assert read(NAME, data).plain == [operation("U", {"ID": "1"}, {"NAME": "a"})]
+    assert read(NAME, data, told(NAME, absentMeans="null")).plain == [
+        operation("U", {"ID": "1", "NAME": None, "NOTE": None}, {"ID": None, "NAME": "a", "NOTE": None})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (message(None, after=ROW), "GG305 the record has no `op_type`"),
+        (message("MERGE", after=ROW), "GG304 `op_type` cannot be `MERGE`"),
+        (message("x" * 50, after=ROW), "GG304 `op_type` cannot be `that`"),
+        (message("INSERT", qual_table=None, after=ROW), "GG305 the record has no `qual_table`"),
+        (message("INSERT", qual_table="A..B", after=ROW), "GG306 the table name `A..B` has an empty part"),
+        (message("INSERT", before=ROW), "GG307 an insert has a before image and has no after image"),
+        (message("DELETE"), "GG307 a delete has no before image"),
+        (message("INSERT", after="x"), "GG308 an image is a string and not an object"),
+        (message("INSERT", after=ROW, tokens=[]), "GG308 `tokens` is not an object"),
+        (message("OBJECT_METADATA"), "GG308 `columns` is null and not an object"),
+        (message("OBJECT_METADATA", columns=[]), "GG308 `columns` is an array and not an object"),
+        (
+            message("OBJECT_METADATA", columns={"ID": {"type": []}}),
+            "GG308 the metadata of a column has no known `type`",
+        ),
+        (
+            message("INSERT", after=ROW, op_ts=7),
+            "GG308 the record has a member of the wrong type: expected `str | null`, got `int` at `$.op_ts`",
+        ),
+    ],
+)
+def test_what_is_no_record_of_data_streams_is_a_reject_with_its_reason(record: Any, reason: str) -> None:
+    found = read(NAME, lines(message("INSERT", after=ROW), record, message("DELETE", before=ROW)))
+    assert found.reasons == [reason]
+    assert [item.op for item in found.plain] == ["I", "D"]
+
+
+@pytest.mark.parametrize(
+    ("records", "reason"),
+    [
+        ([message("INSERT", after=ROW)], "a record has `qual_table` and `op_type`"),
+        ([SCHEMA, {"op_type": "STREAM_METADATA"}], "a record has the `op_type` `STREAM_METADATA`"),
+        ([metadata("S.T", **TYPES)], "a record has the `op_type` `OBJECT_METADATA`"),
+        ([{"table": "S.T", "op_type": "INSERT", "after": ROW}], "a record has the `op_type` `INSERT`"),
+        ([{"specversion": "1.0", "data": message("DELETE")}], "a record has `qual_table` and `op_type`"),
+        ([metadata("S.T", **TYPES), {"table": "S.T", "op_type": "I"}, message("INSERT")], None),
+        ([{"table": "S.T", "op_type": "I"}, metadata("S.T", **TYPES)], None),
+        ([SCHEMA], None),
+    ],
+)
+def test_a_file_is_of_data_streams_or_of_the_json_formatter_but_not_of_both(records: Any, reason: str | None) -> None:
+    head = lines(*records)
+    assert FORMATS[NAME].input.reader.sniff(head) == reason
+    plain = any("table" in record for record in records) and reason is None
+    assert JsonReader.sniff(head) == ("a record has `table` and `op_type`" if plain else None)
+
+
+# Writing
+
+TABLE = PlainTable("C.S.T", (PlainColumn("ID", "integer", 1), PlainColumn("N", "string"), PlainColumn("F", "boolean")))
+OPS = [
+    PlainOperation("I", AT, "7", None, {"ID": "1", "N": None}, {"xid": "1.2", "L": "x"}),
+    PlainOperation("U", AT, "8", {"ID": "1"}, {"ID": "1", "F": "true"}, {}),
+    PlainOperation("U", None, None, None, {"ID": "1"}, {}),
+    PlainOperation("T", AT, "9", None, None, {}),
+]
+COLUMNS = (
+    '{"op_type":"OBJECT_METADATA","qual_table":"C.S.T","columns":{"ID":{"type":"number","null":true,"key":true},'
+    '"N":{"type":"string","null":true,"key":false},"F":{"type":"boolean","null":true,"key":false}}}'
+)
+
+
+def test_records_are_written_with_what_describes_them_at_the_start() -> None:
+    assert written(NAME, Changes(TABLE, OPS, True)).decode().splitlines() == [
+        COLUMNS,
+        f'{{"qual_table":"C.S.T","op_type":"INSERT","op_ts":"{AT}","pos":"7","xid":"1.2",'
+        '"tokens":{"xid":"1.2","L":"x"},"after":{"ID":1,"N":null}}',
+        f'{{"qual_table":"C.S.T","op_type":"UPDATE","op_ts":"{AT}","pos":"8","tokens":{{}},"before":{{"ID":1}},'
+        '"after":{"ID":1,"F":true}}',
+        '{"qual_table":"C.S.T","op_type":"UPDATE","tokens":{},"after":{"ID":1}}',
+        f'{{"qual_table":"C.S.T","op_type":"TRUNCATE","op_ts":"{AT}","pos":"9","tokens":{{}}}}',
+    ]
+
+
+def test_records_are_written_as_the_options_say() -> None:
+    options: dict[str, Any] = {
+        "insertOpKey": "I", "beforeImageName": "old", "afterImageName": "new", "omitNullColumnValues": "true",
+        "includePrimaryKeys": "true", "treatAllColumnsAsStrings": "true", "delimiter": "|",
+        "includeObjectMetadataRecords": "false",
+    }  # fmt: skip
+    first, second = written(NAME, Changes(TABLE, OPS[:2], True), **options).decode().split("|")[:2]
+    assert first.endswith('"primary_keys":["ID"],"tokens":{"xid":"1.2","L":"x"},"new":{"ID":"1"}}')
+    assert '"op_type":"I"' in first
+    assert second.endswith('"old":{"ID":"1"},"new":{"ID":"1","F":"true"}}')
+    with pytest.raises(RowErrors, match="GG408"):
+        written(NAME, Changes(TABLE, OPS[:1], True), beforeImageName="x", afterImageName="x")
+
+
+def test_in_a_file_of_many_definitions_what_describes_a_record_stands_before_it() -> None:
+    batch = make_batch(Changes(TABLE, OPS, True))
+    format = FORMATS[NAME]
+    context = Context(mixed=True)
+    formatter = format.writer.formatter(batch.table, format.options.parse({}), context, Clock(NOW))
+    made = formatter.format(batch).to_pylist()
+    assert [text.count("OBJECT_METADATA") for text in made] == [1, 0, 0, 0]
+    assert made[0].startswith(COLUMNS + "\n")
+    for table in (None, batch.table):
+        assert format.writer.framing(table, format.options.parse({}), context).header == b""
+
+
+@pytest.mark.parametrize("setting", ["partitionByTable=false", "rollOnMetadataChange=false", "partitionByTable=true"])
+@pytest.mark.parametrize("size", [None, 300])
+def test_metadata_changes_go_through_files_of_any_layout(setting: str, size: int | None, tmp_path: Path) -> None:
+    records = [
+        message("INSERT", after=ROW),
+        message("INSERT", qual_table="S.U", after={"A": "x"}),
+        metadata("S.T", ID="number", NAME="string", NOTE="string", MORE="boolean"),
+        message("INSERT", after={**ROW, "MORE": True}),
+        message("INSERT", qual_table="S.U", after={"A": "y"}),
+        metadata("S.T", ID="string"),
+        *[message("INSERT", after={"ID": str(number)}) for number in range(20)],
+    ]
+    source = write_lines(tmp_path / "in.json", records)
+    prefix = "gg.handler.h."
+    settings = [f"{prefix}format={NAME}", f"{prefix}{setting}", f"{prefix}maxFileSize=2k"]
+    run_ggfmt([source], tmp_path / "out", *settings, input_format="auto", split_size=size)
+    assert len(output_files(tmp_path / "out", "h")) > 1
+    found = read(NAME, content(tmp_path / "out", "h"))
+    before = read(NAME, source.read_bytes())
+    assert found.rejects == []
+
+    def by_table(operations: Any) -> Any:
+        return sorted(((t.full_name, t.column_names, t.primary_keys, o) for t, o in operations), key=str)
+
+    assert by_table(found.operations) == by_table(before.operations)
+    assert len({event.table for event in found.definitions if event.table.full_name == "S.T"}) == 3
+
+
+_KINDS = {"integer": Kind.DECIMAL, "float": Kind.DECIMAL, "double": Kind.DECIMAL, "decimal": Kind.DECIMAL,
+          "boolean": Kind.BOOLEAN}  # fmt: skip
+
+
+@st.composite
+def streams_changes(draw: st.DrawFn) -> Changes:
+    made = draw(changes(number=json_numbers))
+    columns = tuple(replace(c, kind="string") if c.kind == "number" else c for c in made.table.columns)
+    return replace(made, table=replace(made.table, columns=columns))
+
+
+@examples(150)
+@given(streams_changes(), st.booleans(), st.sampled_from([("before", "after"), ("vorher é", "$a")]))
+def test_what_is_written_is_read_back_less_the_losses(made: Changes, strings: bool, names: tuple[str, str]) -> None:
+    options: dict[str, Any] = {
+        "treatAllColumnsAsStrings": str(strings).lower(), "beforeImageName": names[0], "afterImageName": names[1],
+    }  # fmt: skip
+    found = read(NAME, written(NAME, made, **options), told(NAME, **options))
+    assert found.rejects == []
+    assert found.plain == made.operations
+    keys = {name: place for place, name in enumerate((c.name for c in table_def(made.table).columns if c.key), 1)}
+    for table, _ in found.operations:
+        assert table.full_name == made.table.name
+        assert table.columns == tuple(
+            Column(
+                c.name, SqlType(Kind.STRING if strings else _KINDS.get(c.kind, Kind.STRING)), key=keys.get(c.name, 0)
+            )
+            for c in made.table.columns
+        )
+
+
+@examples(60)
+@given(streams_changes(), st.sampled_from(["missing", "null"]))
+def test_left_out_nulls_come_back_as_the_option_says(made: Changes, absent: str) -> None:
+    options: dict[str, Any] = {"omitNullColumnValues": "true", "absentMeans": absent}
+    found = read(NAME, written(NAME, made, **options), told(NAME, **options))
+
+    def shown(image: Any) -> Any:
+        if image is None:
+            return None
+        if absent == "null":
+            return {column.name: image.get(column.name) for column in made.table.columns}
+        return {name: value for name, value in image.items() if value is not None}
+
+    assert found.plain == [replace(o, before=shown(o.before), after=shown(o.after)) for o in made.operations]
+
+
+# Damaged records
+
+
+@examples(150)
+@given(st.data())
+def test_damaged_records_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
+    good = lines(
+        metadata("S.T", **TYPES), message("INSERT", after=ROW, xid=1), message("UPDATE", before=ROW, after=ROW),
+        {"specversion": "1.0", "data": message("DELETE", before=ROW)},
+    )  # fmt: skip
+    damaged = bytearray(good)
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n '))
+    found = read(NAME, bytes(damaged))
+    for table, _ in found.operations:
+        assert not table.full_name.isascii() or table.full_name.encode() in bytes(damaged)
+    assert discover(NAME, bytes(damaged)).tables is not None
+
+
+_RECORDS = [
+    message("INSERT", after=ROW, xid=1, tokens={"A": "x"}, primary_keys=["ID"]),
+    message("UPDATE", before=ROW, after=ROW),
+    metadata("S.T", **TYPES),
+    {"specversion": "1.0", "data": message("DELETE", before=ROW)},
+]
+
+
+@examples(100)
+@given(st.sampled_from(_RECORDS), st.data())
+def test_members_of_other_types_are_operations_or_rejects(record: dict[str, Any], data: st.DataObject) -> None:
+    changed = dict(record)
+    name = data.draw(st.sampled_from(sorted(record)))
+    other = data.draw(st.sampled_from([..., None, 1, "x", True, [], {}, [1], {"NAME": [1]}, {"ID": {"type": "x"}}]))
+    changed.pop(name) if other is ... else changed.__setitem__(name, other)
+    found = read(NAME, lines(message("INSERT", after=ROW), changed))
+    assert found.plain[0] == operation("I", None, TEXTS)
+    assert len(found.plain) + len(found.rejects) + sum(found.others.values()) + len(found.definitions) >= 2
+
+
+@examples(40)
+@given(st.integers(1, 400), streams_changes())
+def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
+    data = written(NAME, made)
+    assert read(NAME, data, size=size) == read(NAME, data)

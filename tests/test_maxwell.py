@@ -1,0 +1,390 @@
+"""Maxwell's JSON in both directions."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from dialects import DATA, NOW, discover, lines, read, told, written
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import PlainColumn, PlainOperation, PlainTable
+from strategies import Changes, changes, examples, json_numbers, make_batch, plain_operations, table_def
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.formats import FORMATS
+from ggfmt.formats.base import Context, Needs, RowErrors
+
+ROW = {"id": 1, "name": "a", "price": 10.50}
+TEXTS = {"id": "1", "name": "a", "price": "10.5"}
+AT = "2016-10-21 12:33:37.000000"
+
+
+def message(kind: str, data: Any, **others: Any) -> dict[str, Any]:
+    return {"database": "shop", "table": "t", "type": kind, "ts": 1477053217, "data": data, **others}
+
+
+def operation(op: str, before: Any, after: Any, pos: str | None = None, **tokens: str) -> PlainOperation:
+    return PlainOperation(op, AT, pos, before, after, tokens)
+
+
+def statement(kind: Any = "table-alter", **others: Any) -> dict[str, Any]:
+    definition = {
+        "database": "shop", "charset": "utf8mb4", "table": "t", "primary-key": ["id"],
+        "columns": [
+            {"type": "bigint", "name": "id", "signed": False}, {"type": "varchar", "name": "name", "charset": "latin1"},
+            {"type": "decimal", "name": "price"}, {"type": "timestamp", "name": "at", "column-length": 6},
+            {"type": "bit", "name": "flags"}, {"type": "varchar", "name": "raw", "charset": "binary"},
+            {"type": "set", "name": "some", "enum-values": ["a", "b"]},
+        ],
+    }  # fmt: skip
+    return {
+        "type": kind, "database": "shop", "table": "t", "def": definition, "ts": 1477053126000, "sql": "...", **others,
+    }  # fmt: skip
+
+
+# Reading
+
+
+def test_rows_are_operations_with_the_place_in_their_transaction_as_tokens() -> None:
+    place = {"position": "m.6:800911", "server_id": 2, "thread_id": 3, "schema_id": 4, "gtid": "a:1", "push_ts": 5}
+    found = read(
+        "maxwell_json",
+        lines(
+            message("insert", ROW, xid=7, xoffset=0, **place),
+            message("delete", ROW, xid=7, commit=True, query="delete ...", gtid="a:2"),
+        ),
+    )
+    tokens = {"server_id": "2", "thread_id": "3", "schema_id": "4", "push_ts": "5", "gtid": "a:1"}
+    assert found.plain == [
+        operation("I", None, TEXTS, "m.6:800911", xid="7", xoffset="0", **tokens),
+        operation("D", TEXTS, None, "a:2", xid="7", query="delete ...", gtid="a:2", commit="true"),
+    ]
+    assert found.operations[0][0].full_name == "shop.t"
+
+
+def test_old_has_what_changed_and_without_it_nothing_did() -> None:
+    found = read(
+        "maxwell_json",
+        lines(
+            message("update", ROW, old={"name": None}),
+            message("update", ROW),
+            message("update", {"id": 1}, old={"price": 2}),
+        ),
+    )
+    assert found.plain == [
+        operation("U", {**TEXTS, "name": None}, TEXTS),
+        operation("U", TEXTS, TEXTS),
+        operation("U", {"id": "1", "price": "2"}, {"id": "1"}),
+    ]
+
+
+def test_values_keep_their_own_characters() -> None:
+    values = '{"u":18446744073709551615,"d":4500000001.512456777,"e":1e-7,"s":["a", "b"],"n":[],"j":{"x": [1, null]},'
+    values += '"t":true,"z":"0000-00-00 00:00:00.000000","b":"AP8=","o":null}'
+    data = b'{"database":"d","table":"t","type":"insert","ts":0,"data":' + values.encode() + b"}\n"
+    (found,) = read("maxwell_json", data).plain
+    assert found.after == {
+        "u": "18446744073709551615", "d": "4500000001.512456777", "e": "1e-7", "s": '["a", "b"]', "n": "[]",
+        "j": '{"x": [1, null]}', "t": "true", "z": "0000-00-00 00:00:00.000000", "b": "AP8=", "o": None,
+    }  # fmt: skip
+
+
+def test_a_bootstrap_is_inserts_between_marks() -> None:
+    found = read(
+        "maxwell_json",
+        lines(message("bootstrap-start", {}), message("bootstrap-insert", ROW), message("bootstrap-complete", {})),
+    )
+    assert found.plain == [operation("I", None, TEXTS, snapshot="true")]
+    assert found.others == {"bootstrap start": 1, "bootstrap complete": 1}
+
+
+def test_statements_with_a_definition_are_metadata_changes_and_others_are_counted() -> None:
+    data = lines(
+        message("insert", ROW),
+        statement(),
+        message("insert", {**ROW, "at": None, "flags": 5, "raw": "AP8=", "some": ["a"]}),
+        statement("table-drop", **{"def": None}),
+        {"type": "database-create", "database": "shop", "ts": 1, "sql": "..."},
+        None,
+    )
+    found = read("maxwell_json", data)
+    assert [(c.name, str(c.type)) for c in found.operations[0][0].columns] == [
+        ("id", "decimal"), ("name", "string"), ("price", "decimal"),
+    ]  # fmt: skip
+    assert [(c.name, str(c.type), c.key) for c in found.operations[1][0].columns] == [
+        ("id", "integer", 1), ("name", "string", 0), ("price", "decimal", 0), ("at", "timestamp(6)", 0),
+        ("flags", "integer", 0), ("raw", "binary", 0), ("some", "string", 0),
+    ]  # fmt: skip
+    assert found.plain[1].after == {**TEXTS, "at": None, "flags": "5", "raw": "AP8=", "some": '["a"]'}
+    assert found.others == {"ddl table-drop": 1, "ddl database-create": 1, "tombstone": 1}
+    assert [event.offset for event in found.definitions] == [data.index(b'{"type": "table-alter"')]
+    for size in (1, 100, 333):
+        assert read("maxwell_json", data, size=size) == found
+
+
+def test_keys_are_told_by_rows_or_by_an_option() -> None:
+    told_by_rows = read("maxwell_json", lines(message("insert", ROW, primary_key=["a"], primary_key_columns=["name"])))
+    assert told_by_rows.operations[0][0].primary_keys == ("name",)
+    source = told("maxwell_json", primaryKeys="t=name,id")
+    assert read("maxwell_json", lines(message("insert", ROW)), source).operations[0][0].primary_keys == ("name", "id")
+
+
+@pytest.mark.parametrize("needs", [Needs(tokens=True), Needs(row_only=True), Needs(row_only=True, key_updates=True)])
+def test_what_is_not_there_is_missing_or_null_as_the_option_says(needs: Needs) -> None:
+    data = lines(message("insert", ROW), message("update", {"id": 2}, old={"id": 1}), message("delete", {"id": 2}))
+    shown = read("maxwell_json", data, needs=needs).plain
+    assert [item.after or item.before for item in shown] == [TEXTS, {"id": "2"}, {"id": "2"}]
+    filled = read("maxwell_json", data, told("maxwell_json", absentMeans="null"), needs=needs).plain
+    two = {"id": "2", "name": None, "price": None}
+    assert [item.after or item.before for item in filled] == [TEXTS, two, two]
+    if not needs.row_only:
+        assert [item.before for item in filled] == [None, {**two, "id": "1"}, two]
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (message("insert", ROW, type=None), "GG305 the record has no `type`"),
+        (message("upsert", ROW), "GG304 `type` cannot be `upsert`"),
+        (message("x" * 50, ROW), "GG304 `type` cannot be `that`"),
+        (message("insert", None), "GG305 a record of the type `insert` has no `data`"),
+        (message("insert", ROW, table=None), "GG305 the record has no `table`"),
+        (message("insert", ROW, database="a.b.c"), "GG306 the table name `a.b.c.t` has more than three parts"),
+        (message("insert", "x"), "GG308 an image is a string and not an object"),
+        (message("insert", ROW, ts=10**17), "GG308 the time of the operation is out of range"),
+        (
+            message("insert", ROW, ts="soon"),
+            "GG308 the record has a member of the wrong type: expected `int | null`, got `str` at `$.ts`",
+        ),
+        (
+            message("insert", None, encrypted={"iv": "x", "bytes": "y"}),
+            "GG305 the record has no `data`: it is encrypted",
+        ),
+        ({"encrypted": {"iv": "x", "bytes": "y"}}, "GG305 the record has no `data`: it is encrypted"),
+        (
+            statement(**{"def": {"columns": [{"name": 1}]}}),
+            "GG308 `def` does not give a name and a type for each column",
+        ),
+        (
+            statement(**{"def": {"columns": [{"name": "a", "type": "int"}] * 2}}),
+            "GG308 `def` has two columns of one name",
+        ),
+    ],
+)
+def test_what_is_no_message_of_maxwell_is_a_reject_with_its_reason(record: Any, reason: str) -> None:
+    found = read("maxwell_json", lines(message("insert", ROW), record, message("delete", ROW)))
+    assert found.reasons == [reason]
+    assert [item.op for item in found.plain] == ["I", "D"]
+
+
+def test_it_is_recognised_by_its_database_and_type() -> None:
+    sniff = FORMATS["maxwell_json"].input.reader.sniff
+    assert sniff(lines(message("insert", ROW))) == "a record has `database` and the type `insert`"
+    assert sniff(lines(statement())) == "a record has `database` and the type `table-alter`"
+    assert sniff(lines(message("INSERT", [ROW], isDdl=False))) is None
+    assert sniff(lines({**message("insert", ROW), "database": None, "isDdl": False})) is None
+
+
+# Writing
+
+TABLE = PlainTable("S.T", (PlainColumn("ID", "integer", 1), PlainColumn("N", "string"), PlainColumn("F", "boolean")))
+
+
+def test_messages_are_written_as_maxwell_writes_them() -> None:
+    ops = [
+        PlainOperation("I", "2020-01-01 00:00:00.999999", "p", None, {"ID": "1", "N": None}, {"snapshot": "true"}),
+        PlainOperation(
+            "U", "2020-01-01 00:00:00", "p", {"ID": "1", "N": None}, {"ID": "1", "N": "x"}, {"xid": "7", "xoffset": "2"}
+        ),
+        PlainOperation("U", None, None, None, {"ID": "1", "F": "true"}, {"xid": "7.0.1", "commit": "true", "x": "y"}),
+        PlainOperation("D", "1969-12-31 23:59:59.5", "g", {"ID": "1"}, None, {"gtid": "g", "server_id": "3"}),
+    ]
+    head = '{"database":"S","table":"T","type":'
+    keys = '"primary_key":[1],"primary_key_columns":["ID"]'
+    assert written("maxwell_json", Changes(TABLE, ops, True), outputPrimaryKeys="true").decode().splitlines() == [
+        head + f'"bootstrap-insert","ts":1577836800,"position":"p",{keys},"data":{{"ID":1,"N":null}}}}',
+        head + f'"update","ts":1577836800,"xid":7,"xoffset":2,"position":"p",{keys},'
+        '"data":{"ID":1,"N":"x"},"old":{"N":null}}',
+        head + f'"update","ts":null,"commit":true,{keys},"data":{{"ID":1,"F":true}}}}',
+        head + f'"delete","ts":-1,"gtid":"g","server_id":3,{keys},"data":{{"ID":1}}}}',
+    ]
+    short = written("maxwell_json", Changes(TABLE, ops[:1], True), outputPosition="false", outputNulls="false",
+                    outputPrimaryKeyColumns="false")  # fmt: skip
+    assert short.decode() == head + '"bootstrap-insert","ts":1577836800,"data":{"ID":1}}\n'
+
+
+def test_a_truncate_a_bad_time_and_a_bad_number_cannot_be_written() -> None:
+    truncate = [PlainOperation("T", AT, None, None, None, {})]
+    with pytest.raises(RowErrors, match=r"GG408.*Maxwell has no form for a truncate"):
+        written("maxwell_json", Changes(TABLE, truncate, False))
+    with pytest.raises(RowErrors, match="GG408"):
+        written("maxwell_json", Changes(TABLE, [PlainOperation("I", "noon", None, None, {"ID": "1"}, {})], False))
+    with pytest.raises(RowErrors, match="GG401"):
+        written("maxwell_json", Changes(TABLE, [PlainOperation("I", AT, None, None, {"ID": "x"}, {})], False))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {("N", "missing from the before image, which will be read back as unchanged"): 1}),
+        ({"outputNulls": "false", "absentMeans": "null"}, {("F", "missing, which will be read back as NULL"): 2}),
+        ({"outputNulls": "false"}, {("N", "NULL, which will be read back as missing"): 1}),
+    ],
+)
+def test_values_that_are_not_told_apart_are_counted(
+    options: dict[str, str], expected: dict[tuple[str, str], int]
+) -> None:
+    ops = [
+        PlainOperation("I", AT, None, None, {"ID": "1", "N": None}, {}),
+        PlainOperation("U", AT, None, {"ID": "1"}, {"ID": "1", "N": "x"}, {}),
+    ]
+    batch = make_batch(Changes(TABLE, ops, True))
+    parsed = FORMATS["maxwell_json"].options.parse(options)
+    formatter = FORMATS["maxwell_json"].writer.formatter(batch.table, parsed, Context(), Clock(NOW))
+    formatter.format(batch)
+    counted = Counter({(note.field, note.detail): count for note, count in formatter.notes.items()})
+    assert counted >= Counter(expected)
+
+
+_STAMPS = st.one_of(st.none(), st.sampled_from(["2013-06-02 22:14:36.000000", "1969-12-31 23:59:59.000000"]))
+_TOKENS: list[dict[str, str]] = [
+    {},
+    {"xid": "7", "xoffset": "0"},
+    {"xid": "18446744073709551615"[:19], "commit": "true"},
+    {"gtid": "a:1", "server_id": "1", "thread_id": "2", "schema_id": "3", "push_ts": "4", "query": 'a "b"\n'},
+]
+
+
+@st.composite
+def maxwell_changes(draw: st.DrawFn) -> Changes:
+    made = draw(changes(number=json_numbers))
+    columns = tuple(replace(c, kind="string") if c.kind == "number" else c for c in made.table.columns)
+    ops = [
+        replace(
+            item,
+            op_ts=draw(_STAMPS),
+            pos=draw(st.sampled_from([None, "m.000006:800911", "a:1"])),
+            tokens=draw(st.sampled_from(_TOKENS)) | draw(st.sampled_from([{}, {"snapshot": "true"}]))
+            if item.op == "I"
+            else draw(st.sampled_from(_TOKENS)),
+        )
+        for item in made.operations
+        if item.op != "T"
+    ]
+    name = ".".join(made.table.name.split(".")[-2:])
+    return Changes(replace(made.table, name=name, columns=columns), ops, made.garbage)
+
+
+def _shown(item: PlainOperation, columns: tuple[str, ...], nulls: bool, absent: str) -> PlainOperation:
+    """The operation as its message shows it."""
+
+    def row(image: Any) -> Any:
+        if image is None:
+            return None
+        image = {name: value for name, value in image.items() if nulls or value is not None}
+        return {name: image.get(name) for name in columns} if absent == "null" else image
+
+    after, before = row(item.after), item.before
+    if item.op == "D":
+        before = row(before)
+    elif item.op == "U":
+        assert item.after is not None
+        old = {n: v for n, v in (before or {}).items() if n not in item.after or item.after[n] != v}
+        before = {**after, **old}
+    return replace(item, before=before, after=after, pos=item.pos or item.tokens.get("gtid"))
+
+
+@examples(150)
+@given(maxwell_changes(), st.booleans(), st.sampled_from(["missing", "null"]))
+def test_what_is_written_is_read_back_less_the_losses(made: Changes, nulls: bool, absent: str) -> None:
+    options: dict[str, Any] = {"outputNulls": str(nulls).lower(), "absentMeans": absent, "outputPrimaryKeys": "true"}
+    found = read("maxwell_json", written("maxwell_json", made, **options), told("maxwell_json", **options))
+    assert found.rejects == []
+    columns = found.operations[0][0].column_names if found.operations else ()
+    assert found.plain == [_shown(item, columns, nulls, absent) for item in made.operations]
+    for table, _ in found.operations:
+        assert table.full_name == made.table.name
+        assert set(table.column_names) <= set(table_def(made.table).column_names)
+
+
+@examples(60)
+@given(maxwell_changes())
+def test_messages_are_json_with_the_values_of_the_columns(made: Changes) -> None:
+    data = written("maxwell_json", made)
+    kinds = {column.name: column.kind for column in made.table.columns}
+    for line, item in zip(data.splitlines(), plain_operations(make_batch(made)), strict=True):
+        shown = json.loads(line, parse_float=str, parse_int=str)["data"]
+        row = item.before if item.op == "D" else item.after
+        assert row is not None
+        assert shown.keys() == row.keys()
+        for name, value in row.items():
+            assert shown[name] == (value == "true" if kinds[name] == "boolean" and value is not None else value)
+
+
+# Real messages
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+def test_recorded_messages() -> None:
+    data = (DATA / "maxwell/apache_flink-connector-kafka__maxwell-data.txt").read_bytes()
+    found = read("maxwell_json", data)
+    assert found.rejects == []
+    assert Counter(item.op for item in found.plain) == {"I": 11, "U": 6, "D": 3}
+    rows: dict[str | None, Any] = {}
+    last: dict[str | None, str] = {}
+    for item in found.plain:
+        if item.op != "I":
+            assert item.before is not None
+            assert rows.pop(item.before["id"]) == item.before
+        if item.after is not None:
+            rows[item.after["id"]] = item.after
+            last[item.after["name"]] = (item.op_ts or "").replace(" ", "T").removesuffix(".000000")
+    expected = DATA / "maxwell/apache_flink-connector-kafka__maxwell-data.expected.txt"
+    wanted = [line[3:-1].split(", ") for line in expected.read_text().splitlines() if line.startswith("+I[")]
+    assert {fields[5]: fields[4] for fields in wanted} == last
+    assert {(fields[1], fields[2]) for fields in wanted} == {("test", "product")}
+
+
+# Damaged messages
+
+
+@examples(150)
+@given(st.data())
+def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
+    good = lines(
+        message("insert", ROW, xid=1, xoffset=0), message("update", ROW, old={"name": None}, commit=True),
+        statement(), message("delete", ROW, primary_key_columns=["id"]),
+    )  # fmt: skip
+    damaged = bytearray(good)
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n '))
+    found = read("maxwell_json", bytes(damaged))
+    for table, _ in found.operations:
+        assert all(part.encode() in bytes(damaged) for part in table.parts if part.isascii())
+    assert discover("maxwell_json", bytes(damaged)).tables is not None
+
+
+_RECORDS = [message("insert", ROW, xid=1), message("update", ROW, old={"name": None}), statement()]
+
+
+@examples(100)
+@given(st.sampled_from(_RECORDS), st.data())
+def test_members_of_other_types_are_operations_or_rejects(record: dict[str, Any], data: st.DataObject) -> None:
+    changed = dict(record)
+    name = data.draw(st.sampled_from(sorted(record)))
+    other = data.draw(st.sampled_from([..., None, 1, "x", True, [], {}, [1], {"a": 1}, {"columns": [{"name": "a"}]}]))
+    changed.pop(name) if other is ... else changed.__setitem__(name, other)
+    found = read("maxwell_json", lines(message("insert", ROW), changed))
+    assert found.plain[0] == operation("I", None, TEXTS)
+    assert len(found.plain) + len(found.rejects) + sum(found.others.values()) + len(found.definitions) >= 2
+
+
+@examples(40)
+@given(st.integers(1, 400), maxwell_changes())
+def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
+    data = written("maxwell_json", made)
+    assert read("maxwell_json", data, size=size) == read("maxwell_json", data)
