@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,12 +12,14 @@ import typer
 
 from ggfmt.cli.parameters import (
     Configuration,
+    CurrentTimestamp,
     Definitions,
     Handlers,
     InputConfig,
     InputFormat,
     Inputs,
     Settings,
+    moment,
     texts,
     warn,
 )
@@ -43,12 +44,7 @@ def run(
     on_reject: Annotated[
         OnReject, typer.Option("--on-reject", help="Stop at a bad record, or set it aside and go on.")
     ] = "abend",
-    current_timestamp: Annotated[
-        str | None,
-        typer.Option(
-            "--current-timestamp", metavar="TS", help="One `current_ts` for all, so that a run can be repeated."
-        ),
-    ] = None,
+    current_timestamp: CurrentTimestamp = None,
     master: Annotated[
         str | None, typer.Option("--master", metavar="URL", help="The Spark master; default local.")
     ] = None,
@@ -94,7 +90,7 @@ def run(
         definitions=load_definitions(texts(definitions)),
         mode=mode,
         quarantine=on_reject == "quarantine",
-        current_timestamp=_timestamp(current_timestamp),
+        current_timestamp=moment(current_timestamp),
         split_size=_size(split_size),
         release=configuration.run.compatibility,
         source=source,
@@ -109,15 +105,6 @@ def run(
         report.write_text(json.dumps(result.manifest["totals"], indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if result.totals.rejects:
         raise typer.Exit(4)
-
-
-def _timestamp(text: str | None) -> datetime | None:
-    try:
-        return None if text is None else datetime.fromisoformat(text).replace(tzinfo=None)
-    except ValueError:
-        raise typer.BadParameter(
-            f"`{text}` is no time; give it as `2015-09-18T13:39:35.447000`", param_hint="--current-timestamp"
-        ) from None
 
 
 def _check_writable(file: Path, option: str) -> None:

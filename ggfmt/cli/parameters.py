@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ggfmt.cli import completion
 from ggfmt.errors import Diagnostic
 
 Inputs = Annotated[
@@ -23,10 +25,21 @@ Configuration = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A property, as a line of the handler file would give it."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A property, as a line of the handler file would give it.",
+        autocompletion=completion.settings,
+    ),
 ]
 Handlers = Annotated[
-    list[str] | None, typer.Option("--handler", metavar="NAME", help="Only this one of `gg.handlerlist`.")
+    list[str] | None,
+    typer.Option(
+        "--handler",
+        metavar="NAME",
+        help="Only this one of `gg.handlerlist`.",
+        autocompletion=completion.handlers,
+    ),
 ]
 Definitions = Annotated[
     list[Path] | None,
@@ -36,11 +49,33 @@ InputConfig = Annotated[
     Path | None,
     typer.Option("--input-config", metavar="FILE", help="The handler file that the input was written with."),
 ]
-InputFormat = Annotated[str, typer.Option("--input-format", metavar="ID", help="`auto`, or the id of a format.")]
+InputFormat = Annotated[
+    str,
+    typer.Option(
+        "--input-format",
+        metavar="ID",
+        help="`auto`, or the id of a format.",
+        autocompletion=completion.input_formats,
+    ),
+]
+CurrentTimestamp = Annotated[
+    str | None,
+    typer.Option("--current-timestamp", metavar="TS", help="One `current_ts` for all, so that a run can be repeated."),
+]
 
 
 def texts(paths: list[Path] | None) -> list[str]:
     return [str(path) for path in paths or ()]
+
+
+def moment(text: str | None) -> datetime | None:
+    """The time that `--current-timestamp` names."""
+    try:
+        return None if text is None else datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        raise typer.BadParameter(
+            f"`{text}` is no time; give it as `2015-09-18T13:39:35.447000`", param_hint="--current-timestamp"
+        ) from None
 
 
 def warn(diagnostics: Sequence[Diagnostic]) -> None:

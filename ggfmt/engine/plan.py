@@ -17,6 +17,8 @@ from ggfmt.errors import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import UNTOLD, Context, Definition, Layout, Reader, Source
 from ggfmt.model.table import Catalog
+from ggfmt.options.charsets import native_charset
+from ggfmt.options.kinds import NATIVE
 from ggfmt.options.replacements import Replacements
 from ggfmt.options.spec import Options
 
@@ -152,6 +154,13 @@ def reader_of(name: str) -> type[Reader]:
             Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
         )
     return FORMATS[name].input.reader
+
+
+def settled_options(options: Options) -> Options:
+    """The options of a format, with the charset of this machine where they say `native`."""
+    if getattr(options, "encoding", None) != NATIVE:
+        return options
+    return replace(options, encoding=native_charset())  # type: ignore[call-arg]
 
 
 def with_defaults(source: Source, input_format: str) -> Source:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.errors import Diagnostic
+from ggfmt.formats.show import Show
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -268,6 +269,7 @@ class Writer:
     schema       the schema files of a table, by (table, options, context); none where the options switch them off
     ddl          a Hive table over the files of a table, by (table, options, context, location), or why there is none
     problem      why a table cannot be written at all; None if it can
+    show         shows messages to a person, by (formatter, options, context); None: they are plain text
     """
 
     formatter: Callable[[TableDef, Any, Context, Clock], Formatter]
@@ -276,6 +278,7 @@ class Writer:
     schema: Callable[[TableDef, Any, Context], tuple[SchemaFile, ...]] | None = None
     ddl: Callable[[TableDef, Any, Context, str], str | Diagnostic] | None = None
     problem: Callable[[TableDef], Diagnostic | None] | None = None
+    show: Callable[[Formatter, Any, Context], Show] | None = None
 
 
 @dataclass(frozen=True)
