@@ -5,8 +5,10 @@ GG1xx configuration, GG2xx table definitions and schemas, GG3xx reading, GG4xx f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+
+from ggfmt.examples import EXAMPLES
 
 
 class Severity(str, Enum):
@@ -31,30 +33,31 @@ class Code:
     after: str = ""
 
 
-def _error(title: str, explanation: str, before: str = "", after: str = "") -> Code:
-    return Code(Severity.ERROR, title, explanation, before, after)
+def _error(title: str, explanation: str) -> Code:
+    return Code(Severity.ERROR, title, explanation)
 
 
-def _warning(title: str, explanation: str, before: str = "", after: str = "") -> Code:
-    return Code(Severity.WARNING, title, explanation, before, after)
+def _warning(title: str, explanation: str) -> Code:
+    return Code(Severity.WARNING, title, explanation)
 
 
-def _note(title: str, explanation: str, before: str = "", after: str = "") -> Code:
-    return Code(Severity.NOTE, title, explanation, before, after)
+def _note(title: str, explanation: str) -> Code:
+    return Code(Severity.NOTE, title, explanation)
 
 
-CODES: dict[str, Code] = {
+_DECLARED: dict[str, Code] = {
     # Configuration
     "GG100": _error(
         "a configuration file cannot be read", "The file does not exist, is a directory, or may not be read."
     ),
     "GG101": _warning(
         "an unknown property",
-        "The key is not a property of the handler or of its format, so GoldenGate would ignore it in silence.",
+        "The key is not a property of the handler or of its format, or its line is part of the value above it, so "
+        "GoldenGate would ignore it in silence.",
     ),
     "GG102": _warning(
         "a property under another name",
-        "The key is a misprint of the manual or an alias. It is read as the property's real name.",
+        "The key is a misprint of the manual, an alias, or in another case. It is read as the property's real name.",
     ),
     "GG103": _error("an illegal value", "The value is not one of the property's legal values."),
     "GG104": _error("a listed handler without properties", "`gg.handlerlist` names a handler that no key configures."),
@@ -83,8 +86,9 @@ CODES: dict[str, Code] = {
     ),
     "GG113": _warning(
         "a comment that is none",
-        "A comment stands on a line of its own and starts with `#` or `!`. `--` and `//` start none, and behind a "
-        "value there can be none: the text is part of the key or of the value.",
+        "A comment stands on a line of its own and starts with `#` or `!`. `--`, `//` and `;` start none, and behind a "
+        "value, or below a line that ends with a backslash, there can be none: the text is part of the key or of the "
+        "value.",
     ),
     "GG114": _warning(
         "blanks that are trimmed away",
@@ -93,7 +97,8 @@ CODES: dict[str, Code] = {
     ),
     "GG115": _warning(
         "an unclosed `CDATA[`",
-        "A value is unwrapped only if it starts with `CDATA[` and ends with `]`; otherwise it is taken as it is.",
+        "A value is unwrapped only if it starts with `CDATA[`, in capitals, and ends with `]`; otherwise it is taken "
+        "as it is.",
     ),
     "GG116": _warning(
         "delimiters that cannot be told apart",
@@ -102,7 +107,8 @@ CODES: dict[str, Code] = {
     ),
     "GG117": _warning(
         "a delimiter of several characters",
-        "Hive and most other readers of delimited text know delimiters of one character only.",
+        "Hive and most other readers of delimited text know delimiters of one character only. What looks like the code "
+        "of a character, such as `0x01`, is several characters: only `\\u0001`, `\\t`, `\\n`, `\\r` and `\\f` are one.",
     ),
     "GG118": _warning(
         "a text that the encoding lacks",
@@ -125,7 +131,8 @@ CODES: dict[str, Code] = {
     ),
     "GG122": _warning(
         "an ignore comment without effect",
-        "`# ggfmt: ignore CODE` silences findings of that code at the key below it; there are none.",
+        "`# ggfmt: ignore CODE, ...`, in a comment directly above a key or above other comments of it, silences "
+        "findings of these codes at that key. There are none, or there is no such code.",
     ),
     # Table definitions
     "GG201": _error(
@@ -190,6 +197,10 @@ CODES: dict[str, Code] = {
         "The type that the record, or a definition, gives to the column says how its values are written. This one is "
         "not written so.",
     ),
+    "GG315": _error(
+        "a table that the input does not have",
+        "The data hold no operation of a table of that name, neither in full nor by the last part of its name.",
+    ),
     # Formatting
     "GG401": _error(
         "a value that is not of its column's type",
@@ -242,4 +253,9 @@ CODES: dict[str, Code] = {
         "The operations read are not the messages written plus the rejects. This is a defect of ggfmt; nothing was "
         "committed.",
     ),
+}
+
+CODES: dict[str, Code] = {
+    name: replace(code, before=EXAMPLES[name][0], after=EXAMPLES[name][1]) if name in EXAMPLES else code
+    for name, code in _DECLARED.items()
 }

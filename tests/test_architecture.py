@@ -15,7 +15,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ggfmt"
 
 # The modules directly below `ggfmt`, and what each may import besides itself. The bare package holds the version.
 LAYERS: dict[str, set[str]] = {
-    "codes": set(),
+    "examples": set(),
+    "codes": {"examples"},
     "errors": {"codes"},
     "model": set(),
     "logs": set(),
@@ -39,7 +40,14 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"cli", "render", "options.reference"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.gg_xml_records"},
-    "fastavro": {"formats.gg_avro_write", "formats.gg_avro_plan", "formats.gg_avro_read", "formats.qlik_avro_read"},
+    "fastavro": {
+        "formats.dts_read",
+        "formats.gg_avro_plan",
+        "formats.gg_avro_read",
+        "formats.gg_avro_show",
+        "formats.gg_avro_write",
+        "formats.qlik_avro_read",
+    },
     "msgspec": {"columnar", "formats", "engine", "definitions"},
     "pyarrow": {"model", "columnar", "formats", "definitions", "engine"},
 }

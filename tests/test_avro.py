@@ -590,7 +590,7 @@ def test_a_file_of_many_tables_is_refused_for_container_files() -> None:
     with pytest.raises(ConfigurationError) as caught:
         read_configuration([], settings)
     assert [str(item) for item in caught.value.diagnostics] == [
-        "--set:4:31: error[GG103] `gg.handler.a.partitionByTable` cannot be `false` for `avro_row_ocf`;"
+        "--set:4:31: error[GG112] `gg.handler.a.partitionByTable` cannot be `false` for `avro_row_ocf`;"
         " remove it: a file holds the records of one table"
     ]
 

@@ -26,7 +26,7 @@ DECIMAL = "org.apache.kafka.connect.data.Decimal"
 
 def described(type: str, semantic: str | None, shown: Sequence[Any], **parameters: str) -> tuple[str, list[Any]]:
     """The type of a column and its values (or the reason of a reject) as a file with schemas tells them."""
-    column = field("v", type, semantic, **parameters)
+    column = field("v", type, semantic, True, **parameters)
     found = read(NAME, lines(*(wrapped(event("c", None, {"v": value}), column) for value in shown)))
     made: list[Any] = [(item.after or {}).get("v", "missing") for item in found.plain]
     tables = {table for table, _ in found.operations} or {event.table for event in found.definitions}
@@ -225,6 +225,7 @@ def test_values_by_their_schema(
         ("bytes", DECIMAL, {"scale": "x"}, "AIk="),
         ("bytes", DECIMAL, {"scale": "2"}, [1]),
         ("bytes", DECIMAL, {"scale": "2"}, "A" * 4000),
+        ("bytes", DECIMAL, {"scale": "-20001"}, "AIk="),
         ("struct", "io.debezium.data.VariableScaleDecimal", {}, {"value": "AVI="}),
         ("struct", "io.debezium.data.VariableScaleDecimal", {}, {"scale": 10**9, "value": "AVI="}),
         ("int32", TIME + "Date", {}, "soon"),
@@ -281,6 +282,13 @@ def test_every_number_is_a_time(number: int, unit: str) -> None:
     hours, minutes, seconds = text.split(":")
     assert sign * ((int(hours) * 60 + int(minutes)) * 60 + Decimal(seconds)) * per_second == number
     assert values.timestamps(unit)(texts([str(number)]))[1] == []
+
+
+def test_numbers_of_thousands_of_digits() -> None:
+    most = "fw" + "A" * 2130 + "=="
+    made, bad = values.decimals(-values.MOST_SCALE)(texts([most, "AA==", "/w=="]))
+    assert bad == []
+    assert [len(text) for text in made.to_pylist()] == [len(str(0x7F << 8 * 1598)) + 20000, 1, 20002]
 
 
 # Unavailable values

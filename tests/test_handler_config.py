@@ -18,67 +18,13 @@ from ggfmt.formats.gg_delimited import DelimitedTextOptions
 from ggfmt.formats.gg_json import JsonOptions
 from ggfmt.render.diagnostics import diagnostics_text
 
-# The five sample configurations of the manual (GoldenGate for Big Data 12.2, chapter 6), as printed.
-DELIMITED_SAMPLE = r"""
-gg.handler.hdfs.format.includeColumnNames=false
-gg.handler.hdfs.format.includeOpTimestamp=true
-gg.handler.hdfs.format.includeCurrentTimestamp=true
-gg.handler.hdfs.format.insertOpKey=I
-gg.handler.hdfs.format.updateOpKey=U
-gg.handler.hdfs.format.deleteOpKey=D
-gg.handler.hdfs.format.truncateOpKey=T
-gg.handler.hdfs.format.encoding=UTF-8
-gg.handler.hdfs.format.fieldDelimiter=CDATA[\u0001]
-gg.handler.hdfs.format.lineDelimiter=CDATA[\n]
-gg.handler.hdfs.format.includeTableName=true
-gg.handler.hdfs.format.keyValueDelimiter=CDATA[=]
-gg.handler.hdfs.format.kevValuePairDelimiter=CDATA[,]
-gg.handler.hdfs.format.pkUpdateHandling=abend
-gg.handler.hdfs.format.nullValueRepresentation=NULL
-gg.handler.hdfs.format.missingValueRepresentation=CDATA[]
-gg.handler.hdfs.format.includePosition=true
-gg.handler.hdfs.format=delimitedtext
-"""
-JSON_SAMPLE = """
-gg.handler.hdfs.format=json
-gg.handler.hdfs.format.insertOpKey=I
-gg.handler.hdfs.format.updateOpKey=U
-gg.handler.hdfs.format.deleteOpKey=D
-gg.handler.hdfs.format.truncateOpKey=T
-gg.handler.hdfs.format.prettyPrint=false
-gg.handler.hdfs.format.jsonDelimiter=CDATA[]
-gg.handler.hdfs.format.generateSchema=true
-gg.handler.hdfs.format.schemaDirectory=dirdef
-gg.handler.hdfs.format.treatAllColumnsAsString
-"""
-AVRO_ROW_SAMPLE = """
-gg.handler.hdfs.format=avro_row
-gg.handler.hdfs.format.insertOpKey=I
-gg.handler.hdfs.format.updateOpKey=U
-gg.handler.hdfs.format.deleteOpKey=D
-gg.handler.hdfs.format.truncateOpKey=T
-gg.handler.hdfs.format.encoding=UTF-8
-gg.handler.hdfs.format.pkUpdateHandling=abend
-gg.handler.hafs.format.wrapMessageInGenericAvroMessage=false
-"""
-AVRO_OPERATION_SAMPLE = """
-gg.hdfs.format=avro_row
-gg.handler.hdfs.format.insertOpKey=I
-gg.handler.hdfs.format.updateOpKey=U
-gg.handler.hdfs.format.deleteOpKey=D
-gg.handler.hdfs.format.truncateOpKey=T
-gg.handler.hdfs.format.encoding=UTF-8
-gg.handler.hafs.format.wrapMessageInGenericAvroMessage=false
-"""
-XML_SAMPLE = """
-gg.handler.hdfs.format=xml
-gg.handler.hdfs.format.insertOpKey=I
-gg.handler.hdfs.format.updateOpKey=U
-gg.handler.hdfs.format.deleteOpKey=D
-gg.handler.hdfs.format.truncateOpKey=T
-gg.handler.hdfs.format.encoding=ISO-8859-1
-gg.handler.hdfs.format.includeProlog=false
-"""
+LINT = Path(__file__).parent / "lint"
+
+
+def sample(name: str) -> str:
+    """A sample configuration of the manual (GoldenGate for Big Data 12.2, chapter 6), as printed, with a list."""
+    return "gg.handlerlist=hdfs\n" + (LINT / f"manual_{name}.properties").read_text(encoding="utf-8")
+
 
 Read = Callable[..., Configuration]
 
@@ -118,7 +64,7 @@ def k(text: str) -> str:
 
 
 def test_delimited_sample(read: Read) -> None:
-    configuration = read("gg.handlerlist=hdfs" + DELIMITED_SAMPLE)
+    configuration = read(sample("delimitedtext"))
     assert only(configuration).format == "delimitedtext"
     assert only(configuration).options == DelimitedTextOptions(encoding="UTF-8")
     assert diagnostics_text(configuration.diagnostics) == (
@@ -130,10 +76,10 @@ def test_delimited_sample(read: Read) -> None:
 
 
 def test_json_sample(read: Read) -> None:
-    configuration = read("gg.handlerlist=hdfs" + JSON_SAMPLE)
+    configuration = read(sample("json"))
     assert only(configuration).format == "json"
     assert only(configuration).options == JsonOptions(schema_directory="dirdef")
-    assert told(read, "gg.handlerlist=hdfs" + JSON_SAMPLE) == [
+    assert told(read, sample("json")) == [
         "a:11:1: warning[GG102] `gg.handler.hdfs.format.treatAllColumnsAsString` is read as `treatAllColumnsAsStrings`;"
         " write `gg.handler.hdfs.format.treatAllColumnsAsStrings`"
     ]
@@ -146,16 +92,11 @@ HAFS = (
 
 
 def test_avro_row_sample(read: Read) -> None:
-    findings = told(read, "gg.handlerlist=hdfs" + AVRO_ROW_SAMPLE)
-    assert findings[-1] == f"a:9:1: {HAFS}"
-    if "avro_row" not in FORMATS:
-        assert findings[0].startswith(
-            "a:2:24: error[GG106] `avro_row` is a format of GoldenGate that ggfmt does not write yet; formats are `"
-        )
+    assert told(read, sample("avro_row")) == [f"a:9:1: {HAFS}"]
 
 
 def test_avro_operation_sample(read: Read) -> None:
-    assert told(read, "gg.handlerlist=hdfs" + AVRO_OPERATION_SAMPLE) == [
+    assert told(read, sample("avro_op")) == [
         "a:2:1: warning[GG101] `gg.hdfs.format` is not a property that ggfmt knows;"
         " did you mean `gg.handler.hdfs.format`?",
         "a:2:1: error[GG109] `gg.handler.hdfs.format` is missing, and `gg.hdfs.format` is not it;"
@@ -165,12 +106,7 @@ def test_avro_operation_sample(read: Read) -> None:
 
 
 def test_xml_sample(read: Read) -> None:
-    findings = told(read, "gg.handlerlist=hdfs" + XML_SAMPLE)
-    if "xml" in FORMATS:
-        assert findings == []
-    else:
-        (finding,) = findings
-        assert finding.startswith("a:2:24: error[GG106] `xml` is a format of GoldenGate that ggfmt does not write yet")
+    assert told(read, sample("xml")) == []
 
 
 # Which handlers
@@ -242,6 +178,14 @@ def test_settings_alone_name_their_handlers() -> None:
     )
     assert only(configuration).name == "out"
     assert only(configuration).options == JsonOptions(json_delimiter="\n")
+    assert configuration.diagnostics == ()
+
+
+def test_a_file_that_is_given_twice_is_read_where_it_is_given_last(read: Read) -> None:
+    read(k(""))
+    Path("b").write_text("gg.handler.k.format=xml\n")
+    configuration = read_configuration(["a", "b", "a"])
+    assert only(configuration).format == "json"
     assert configuration.diagnostics == ()
 
 
@@ -344,38 +288,47 @@ def test_other_names_of_a_property(read: Read, rest: str) -> None:
             " did you mean `gg.handler.k.fileRollInterval`?",
         ),
         (
-            "gg.handler.k.format.fieldDelimiter=;",
-            "`gg.handler.k.format.fieldDelimiter` is a property of `delimitedtext`, not of `json`;"
-            " remove it: it has no effect",
-        ),
-        (
-            "gg.handler.k.format.lineDelimiter=;",
-            "`gg.handler.k.format.lineDelimiter` is a property of `delimitedtext`, `avro_row` and `avro_op`,"
-            " not of `json`; remove it: it has no effect",
-        ),
-        (
-            "gg.handler.k.format.flatten=true",
-            "`gg.handler.k.format.flatten` is a property of `json` from GoldenGate for Big Data 21.1 on;"
-            " remove it: ggfmt does not have it yet",
-        ),
-        (
-            "gg.handler.k.format.quote=x",
-            "`gg.handler.k.format.quote` is a property of `csv` and `fixed` of the Java adapter, not of `json`;"
-            " remove it: it has no effect",
-        ),
-        (
             "gg.handler.name.format.prettyPrint=true",
             "`gg.handler.name.format.prettyPrint` belongs to no listed handler;"
-            " did you mean `gg.handler.k.format.prettyPrint`?",
+            " `name` stands for the name of a handler: write `gg.handler.k.format.prettyPrint`",
         ),
         ("foo=1", "`foo` is not a property that ggfmt knows"),
         ("gg.k.mode=op", "`gg.k.mode` is not a property that ggfmt knows; did you mean `gg.handler.k.mode`?"),
         ("gg.handler.k=json", "`gg.handler.k` is not a property that ggfmt knows; did you mean `gg.handler.k.format`?"),
+        ("=x", "the value has no key"),
+        (
+            "gg.Handlers.k.mode=op",
+            "`gg.Handlers.k.mode` is not a property that ggfmt knows; did you mean `gg.handler.k.mode`?",
+        ),
         ("gg.handlerlists=k", "`gg.handlerlists` is not a property that ggfmt knows; did you mean `gg.handlerlist`?"),
     ],
 )
 def test_unknown_properties(read: Read, text: str, finding: str) -> None:
     assert told(read, k(text)) == [f"a:3:1: warning[GG101] {finding}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("fieldDelimiter=;", "GG110 a property of `delimitedtext`, not of `json`; remove it: it has no effect"),
+        (
+            "lineDelimiter=;",
+            "GG110 a property of `delimitedtext`, `avro_row` and `avro_op`, not of `json`; remove it: it has no effect",
+        ),
+        (
+            "quote=x",
+            "GG110 a property of `csv` and `fixed` of the Java adapter, not of `json`; remove it: it has no effect",
+        ),
+        (
+            "flatten=true",
+            "GG111 a property of `json` from GoldenGate for Big Data 21.1 on; remove it: ggfmt does not have it yet",
+        ),
+    ],
+)
+def test_properties_of_other_formats_and_releases(read: Read, text: str, finding: str) -> None:
+    code, _, message = finding.partition(" ")
+    key = f"gg.handler.k.format.{text.partition('=')[0]}"
+    assert told(read, k(f"gg.handler.k.format.{text}")) == [f"a:3:1: warning[{code}] `{key}` is {message}"]
 
 
 def test_a_misprinted_format_is_no_reason_for_the_default(read: Read) -> None:

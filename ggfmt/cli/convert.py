@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,14 +12,18 @@ import typer
 
 from ggfmt.cli.parameters import (
     Configuration,
+    CurrentTimestamp,
     Definitions,
     Handlers,
     InputConfig,
     InputFormat,
+    InputOptions,
     Inputs,
     Settings,
+    moment,
     texts,
     warn,
+    written_input,
 )
 
 Mode = Literal["error", "append", "overwrite"]
@@ -37,18 +40,17 @@ def run(
     handlers: Handlers = None,
     input_format: InputFormat = "auto",
     input_config: InputConfig = None,
+    input_options: InputOptions = None,
     definitions: Definitions = None,
     settings: Settings = None,
     mode: Annotated[Mode, typer.Option("--mode", help="What to do with output that exists.")] = "error",
     on_reject: Annotated[
         OnReject, typer.Option("--on-reject", help="Stop at a bad record, or set it aside and go on.")
     ] = "abend",
-    current_timestamp: Annotated[
-        str | None,
-        typer.Option(
-            "--current-timestamp", metavar="TS", help="One `current_ts` for all, so that a run can be repeated."
-        ),
-    ] = None,
+    strict_fidelity: Annotated[
+        bool, typer.Option("--strict-fidelity", help="Stop where a handler cannot show a value as it is.")
+    ] = False,
+    current_timestamp: CurrentTimestamp = None,
     master: Annotated[
         str | None, typer.Option("--master", metavar="URL", help="The Spark master; default local.")
     ] = None,
@@ -74,18 +76,13 @@ def run(
     """
     from ggfmt.config.handler import read_configuration
     from ggfmt.definitions import load_definitions
-    from ggfmt.engine.plan import written_by
     from ggfmt.engine.run import RunSettings, execute
     from ggfmt.engine.spark import Session, SparkSettings
-    from ggfmt.formats.base import UNTOLD
     from ggfmt.render.progress import progress_bar
 
     configuration = read_configuration(texts(config), settings or [], handlers or [])
     warn(configuration.diagnostics)
-    source = UNTOLD
-    if input_config is not None:
-        written, source = written_by(read_configuration([str(input_config)]))
-        input_format = written if input_format == "auto" else input_format
+    input_format, source = written_input(input_format, input_config, input_options)
     wanted = RunSettings(
         inputs=inputs,
         handlers=configuration.handlers,
@@ -94,7 +91,8 @@ def run(
         definitions=load_definitions(texts(definitions)),
         mode=mode,
         quarantine=on_reject == "quarantine",
-        current_timestamp=_timestamp(current_timestamp),
+        strict=strict_fidelity,
+        current_timestamp=moment(current_timestamp),
         split_size=_size(split_size),
         release=configuration.run.compatibility,
         source=source,
@@ -109,15 +107,6 @@ def run(
         report.write_text(json.dumps(result.manifest["totals"], indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if result.totals.rejects:
         raise typer.Exit(4)
-
-
-def _timestamp(text: str | None) -> datetime | None:
-    try:
-        return None if text is None else datetime.fromisoformat(text).replace(tzinfo=None)
-    except ValueError:
-        raise typer.BadParameter(
-            f"`{text}` is no time; give it as `2015-09-18T13:39:35.447000`", param_hint="--current-timestamp"
-        ) from None
 
 
 def _check_writable(file: Path, option: str) -> None:

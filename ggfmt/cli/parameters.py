@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ggfmt.cli import completion
 from ggfmt.errors import Diagnostic
+
+if TYPE_CHECKING:
+    from ggfmt.formats.base import Source
 
 Inputs = Annotated[
     list[str], typer.Argument(metavar="INPUT", help="Files, directories or globs; .gz, .bz2 and .zst are read.")
@@ -23,10 +29,21 @@ Configuration = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A property, as a line of the handler file would give it."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A property, as a line of the handler file would give it.",
+        autocompletion=completion.settings,
+    ),
 ]
 Handlers = Annotated[
-    list[str] | None, typer.Option("--handler", metavar="NAME", help="Only this one of `gg.handlerlist`.")
+    list[str] | None,
+    typer.Option(
+        "--handler",
+        metavar="NAME",
+        help="Only this one of `gg.handlerlist`.",
+        autocompletion=completion.handlers,
+    ),
 ]
 Definitions = Annotated[
     list[Path] | None,
@@ -36,11 +53,37 @@ InputConfig = Annotated[
     Path | None,
     typer.Option("--input-config", metavar="FILE", help="The handler file that the input was written with."),
 ]
-InputFormat = Annotated[str, typer.Option("--input-format", metavar="ID", help="`auto`, or the id of a format.")]
+InputOptions = Annotated[
+    list[str] | None,
+    typer.Option("--input-option", metavar="NAME=VALUE", help="A property of the input's format, as it was written."),
+]
+InputFormat = Annotated[
+    str,
+    typer.Option(
+        "--input-format",
+        metavar="ID",
+        help="`auto`, or the id of a format.",
+        autocompletion=completion.input_formats,
+    ),
+]
+CurrentTimestamp = Annotated[
+    str | None,
+    typer.Option("--current-timestamp", metavar="TS", help="One `current_ts` for all, so that a run can be repeated."),
+]
 
 
 def texts(paths: list[Path] | None) -> list[str]:
     return [str(path) for path in paths or ()]
+
+
+def moment(text: str | None) -> datetime | None:
+    """The time that `--current-timestamp` names."""
+    try:
+        return None if text is None else datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        raise typer.BadParameter(
+            f"`{text}` is no time; give it as `2015-09-18T13:39:35.447000`", param_hint="--current-timestamp"
+        ) from None
 
 
 def warn(diagnostics: Sequence[Diagnostic]) -> None:
@@ -48,3 +91,20 @@ def warn(diagnostics: Sequence[Diagnostic]) -> None:
         from ggfmt.render.diagnostics import print_diagnostics
 
         print_diagnostics(diagnostics, sys.stderr)
+
+
+def written_input(input_format: str, config: Path | None, options: list[str] | None) -> tuple[str, Source]:
+    """The format of the input, if it is told, and how it was written."""
+    from ggfmt.config.handler import read_configuration
+    from ggfmt.config.properties import entries_from_settings
+    from ggfmt.engine.plan import written_by
+    from ggfmt.formats.base import UNTOLD
+
+    source = UNTOLD
+    if config is not None:
+        written, source = written_by(read_configuration([str(config)]))
+        input_format = written if input_format == "auto" else input_format
+    given = entries_from_settings(options or [])
+    if given.diagnostics:
+        raise typer.BadParameter("a property is not NAME=VALUE", param_hint="--input-option")
+    return input_format, replace(source, given={entry.key: entry.value for entry in given.entries})

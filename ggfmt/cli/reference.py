@@ -1,44 +1,54 @@
-"""`ggfmt formats` and `ggfmt options`."""
+"""`ggfmt formats`, `ggfmt options`, `ggfmt explain` and `ggfmt --version`: what there is, without doing anything."""
 
 from __future__ import annotations
 
 import json
+import platform
 import sys
+from importlib import metadata
 from typing import Annotated, Literal
 
 import typer
 
-from ggfmt.errors import Diagnostic, UsageError, suggestion
+from ggfmt import __version__
+from ggfmt.cli import completion
+from ggfmt.errors import Abend, Diagnostic, UsageError, suggestion
 
 OptionsFormat = Literal["text", "json", "markdown"]
 
 
 def formats() -> None:
-    """List the formats: what can be read, written and described by a schema."""
+    """List the formats: what can be read, written and described by a schema.
+
+    `ggfmt formats`
+    """
     from ggfmt.render.tables import formats_table, print_rich
 
     print_rich(formats_table(), sys.stdout)
 
 
 def options(
-    format: Annotated[str, typer.Argument(metavar="FORMAT", help="The id of a format, or `handler`, or `ggfmt`.")],
+    format: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORMAT",
+            help="The id of a format, or `handler`, or `ggfmt`.",
+            autocompletion=completion.option_sets,
+        ),
+    ],
     output_format: Annotated[OptionsFormat, typer.Option("--output-format", help="How to print them.")] = "text",
 ) -> None:
     """List the properties of a format, or those that every handler has.
 
     `ggfmt options json`
+
+    `ggfmt options handler --output-format json`
     """
-    from ggfmt.config.handler import HandlerOptions, RunOptions
-    from ggfmt.formats import FORMATS
+    from ggfmt.config.words import option_sets
     from ggfmt.options.reference import as_dicts, markdown_table, rich_table
-    from ggfmt.options.spec import Options
     from ggfmt.render.tables import print_rich
 
-    known: dict[str, type[Options]] = {
-        "ggfmt": RunOptions,
-        "handler": HandlerOptions,
-        **{name: entry.options for name, entry in FORMATS.items()},
-    }
+    known = option_sets()
     if format not in known:
         near = suggestion(format, known)
         legal = f"legal values are {', '.join(f'`{name}`' for name in known)}"
@@ -51,3 +61,66 @@ def options(
     else:
         prefixes = {"ggfmt": "ggfmt.", "handler": "gg.handler.<name>."}
         print_rich(rich_table(known[format], title=prefixes.get(format, "gg.handler.<name>.format.")), sys.stdout)
+
+
+def explain(
+    word: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORD",
+            help="A code, a property, a key of a handler file, or the id of a format.",
+            autocompletion=completion.words,
+        ),
+    ],
+    output_format: Annotated[OptionsFormat, typer.Option("--output-format", help="How to print it.")] = "text",
+) -> None:
+    """Tell what a code or a property means, its legal values, and what it changes in a message.
+
+    `ggfmt explain GG103`
+
+    `ggfmt explain pkUpdateHandling`
+
+    `ggfmt explain gg.handler.json.format.jsonDelimiter`
+    """
+    from ggfmt.config.words import meaning, nearest
+    from ggfmt.render.explanation import explain, explanation_json, explanation_markdown, print_explanation
+
+    found = meaning(word)
+    if found is None:
+        near = nearest(word)
+        help = f"did you mean `{near}`?" if near else "give a code such as `GG103`, a property or a format"
+        raise typer.BadParameter(f"`{word}` is no code, property or format; {help}", param_hint="WORD")
+    explanation = explain(found, word)
+    if output_format == "json":
+        typer.echo(explanation_json(explanation), nl=False)
+    elif output_format == "markdown":
+        typer.echo(explanation_markdown(explanation), nl=False)
+    else:
+        print_explanation(explanation, sys.stdout)
+
+
+def version() -> str:
+    """The versions of ggfmt, alone in the first line, and of what it runs on."""
+    from ggfmt.engine.java import find_java
+
+    try:
+        java = find_java()
+        java_line = f"Java {java.version} in {java.home} ({java.origin})"
+    except Abend:
+        java_line = "Java: none found"
+    return "\n".join(
+        (
+            f"ggfmt {__version__}",
+            f"Python {platform.python_version()}",
+            f"Spark {_installed('pyspark')}",
+            java_line,
+            f"Arrow {_installed('pyarrow')}",
+        )
+    )
+
+
+def _installed(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,8 +20,10 @@ from ggfmt.columnar.text import text_buffer
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Kind, TableDef, split_name
-from ggfmt.options.java_replacement import Replacement
 from ggfmt.options.replacements import Replacements
+
+if TYPE_CHECKING:
+    from ggfmt.options.java_replacement import Replacement
 
 
 class UnusableName(Exception):

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ggfmt.config.comments import before_comment
 from ggfmt.config.keys import (
     HandlerKey,
     find_option,
+    is_later,
+    lacks,
     nearest_format_property,
     nearest_handler_property,
     owner,
+    renamed,
 )
 from ggfmt.config.outside import ADAPTER_FORMATS, GOLDENGATE_FORMATS, is_outside_scope
 from ggfmt.config.properties import Entry
@@ -19,10 +23,27 @@ from ggfmt.errors import Diagnostic, Span, suggestion
 from ggfmt.formats.declaration import Format
 from ggfmt.formats.shared import CODECS
 from ggfmt.formats.types import RELEASES
-from ggfmt.options.kinds import Bool, Choice, IllegalValue, NamePart, Path, Size, Text, trim, visible
+from ggfmt.options.kinds import (
+    Bool,
+    Choice,
+    IllegalValue,
+    NamePart,
+    Path,
+    SchemaDirectory,
+    Size,
+    Text,
+    trim,
+    visible,
+)
 from ggfmt.options.spec import Options, OptionSpec, option
 
 DEFAULT_FORMAT = "delimitedtext"
+
+# The types of handlers that write files; all others of GoldenGate send messages, or write into databases.
+FILE_TYPES = ("hdfs", "filewriter")
+
+# Aliases that are the right names in handlers of other types.
+_NAMES_ELSEWHERE = ("avroCodec",)
 
 _MODES = {"tx": "deliver a transaction as a whole", "op": "deliver every operation on its own"}
 
@@ -31,14 +52,18 @@ _MODES = {"tx": "deliver a transaction as a whole", "op": "deliver every operati
 class HandlerOptions(Options):
     """The properties of a handler itself, whatever its format."""
 
-    type: str = option(Text(), "", "Name the kind of handler in GoldenGate; ggfmt writes files for every kind.")
+    type: str = option(
+        Text(), "", "Name the kind of handler in GoldenGate; ggfmt writes files for every kind.", example="hdfs"
+    )
     mode: str = option(Choice(_MODES), "tx", "Choose the unit of delivery; files are the same in both modes.")
     include_tokens: bool = option(Bool(), False, "Write the tokens of an operation into its message.")
     root_file_path: str | None = option(Path(), None, "Write the output to this directory, unless `-o` names another.")
     file_suffix: str = option(NamePart(), ".txt", "End the name of every output file with this.")
     partition_by_table: bool = option(Bool(), True, "Write every table to files of its own.")
     max_file_size: int = option(Size(), 1 << 30, "Start a new file before one grows beyond this size.")
-    schema_file_path: str | None = option(Path(), None, "Write schemas to this directory too.")
+    schema_file_path: str | None = option(
+        SchemaDirectory(), None, "Write schemas to this directory too.", example="./out/schemas"
+    )
     roll_on_metadata_change: bool = option(Bool(), True, "Start a new file when the definition of a table changes.")
     compression_codec: str = option(
         Choice(CODECS), "null", "Compress the blocks of Avro object container files by this.", aliases=("avroCodec",)
@@ -75,21 +100,30 @@ class HandlerConfig:
 
 
 class Assembly:
-    """One handler in the making; what is found wrong is added to `findings`."""
+    """One handler in the making; what is found wrong is added to `findings`.
+
+    `given` has the entry that counts of every property given, `handler` and `options` the values, the default for one
+    that is `illegal`; without a format that can be written there are no `options`. `release` is the release of
+    GoldenGate that is meant, None if that is not known; `entries` are in the order of the files.
+    """
 
     def __init__(
         self,
         name: str,
         keyed: Sequence[tuple[HandlerKey, Entry]],
         formats: Mapping[str, Format],
+        release: str | None,
         findings: list[Diagnostic],
     ) -> None:
         self.name = name
         self.formats = formats
+        self.release = release
         self.findings = findings
+        self.entries = [entry for _, entry in keyed]
         self.given: dict[str, Entry] = {}
+        self.illegal: set[str] = set()
+        self.is_custom = any(key.rest.lower() == "type" and "." in before_comment(entry) for key, entry in keyed)
         self.format = self._format([(key, entry) for key, entry in keyed if key.is_format])
-        self.is_custom = any(key.rest.lower() == "type" and "." in entry.value for key, entry in keyed)
         for key, entry in keyed:
             if key.is_format:
                 continue
@@ -97,31 +131,36 @@ class Assembly:
                 self._take_handler_property(key.rest, entry)
             elif self.format is not None:
                 self._take_format_property(key.format_property, key.misspells_format, entry, self.format)
+        self.handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""))
+        self.options: Options | None = None
+        if self.format is not None:
+            self.options = self.format.options(**self._values(self.format.options.specs(), "format."))
 
     def config(self) -> HandlerConfig | None:
-        """The handler, or None if a value or the format is illegal."""
-        handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""))
-        if self.format is None:
+        """The handler; None without a format that can be written."""
+        if self.format is None or self.options is None:
             return None
-        if self.format.by_table and not handler.partition_by_table:
-            entry = self.given["partitionByTable"]
-            message = f"`{entry.key}` cannot be `{trim(entry.value)}` for `{self.format.name}`"
-            self._report("GG103", message, entry.value_span, "remove it: a file holds the records of one table")
-        options = self.format.options(**self._values(self.format.options.specs(), "format."))
-        return HandlerConfig(self.name, self.format.name, options, handler, self.given)
+        return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given)
 
     def _format(self, keyed: Sequence[tuple[HandlerKey, Entry]]) -> Format | None:
         for key, entry in keyed:
             if key.misspells_format:
                 self._report_renamed(entry, "format")
             self._give("format", entry)
-        text = trim(self.given["format"].value) if keyed else ""
-        wanted = (text or DEFAULT_FORMAT).lower()
+        chosen = self.given.get("format")
+        text = (trim(chosen.value) if chosen else "") or DEFAULT_FORMAT
+        found = self._written(text)
+        if found is None:
+            message, help = self._no_format("***" if chosen and chosen.secret else text)
+            self._report("GG106", message, chosen.value_span if chosen else Span(), help)
+            # With a comment behind it, it is clear which format was meant: its properties are looked at too.
+            found = self._written(before_comment(chosen)) if chosen else None
+        return found
+
+    def _written(self, text: str) -> Format | None:
         for name, format in self.formats.items():
-            if name.lower() == wanted and format.writes is not None:
+            if name.lower() == text.lower() and format.writes is not None:
                 return format
-        message, help = self._no_format(text or DEFAULT_FORMAT)
-        self._report("GG106", message, self.given["format"].value_span if keyed else Span(), help)
         return None
 
     def _no_format(self, text: str) -> tuple[str, str]:
@@ -143,7 +182,7 @@ class Assembly:
     def _take_handler_property(self, name: str, entry: Entry) -> None:
         match = find_option(name, HandlerOptions.specs())
         if match is not None:
-            if match.renamed:
+            if match.renamed and name not in _NAMES_ELSEWHERE:
                 self._report_renamed(entry, match.spec.name)
             self._give(match.spec.name, entry)
         elif not (self.is_custom or is_outside_scope(entry.key)):
@@ -160,10 +199,16 @@ class Assembly:
                 self._report_renamed(entry, f"format.{match.spec.name}")
             self._give(f"format.{match.spec.name}", entry)
             return
-        found = owner(name, format, self.formats)
-        if found is not None:
-            whose, help = found
-            self._report("GG101", f"`{entry.key}` is a property of {whose}", entry.key_span, help)
+        lacking = lacks(name, format)
+        if lacking is not None:
+            help = "remove it: ggfmt does not have it yet"
+            code = "GG111" if self.release and is_later(lacking.since, self.release) else "GG101"
+            self._report(code, f"`{entry.key}` is a property of {lacking.owner}", entry.key_span, help)
+            return
+        whose = owner(name, self.formats)
+        if whose is not None:
+            message = f"`{entry.key}` is a property of {whose}, not of `{format.name}`"
+            self._report("GG110", message, entry.key_span, "remove it: it has no effect")
             return
         near = nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
         self._report_unknown(f"`{entry.key}` is not a property of `{format.name}`", entry, near)
@@ -182,16 +227,17 @@ class Assembly:
             try:
                 values[spec.attr] = spec.value(entry.value)
             except IllegalValue as error:
-                self._report("GG103", f"`{entry.key}` {error}", entry.value_span, error.help)
+                self.illegal.add(prefix + spec.name)
+                message = "is not a legal value" if entry.secret else str(error)
+                self._report("GG103", f"`{entry.key}` {message}", entry.value_span, error.help)
         return values
 
     def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
         self.findings.append(Diagnostic(code, message, span, help))
 
     def _report_renamed(self, entry: Entry, property: str) -> None:
-        name = property.rpartition(".")[2]
-        help = f"write `gg.handler.{self.name}.{property}`"
-        self._report("GG102", f"`{entry.key}` is read as `{name}`", entry.key_span, help)
+        name = f"gg.handler.{self.name}.{property}"
+        self.findings.append(renamed(entry, name, property.rpartition(".")[2], f"write `{name}`"))
 
     def _report_unknown(self, message: str, entry: Entry, near: str | None) -> None:
         help = f"did you mean `gg.handler.{self.name}.{near}`?" if near else None
@@ -209,4 +255,5 @@ def report_missing_format(findings: list[Diagnostic], name: str, entry: Entry) -
     """Refuse a misprinted format: with the default in its place, the output would not be what was meant."""
     meant = f"gg.handler.{name}.format"
     message = f"`{meant}` is missing, and `{entry.key}` is not it"
-    findings.append(Diagnostic("GG109", message, entry.key_span, f"write `{meant}={visible(trim(entry.value))}`"))
+    value = "***" if entry.secret else visible(trim(entry.value))
+    findings.append(Diagnostic("GG109", message, entry.key_span, f"write `{meant}={value}`"))

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ggfmt.config.outside import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, listing
-from ggfmt.errors import did_you_mean
+from ggfmt.config.outside import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, GoldenGateProperty, listing
+from ggfmt.config.properties import Entry
+from ggfmt.errors import Diagnostic, did_you_mean
 from ggfmt.formats.declaration import Format
 from ggfmt.options.spec import OptionSpec
 
@@ -74,16 +75,27 @@ def find_option(name: str, specs: Sequence[OptionSpec]) -> Match | None:
     return None
 
 
-def owner(name: str, format: Format, formats: Mapping[str, Format]) -> tuple[str, str] | None:
-    """Whose the property is that the format lacks, and what to do: two clauses; None if nobody's."""
-    folded = name.lower()
+def renamed(entry: Entry, name: str, read_as: str, help: str | None = None) -> Diagnostic:
+    """GG102 for a key that is read as another; `name` is the key that it should be."""
+    fix = name if entry.is_plain else None
+    return Diagnostic("GG102", f"`{entry.key}` is read as `{read_as}`", entry.key_span, help, fix)
+
+
+def lacks(name: str, format: Format) -> GoldenGateProperty | None:
+    """The property that GoldenGate's format of that id has, of a name that is not one of ggfmt's."""
     for known in GOLDENGATE_PROPERTIES:
-        if known.name.lower() == folded:
-            if format.name in known.formats:
-                return known.owner, "remove it: ggfmt does not have it yet"
-            return f"{known.owner}, not of `{format.name}`", "remove it: it has no effect"
+        if known.name.lower() == name.lower() and format.name in known.formats:
+            return known
+    return None
+
+
+def owner(name: str, formats: Mapping[str, Format]) -> str | None:
+    """Which formats have the property, in words; None if none has."""
+    for known in GOLDENGATE_PROPERTIES:
+        if known.name.lower() == name.lower():
+            return known.owner
     names = [other.name for other in formats.values() if find_option(name, other.options.specs())]
-    return (f"{listing(names)}, not of `{format.name}`", "remove it: it has no effect") if names else None
+    return listing(names) if names else None
 
 
 def nearest_handler_property(name: str, handler: Sequence[OptionSpec], format: Sequence[OptionSpec]) -> str | None:
@@ -106,10 +118,37 @@ def nearest_format_property(name: str, handler: Sequence[OptionSpec], format: Se
 
 def nearest_key(key: str, listed: Iterable[str]) -> str | None:
     """What was probably meant by a key that is below no handler."""
-    found = re.fullmatch(r"(?:gg\.)?([^.]+)\.(.+)", key, re.DOTALL)
+    found = re.fullmatch(r"(?:gg\.)?(?:handlers?\.)?([^.]+)\.(.+)", key, re.DOTALL | re.IGNORECASE)
     if found and found[1] in set(listed):
         return f"gg.handler.{found[1]}.{found[2]}"
     if key.startswith("gg.handler.") and key[len("gg.handler.") :] in set(listed):
         return f"{key}.format"
     plain = [known for known in OUTSIDE_SCOPE if "*" not in known]
     return did_you_mean(key, ["gg.handlerlist", *plain])
+
+
+_PLACEHOLDER = re.compile(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)
+
+
+def is_placeholder(handler: str) -> bool:
+    """Whether the name of a handler is the word that the manual writes in its place."""
+    return _PLACEHOLDER.fullmatch(handler) is not None
+
+
+def nearest_handler(name: str, known: Iterable[str]) -> str | None:
+    """The handler that was probably meant: one of a similar name, or of which one name is part of the other."""
+    known = list(known)
+    near = did_you_mean(name, known)
+    if near is not None:
+        return near
+    pairs = ((other, sorted((name.lower(), other.lower()), key=len)) for other in known)
+    return next((other for other, (short, long) in pairs if len(short) > 2 and short in long), None)
+
+
+def is_later(since: str, release: str) -> bool:
+    """Whether a release of GoldenGate is later than another; the third number of 12.3.1 does not count."""
+    return _numbers(since) > _numbers(release)
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(number) for number in re.findall("[0-9]+", release)[:2]]

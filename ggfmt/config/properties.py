@@ -2,11 +2,12 @@
 
 The syntax is parsed by the `javaproperties` package; what is added here is the line and column of every key and value,
 and that reading goes on after a malformed line, so that all of them are found. Bytes are UTF-8, as files with comments
-in Chinese are, or else ISO-8859-1, as Java has it.
+in Chinese are, or else ISO-8859-1, as Java has it. Comments are kept too, for what they may say to ggfmt.
 """
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -38,8 +39,11 @@ class Entry:
     """One property: its key and value without escapes, and its place.
 
     Line and columns count from 1 and are those of the natural line that the entry starts in, which is `source`; for a
-    value that starts in a later line, `value_column` is the column of the backslash. The value of a secret (a password
-    and the like) is masked in `source` and left out of the representation.
+    value that starts in a later line, `value_column` is the column of the backslash. The value of a `secret` (a
+    password and the like) is masked in `source` and left out of the representation.
+
+    `separator` and `raw` are what follows the key in the file, `raw` the value with its escapes; `continued` are the
+    natural lines after the first.
     """
 
     key: str
@@ -51,6 +55,16 @@ class Entry:
     source: str
     key_length: int
     value_length: int
+    separator: str
+    raw: str = field(repr=False)
+    continued: tuple[str, ...] = field(repr=False)
+    secret: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the key stands in the file as it is, without escapes and in one line."""
+        start = self.column - 1
+        return self.source[start : start + self.key_length] == self.key
 
     @property
     def key_span(self) -> Span:
@@ -61,11 +75,30 @@ class Entry:
         return Span(self.file, self.line, self.value_column, max(self.value_length, 1), self.source)
 
 
+class Comment(NamedTuple):
+    """A comment: its line, the column of its first character, its text from there on, and the numbers of the natural
+    lines of the property below it, if there are only comments between; otherwise none."""
+
+    line: int
+    column: int
+    text: str
+    below: range
+
+
 class Parsed(NamedTuple):
-    """What was read: the entries in order, and an error for each place that could not be read."""
+    """What was read: the entries in order, an error for each place that could not be read, and the comments."""
 
     entries: tuple[Entry, ...]
     diagnostics: tuple[Diagnostic, ...]
+    comments: tuple[Comment, ...] = ()
+
+
+class Decoded(NamedTuple):
+    """The text of a file: `mark + text.encode(encoding)` are its bytes."""
+
+    text: str
+    encoding: str
+    mark: bytes
 
 
 def read_properties(path: str) -> Parsed:
@@ -76,9 +109,24 @@ def read_properties(path: str) -> Parsed:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         return Parsed((), (Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path)),))
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return Parsed((), (Diagnostic("GG100", "the file is UTF-16", Span(path), "save it as UTF-8"),))
-    return parse_properties(_decode(content), path)
+    return parse_content(content, path)
+
+
+def parse_content(content: bytes, file: str) -> Parsed:
+    """The entries of the bytes of a file; GG100 for UTF-16, GG108 for every malformed escape."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return Parsed((), (Diagnostic("GG100", "the file is UTF-16", Span(file), "save it as UTF-8"),))
+    return parse_properties(decode(content).text, file)
+
+
+def decode(content: bytes) -> Decoded:
+    """The text of a file less its byte order mark: UTF-8, or else ISO-8859-1, in which any bytes are a text."""
+    mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+    content = content[len(mark) :]
+    try:
+        return Decoded(content.decode("utf-8"), "utf-8", mark)
+    except UnicodeDecodeError:
+        return Decoded(content.decode("iso-8859-1"), "iso-8859-1", mark)
 
 
 def entries_from_settings(settings: Sequence[str]) -> Parsed:
@@ -90,7 +138,7 @@ def entries_from_settings(settings: Sequence[str]) -> Parsed:
     diagnostics: list[Diagnostic] = []
     for number, setting in enumerate(settings, 1):
         line = setting.replace("\r", "\\r").replace("\n", "\\n")
-        found, malformed = parse_properties(line, SETTINGS, number)
+        found, malformed, _ = parse_properties(line, SETTINGS, number)
         diagnostics.extend(malformed)
         key = found[0] if found else None
         if key is not None and key.key and key.value_column > key.column + key.key_length:
@@ -105,25 +153,44 @@ def parse_properties(text: str, file: str, first_line: int = 1) -> Parsed:
     """The entries of a text; GG108 for every malformed escape."""
     entries: list[Entry] = []
     diagnostics: list[Diagnostic] = []
+    comments = _Comments()
     lines = _NaturalLines(text, first_line)
     ended = False
     while not ended:
         try:
             for element in javaproperties.parse(lines):
                 logical = lines.take()
-                if isinstance(element, javaproperties.KeyValue):
+                if isinstance(element, javaproperties.Comment):
+                    comments.add(logical)
+                elif isinstance(element, javaproperties.KeyValue):
+                    comments.stand_above(logical.numbers)
                     entries.append(_entry(element, logical, file))
+                else:
+                    comments.stand_above(range(0))
             ended = True
         except javaproperties.InvalidUEscapeError:
-            diagnostics.extend(_bad_escapes(lines.take(), file))
-    return Parsed(tuple(entries), tuple(diagnostics))
+            logical = lines.take()
+            comments.stand_above(logical.numbers)
+            diagnostics.extend(_bad_escapes(logical, file))
+    comments.stand_above(range(0))
+    return Parsed(tuple(entries), tuple(diagnostics), tuple(comments.done))
 
 
-def _decode(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("iso-8859-1")
+class _Comments:
+    """The comments of a text; what each stands above is known when the next line that is none has been read."""
+
+    def __init__(self) -> None:
+        self.done: list[Comment] = []
+        self._waiting: list[_LogicalLine] = []
+
+    def add(self, line: _LogicalLine) -> None:
+        self._waiting.append(line)
+
+    def stand_above(self, below: range) -> None:
+        for line in self._waiting:
+            text = line.natural[0].lstrip(_BLANKS)
+            self.done.append(Comment(line.number, len(line.natural[0]) - len(text) + 1, text, below))
+        self._waiting = []
 
 
 class _NaturalLines(io.StringIO):
@@ -163,6 +230,10 @@ class _LogicalLine:
                 text = text[:-1]
         self.text = text
 
+    @property
+    def numbers(self) -> range:
+        return range(self.number, self.number + len(self.natural))
+
     def place(self, offset: int) -> tuple[int, int]:
         """Index of the natural line, and column from 0, of a character of `text` (or of its end)."""
         start, index, column = max(item for item in self._starts if item[0] <= offset)
@@ -201,6 +272,10 @@ def _entry(element: javaproperties.KeyValue, logical: _LogicalLine, file: str) -
         source=_masked(first, value_column) if secret else first,
         key_length=logical.first_line_column(key_end) - column,
         value_length=len(_MASK if secret else value),
+        separator=logical.text[key_end:value_start],
+        raw=logical.text[value_start:],
+        continued=tuple(logical.natural[1:]),
+        secret=secret,
     )
 
 

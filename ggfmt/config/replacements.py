@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ggfmt.config.assemble import report_duplicate
+from ggfmt.config.comments import has_comment
+from ggfmt.config.keys import renamed
 from ggfmt.config.properties import Entry
+from ggfmt.config.texts import lost_blanks, misread_wrapper
 from ggfmt.errors import Diagnostic
-from ggfmt.options.java_regex import translate
-from ggfmt.options.java_replacement import Replacement
 from ggfmt.options.kinds import IllegalValue, Text, trim
 from ggfmt.options.replacements import Replacements
+
+if TYPE_CHECKING:
+    from ggfmt.options.java_replacement import Replacement
 
 _KEY = re.compile(r"gg\.(?:schema|content)replace(?:regex|string)[0-9]*")
 
@@ -30,13 +35,17 @@ def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> R
     for entry in filter(lambda entry: is_replacement(entry.key), entries):
         name = entry.key.lower()
         if entry.key != name:
-            findings.append(Diagnostic("GG102", f"`{entry.key}` is read as `{name}`", entry.key_span))
+            findings.append(renamed(entry, name, name))
         if name in given:
             report_duplicate(findings, given[name], entry)
         given[name] = entry
+    for entry in given.values():
+        if not has_comment(entry):
+            found = misread_wrapper(entry, Text()) or lost_blanks(entry, Text())
+            findings += [found] if found else []
     schema, content = (tuple(_pairs(f"gg.{what}replace", given, findings)) for what in ("schema", "content"))
     findings += [
-        Diagnostic("GG101", f"`{entry.key}` is not applied: there is no `{missing}`", entry.key_span, help)
+        Diagnostic("GG120", f"`{entry.key}` is not applied: there is no `{missing}`", entry.key_span, help)
         for name, entry in given.items()
         for missing, help in _lacking(name, given)
     ]
@@ -54,7 +63,14 @@ def _numbers(prefix: str, given: Mapping[str, Entry]) -> Iterator[str]:
 
 
 def _pairs(prefix: str, given: Mapping[str, Entry], findings: list[Diagnostic]) -> Iterator[Replacement]:
-    for number in _numbers(prefix, given):
+    numbers = list(_numbers(prefix, given))
+    if not numbers:
+        return
+    # Most files have no replacement, and what carries one out takes a while to load.
+    from ggfmt.options.java_regex import translate
+    from ggfmt.options.java_replacement import Replacement
+
+    for number in numbers:
         pattern = given[f"{prefix}regex{number}"]
         string = given.get(f"{prefix}string{number}")
         entry = pattern

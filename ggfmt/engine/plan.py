@@ -17,6 +17,8 @@ from ggfmt.errors import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import UNTOLD, Context, Definition, Layout, Reader, Source
 from ggfmt.model.table import Catalog
+from ggfmt.options.charsets import native_charset
+from ggfmt.options.kinds import NATIVE, IllegalValue
 from ggfmt.options.replacements import Replacements
 from ggfmt.options.spec import Options
 
@@ -155,9 +157,28 @@ def reader_of(name: str) -> type[Reader]:
     return FORMATS[name].input.reader
 
 
+def settled_options(options: Options) -> Options:
+    """The options of a format, with the charset of this machine where they say `native`."""
+    if getattr(options, "encoding", None) != NATIVE:
+        return options
+    return replace(options, encoding=native_charset())  # type: ignore[call-arg]
+
+
 def with_defaults(source: Source, input_format: str) -> Source:
-    """The source, with the default options of the format where nobody told others."""
-    return source if source.options is not None else replace(source, options=FORMATS[input_format].options())
+    """The source, with the default options of the format where nobody told others; UsageError for illegal ones."""
+    make = FORMATS[input_format].options
+    options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
+    values = {}
+    for name, text in source.given.items():
+        if name not in specs:
+            help = suggestion(name, specs) or f"`ggfmt options {input_format}` lists its properties"
+            message = f"`--input-option` names `{name}`, which is not a property of `{input_format}`"
+            raise UsageError(Diagnostic("GG101", message, help=help))
+        try:
+            values[specs[name].attr] = specs[name].value(text)
+        except IllegalValue as error:
+            raise UsageError(Diagnostic("GG103", f"`--input-option {name}` {error}", help=error.help)) from None
+    return replace(source, options=replace(options, **values), given={})
 
 
 def read_head(file: InputFile) -> bytes:

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from ggfmt.engine.discover import discover
 from ggfmt.engine.files import absolute, not_writable
 from ggfmt.engine.join import join_group, plan_groups
 from ggfmt.engine.names import stamp
-from ggfmt.engine.plan import Input, Job, Split, Target, plan_inputs, plan_splits, with_defaults
+from ggfmt.engine.plan import Input, Job, Split, Target, plan_inputs, plan_splits, settled_options, with_defaults
 from ggfmt.engine.publish import Naming, describe, publish, schema_directories, schema_files
 from ggfmt.engine.runner import Progress, Runner
 from ggfmt.engine.sink import StagedFile
@@ -29,8 +29,6 @@ from ggfmt.errors import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.base import UNTOLD, Context, Source
 from ggfmt.model.table import Catalog, TableDef
-from ggfmt.options.charsets import native_charset
-from ggfmt.options.kinds import NATIVE
 from ggfmt.options.replacements import Replacements
 
 TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
@@ -81,9 +79,8 @@ def make_targets(settings: RunSettings) -> list[Target]:
                 )
             )
             continue
-        options = config.options
-        if getattr(options, "encoding", None) == NATIVE:
-            options = replace(options, encoding=native_charset())  # type: ignore[call-arg]
+        options = settled_options(config.options)
+        if options is not config.options:
             log.info("handler %s: the native encoding of this machine is %s", config.name, options.encoding)  # type: ignore[attr-defined]
         roll = handler.roll_on_metadata_change or FORMATS[config.format].by_table
         mixed = not (handler.partition_by_table and roll)

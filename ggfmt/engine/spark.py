@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ggfmt.engine.causes import cause_in_log, cause_of_exception, cause_of_job, clause, failed, java_message
 from ggfmt.engine.java import Java, find_java
 from ggfmt.engine.jvm import ClassArchive, Jvm, class_archive, spark_home, start_jvm
 from ggfmt.engine.master import cpus, is_here, master_addresses, probe, resolve, retrying
 from ggfmt.engine.shipping import linked, python_path, set_environment, zipped
-from ggfmt.errors import Abend, Diagnostic
+from ggfmt.errors import Abend
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -159,11 +160,12 @@ class Session:
             self._context.setJobGroup(group, group)
             return self._context.parallelize(items, len(items)).mapPartitionsWithIndex(attempt).collect()
         except Py4JJavaError as error:
-            reason = _cause(_java_message(error))
+            reason, full = cause_of_job(java_message(error)), str(error)
         except (Py4JError, OSError, EOFError) as error:
-            reason = "Spark's Java virtual machine is gone" if not self._alive() else _one_line(str(error))
+            reason = "Spark's Java virtual machine is gone" if not self._alive() else clause(str(error))
+            full = repr(error)
         self._failed = True
-        raise Abend(Diagnostic("GG505", f"a Spark task failed: {reason}", help=f"see the log file `{self._log}`"))
+        raise failed("GG505", "a Spark task failed", reason, self._log, full)
 
     def _alive(self) -> bool:
         if self._jvm is None:
@@ -294,12 +296,13 @@ class Session:
             self._parallelism = self._context.defaultParallelism
             self._spark_version = self._context.version
         except Py4JJavaError as error:
-            reason = _cause(_java_message(error))
+            reason, full = cause_of_exception(error), str(error)
         except (Py4JError, PySparkException, OSError) as error:
-            reason = _one_line(str(error))
+            assert self._log is not None
+            reason, full = clause(str(error)) if self._alive() else cause_in_log(self._log), repr(error)
         else:
             return
-        raise Abend(Diagnostic("GG503", f"Spark did not start: {reason}", help=f"see the log file `{self._log}`"))
+        raise failed("GG503", "Spark did not start", reason, self._log, full)
 
     def _close(self) -> None:
         try:
@@ -372,25 +375,3 @@ def _make_archive_later(archive: ClassArchive, java: Java) -> None:
             cwd=archive.directory,
             start_new_session=True,
         )
-
-
-def _java_message(error: Exception) -> str:
-    """What a Java exception says. It has to be asked for, and the JVM may be gone by now."""
-    try:
-        return str(error.java_exception.toString())  # type: ignore[attr-defined]
-    except Exception:
-        return str(error)
-
-
-def _cause(message: str) -> str:
-    """The one line of Spark's message that says why: a traceback's exception, or the reason of the last failure."""
-    _, traceback, told = message.rpartition("Traceback (most recent call last):\n")
-    if traceback:
-        lines = [line for line in told.partition("\n\tat ")[0].splitlines() if line[:1].strip()]
-        return _one_line(lines[0] if lines else "an exception without a message")
-    lost = re.search(r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): )?(.+)", message)
-    return _one_line(re.sub(r"^(?:[\w$]+\.)+[\w$]+(?:Exception|Error): ", "", lost[1] if lost else message))
-
-
-def _one_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")

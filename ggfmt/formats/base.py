@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.errors import Diagnostic
+from ggfmt.formats.show import Show
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -169,11 +170,12 @@ Event = ChangeBatch | Reject | Definition
 class Source:
     """How the input was written, where it does not say so itself: by the options and the context of the handler that
     wrote it; `options` None stands for a format's defaults. `facts` is what the discovery pass learned of the whole
-    input besides its tables."""
+    input besides its tables; `given` has options as texts by name, which override the others."""
 
     options: Any = None
     context: Context = field(default_factory=Context)
     facts: Mapping[Any, Any] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
 
 
 UNTOLD = Source()
@@ -272,6 +274,7 @@ class Writer:
     schema       the schema files of a table, by (table, options, context); none where the options switch them off
     ddl          a Hive table over the files of a table, by (table, options, context, location), or why there is none
     problem      why a table cannot be written at all; None if it can
+    show         shows messages to a person, by (formatter, options, context); None: they are plain text
     """
 
     formatter: Callable[[TableDef, Any, Context, Clock], Formatter]
@@ -280,6 +283,7 @@ class Writer:
     schema: Callable[[TableDef, Any, Context], tuple[SchemaFile, ...]] | None = None
     ddl: Callable[[TableDef, Any, Context, str], str | Diagnostic] | None = None
     problem: Callable[[TableDef], Diagnostic | None] | None = None
+    show: Callable[[Formatter, Any, Context], Show] | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
 from ggfmt.formats.dialect_options import primary_keys_option
-from ggfmt.options.kinds import Bool, Choice, Text
+from ggfmt.options.kinds import Bool, Choice, IllegalValue, Text
 from ggfmt.options.spec import Options, option
 
 OWN = "ggfmt"  # the connector that stands in what ggfmt writes, where no token names another
@@ -29,6 +29,27 @@ MICROS, NANOS, CONNECT, ISO_STRING = "microseconds", "nanoseconds", "connect", "
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
 STRING, PRECISE, DOUBLE = "string", "precise", "double"
 OMITTED, AS_PLACEHOLDER = "omitted", "placeholder"
+
+
+def placeholder_bytes(option: str) -> bytes:
+    """The bytes of a placeholder, which `hex:` may start; ValueError for digits that are none."""
+    return bytes.fromhex(option[4:]) if option.startswith("hex:") else option.encode()
+
+
+class Placeholder(Text):
+    """A text, or `hex:` and the digits of bytes."""
+
+    @property
+    def legal(self) -> str:
+        return "any string, or `hex:` and an even number of hexadecimal digits"
+
+    def parse(self, text: str) -> str:
+        value = super().parse(text)
+        try:
+            placeholder_bytes(value)
+        except ValueError:
+            raise IllegalValue("is not hexadecimal", f"give {self.legal}") from None
+        return value
 
 
 @dataclass(frozen=True)
@@ -90,7 +111,9 @@ class DebeziumOptions(Options):
         "For reading: what a flattened row is that does not tell its operation.",
     )
     unavailable_value_placeholder: str = option(
-        Text(), PLACEHOLDER, "What stands for a value that the database did not tell; `hex:` may start its bytes."
+        Placeholder(),
+        PLACEHOLDER,
+        "What stands for a value that the database did not tell; `hex:` may start its bytes.",
     )
     schemas_enable: bool = option(Bool(), False, "Write the schema of each message beside it.")
     decimal_handling_mode: str = option(
@@ -152,6 +175,7 @@ FORMATS = (
         ),
         losses=(
             "The primary key of a table, and which columns cannot be NULL, are not shown.",
+            "Tokens that a source block has no member for are shown with `includeTokens` alone.",
             "Without `schemasEnable` the types of columns are not shown.",
             "The catalog of a table name is shown, but read only with `tableName=full`.",
             "With `decimalHandlingMode=precise` a decimal has the digits of its column's scale.",

@@ -18,7 +18,7 @@ from ggfmt.columnar.build import texts
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import Values
 from ggfmt.columnar.text import json_booleans, json_numbers, quote_json
-from ggfmt.formats.debezium import CONNECT, DOUBLE, ISO_STRING, PRECISE, TEXT, DebeziumOptions
+from ggfmt.formats.debezium import CONNECT, DOUBLE, ISO_STRING, PRECISE, TEXT, DebeziumOptions, placeholder_bytes
 from ggfmt.formats.debezium_types import (
     CONNECT_DECIMAL,
     PRECISION,
@@ -27,7 +27,7 @@ from ggfmt.formats.debezium_types import (
     SOURCE_TYPE,
     VARIABLE_DECIMAL,
 )
-from ggfmt.formats.debezium_values import DIGITS, MOST_SCALE, placeholder_bytes
+from ggfmt.formats.debezium_values import DIGITS, MOST_SCALE
 from ggfmt.formats.dialect_write import quoted
 from ggfmt.model.table import Kind, SqlType
 
@@ -37,7 +37,7 @@ _STRING = pa.string()
 _SPECIAL = pa.array(["NaN", "Infinity", "-Infinity"], _STRING)
 _INFINITIES = {"infinity": 9223372036825200000, "-infinity": -9223372036832400000}
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,1500}(?:\.[0-9]{1,1500})?", re.ASCII)
-_EXPONENT = re.compile(r"[+-]?(?:[0-9]{1,1500}(?:\.[0-9]{0,1500})?|\.[0-9]{1,1500})(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
+_EXPONENT = re.compile(r"[+-]?(?:[0-9]{1,1500}(?:\.[0-9]{0,1500})?|\.[0-9]{1,1500})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _CLOCK = re.compile(r"(-?)([0-9]{2,9}):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,9}))?", re.ASCII)
 _ISO_FORMS = {
     Kind.DATE: (r"^([0-9]{4}-[0-9]{2}-[0-9]{2})$", r"\1Z"),
@@ -78,7 +78,7 @@ def encoding_of(type: SqlType, options: DebeziumOptions) -> Encoding:
     kind = type.kind
     parameters = _parameters(type)
     text = {"type": "string", "parameters": parameters}
-    unavailable = placeholder_bytes(options.unavailable_value_placeholder) or b""
+    unavailable = placeholder_bytes(options.unavailable_value_placeholder)
     if kind in (Kind.STRING, Kind.INTERVAL):
         return Encoding(quoted, text, unavailable.decode("utf-8", "replace"))
     if kind is Kind.BINARY:

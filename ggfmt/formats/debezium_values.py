@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.build import JsonColumn, texts
 from ggfmt.columnar.text import text_buffer
+from ggfmt.formats.debezium import placeholder_bytes
 from ggfmt.model.change import ImageColumn
 
 # Texts and the rows that have none for being wrong.
@@ -83,7 +84,7 @@ def _decimal(text: str, scale: int) -> str | None:
 def decimal_text(number: int, scale: int) -> str:
     """`number` times ten to the power of `-scale`."""
     if scale <= 0:
-        return str(number * 10**-scale)
+        return f"{number}{'0' * -scale if number else ''}"
     digits = str(number if number >= 0 else -number)
     if len(digits) <= scale:
         digits = digits.zfill(scale + 1)
@@ -243,19 +244,9 @@ booleans = by_value(_BOOLEANS.get)
 # Unavailable values
 
 
-def placeholder_bytes(option: str) -> bytes | None:
-    """The bytes of the placeholder that an option gives, which may start with `hex:`; None if its digits are none."""
-    if not option.startswith("hex:"):
-        return option.encode()
-    try:
-        return bytes.fromhex(option[4:])
-    except ValueError:
-        return None
-
-
 def placeholder_forms(option: str) -> pa.StringArray:
     """The texts that stand for an unavailable value in the columns of any type."""
-    data = placeholder_bytes(option) or option.encode()
+    data = placeholder_bytes(option)
     text = data.decode("utf-8", "replace")
     encoded = base64.b64encode(data).decode()
     shapes = [[text], [encoded], list(data), {text: text}]

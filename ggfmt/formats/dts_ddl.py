@@ -12,7 +12,9 @@ ESCAPED_DOT = "\\u002E"
 _IGNORED = r"(?:\s+|/\*(?!!).*?\*/|--[^\n]*(?:\n|$)|\#[^\n]*(?:\n|$))"
 _TRUNCATE = re.compile(rf"{_IGNORED}*truncate\b{_IGNORED}*(?!cluster\b)(?:table\b)?", re.IGNORECASE | re.DOTALL)
 _NAME = r"`(?:``|[^`])+`|\"(?:\"\"|[^\"])+\"|\[[^\]]+\]|[\w$#@]+"
-_FULL_NAME = re.compile(rf"{_IGNORED}*(?:only\b{_IGNORED}*)?((?:{_NAME})(?:\s*\.\s*(?:{_NAME}))*)", re.IGNORECASE | re.DOTALL)
+_FULL_NAME = re.compile(
+    rf"{_IGNORED}*(?:only\b{_IGNORED}*)?((?:{_NAME})(?:\s*\.\s*(?:{_NAME}))*)", re.IGNORECASE | re.DOTALL
+)
 _PART = re.compile(_NAME)
 _COMMA = re.compile(rf"{_IGNORED}*,", re.DOTALL)
 _SCHEMAS = {ORACLE, POSTGRESQL, "SQLServer"}  # sources whose tables have a schema besides their database
@@ -70,7 +72,7 @@ def _named(statement: str, source: str) -> list[list[str]]:
 
 def _plain(part: str, source: str) -> str:
     """A part of a name as DTS has it, without quotes."""
-    if part[0] in "`\"[":
+    if part[0] in '`"[':
         text = part[1:-1].replace(part[0] * 2, part[0])
     else:
         text = part.upper() if source == ORACLE else part.lower() if source == POSTGRESQL else part

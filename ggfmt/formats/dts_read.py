@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -13,16 +11,14 @@ import msgspec
 from ggfmt.errors import Diagnostic
 from ggfmt.formats import dts_files
 from ggfmt.formats.avro_blocks import Damaged, parts, read_header
-from ggfmt.formats.base import Chunk, Input, Layout, Source
+from ggfmt.formats.base import Chunk, Layout, Source
 from ggfmt.formats.dialect import Change, Described, Dialect, Found, Refused
-from ggfmt.formats.dialect_discovery import DialectDiscovery
-from ggfmt.formats.dialect_read import DialectReader
 from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts_ddl import NoTable, is_truncate, truncated
-from ggfmt.formats.dts_decode import Cell, Decoder, DtsRecord, Fields, Malformed
+from ggfmt.formats.dts_decode import ZONED, Cell, Decoder, DtsRecord, Fields, Malformed
 from ggfmt.formats.dts_schema import version_of
 from ggfmt.formats.dts_tokens import tokens_of
-from ggfmt.formats.dts_types import NOTHING, ORACLE, told
+from ggfmt.formats.dts_types import ORACLE, told
 from ggfmt.formats.dts_values import MICROS, NANOS, Maker, Unreadable, kind_of, makers
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -36,13 +32,14 @@ _keys = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 class _Table:
     """What the columns of records mean: the definition and, for each column, what makes texts of its values.
 
-    `learns`: the columns whose values tell their kind, by place, with the kinds that they may tell.
+    `learns`: the columns whose values tell their kind, by place, with the kinds that they may tell, and the tags of the
+    cells that did.
     """
 
     described: Described
     names: tuple[str, ...]
     makers: tuple[tuple[Maker, ...], ...]
-    learns: tuple[tuple[int, frozenset[Kind]], ...]
+    learns: tuple[tuple[int, frozenset[Kind], set[int]], ...]
 
 
 class Dts(Dialect):
@@ -136,6 +133,10 @@ class Dts(Dialect):
         if not isinstance(fields, Fields):
             raise Refused("GG305", "the record has no list of `fields`", None, name)
         table = self._table(name, record, fields)
+        # Before any value is refused: what is learned must not depend on what else is wrong.
+        for image in (record.before, record.after):
+            if isinstance(image, list) and len(image) == len(table.names):
+                self._learn(name, table, image)
         before = self._image(table, record.before, "beforeImages", name)
         after = self._image(table, record.after, "afterImages", name)
         return [self._change(record, name, op, before, after, table.described)]
@@ -185,8 +186,12 @@ class Dts(Dialect):
             except ValueError:
                 reason = f"the tag `{KEYS_TAG}` is not an object of lists of columns"
                 raise Refused("GG308", reason, None, name) from None
-        trusted = {column.name: column.type.kind for column in self.trusted[name].columns} if name in self.trusted else {}
-        columns, made, learns = [], [], []
+        trusted = (
+            {column.name: column.type.kind for column in self.trusted[name].columns} if name in self.trusted else {}
+        )
+        columns: list[Column] = []
+        made: list[tuple[Maker, ...]] = []
+        learns: list[tuple[int, frozenset[Kind], set[int]]] = []
         for place, (column, number) in enumerate(zip(fields.names, fields.numbers, strict=True)):
             known = told(source_type, number)
             seen = {kind for kind in known.learns if (name, column, kind.value) in self.source.facts}
@@ -195,7 +200,7 @@ class Dts(Dialect):
             if column in trusted:
                 kind = trusted[column]
             elif known.learns - seen:
-                learns.append((place, known.learns))
+                learns.append((place, known.learns, set()))
             made.append(makers(kind, NANOS if source_type == ORACLE else MICROS))
         definition = self.keyed(TableDef(name, tuple(columns)))
         return _Table(Described(definition, (None,) * len(columns)), fields.names, tuple(made), tuple(learns))
@@ -210,10 +215,6 @@ class Dts(Dialect):
         if len(cells) != len(table.names):
             reason = f"`fields` has {len(table.names)} columns and `{member}` has {len(cells)} values"
             raise Refused("GG308", reason, None, name)
-        for place, kinds in table.learns:
-            cell = cells[place]
-            if cell:
-                self._learn(name, table, place, kinds, cell)
         image: dict[str, str | None] = {}
         for column, make, cell in zip(table.names, table.makers, cells, strict=True):
             if cell is None:
@@ -222,24 +223,29 @@ class Dts(Dialect):
                 try:
                     image[column] = make[cell[0]](cell)
                 except Unreadable as error:
-                    if not self.lacking:
-                        raise Refused("GG314", str(error), None, name, column) from None
+                    raise Refused("GG314", str(error), None, name, column) from None
         return image
 
-    def _learn(self, name: str, table: _Table, place: int, kinds: frozenset[Kind], cell: tuple[Any, ...]) -> None:
-        """Takes note of the kind that a value shows, and that the records are to be seen once more if its column is
+    def _learn(self, name: str, table: _Table, cells: list[Cell]) -> None:
+        """Takes note of the kinds that values show, and that all records are to be seen once more if a column is
         thereby of another kind."""
-        kind = kind_of(cell)
-        column = table.names[place]
-        if kind not in kinds or (name, column, kind.value) in self.learned:
-            return
-        self.learned[name, column, kind.value] = True
-        seen = {kind for kind in kinds if (name, column, kind.value) in self.learned}
-        known = next(item for item in table.described.table.columns if item.name == column).type.kind
-        self.lacking |= Told(known, kinds).settled(seen) is not known
+        for place, kinds, tags in table.learns:
+            cell = cells[place]
+            if not cell or cell[0] in tags:
+                continue
+            if cell[0] != ZONED:
+                tags.add(cell[0])
+            kind = kind_of(cell)
+            column = table.described.table.columns[place]
+            if kind in kinds and (name, column.name, kind.value) not in self.learned:
+                self.learned[name, column.name, kind.value] = True
+                seen = {kind for kind in kinds if (name, column.name, kind.value) in self.learned}
+                self.lacking |= Told(column.type.kind, kinds).settled(seen) is not column.type.kind
 
 
-_HELP = "a file has records of DTS, each behind its length in four bytes, or as Base64 in a line, or in Avro's containers"
+_HELP = (
+    "a file has records of DTS, each behind its length in four bytes, or as Base64 in a line, or in Avro's containers"
+)
 
 
 def _version(schema: Any) -> bool | None:
@@ -247,3 +253,36 @@ def _version(schema: Any) -> bool | None:
         return version_of(schema)
     except Exception:  # a schema can be wrong in more ways than there are exceptions for
         return None
+
+
+class DtsReader(DialectReader):
+    dialect = Dts
+
+    @classmethod
+    def sniff(cls, head: bytes) -> str | None:
+        """The first record decides, or the schema of a container file."""
+        if dts_files.is_container(head):
+            try:
+                found = _version(read_header(head).schema)
+            except Damaged:
+                return None
+            return None if found is None else "it starts as an Avro object container of DTS's records"
+        decoder = Decoder()
+        try:
+            if dts_files.is_base64(head):
+                decoder.datum(dts_files.line_datum(head.lstrip().split(b"\n", 1)[0]))
+                return "its first line is a record of DTS in Base64"
+            end = dts_files.PREFIX_BYTES + int.from_bytes(head[: dts_files.PREFIX_BYTES], "big")
+            if len(head) < end:
+                return None
+            decoder.datum(head[dts_files.PREFIX_BYTES : end])
+        except ValueError:
+            return None
+        return "it starts with the length of a record of DTS, and the record"
+
+
+class DtsDiscovery(DialectDiscovery):
+    dialect = Dts
+
+
+INPUTS = {"dts_avro": Input(DtsReader, DtsDiscovery)}

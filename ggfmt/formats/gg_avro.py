@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
 from ggfmt.formats.shared import SCHEMA_DIRECTORY, iso8601_option, op_key_option, pk_update_option
-from ggfmt.options.kinds import Bool, Charset, Path, Text
+from ggfmt.options.kinds import Bool, Charset, Delimiter, SchemaDirectory
 from ggfmt.options.spec import Options, option
 
 
@@ -28,19 +28,23 @@ class AvroOptions(Options):
     update_op_key: str = op_key_option("update", "U")
     delete_op_key: str = op_key_option("delete", "D")
     truncate_op_key: str = op_key_option("truncate", "T")
-    encoding: str = option(Charset(), "UTF-8", "The charset of schema files; messages and container files have none.")
+    encoding: str = option(
+        Charset(messages=False), "UTF-8", "The charset of schema files; messages and container files have none."
+    )
     treat_all_columns_as_strings: bool = option(
         Bool(), False, "Write every column as a string.", aliases=("treatAllColumnsAsString",)
     )
     generate_schema: bool = option(Bool(), True, "Write an Avro schema for each table.")
-    schema_directory: str = option(Path(), SCHEMA_DIRECTORY, "Where schemas are written; made if it does not exist.")
+    schema_directory: str = option(
+        SchemaDirectory("generate_schema"), SCHEMA_DIRECTORY, "Where schemas are written; made if it does not exist."
+    )
     version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
 
 
 @dataclass(frozen=True)
 class AvroOpOptions(AvroOptions):
-    line_delimiter: str = option(Text(), "", "Stands after each message, in UTF-8; without one, messages touch.")
+    line_delimiter: str = option(Delimiter(), "", "Stands after each message, in UTF-8; without one, messages touch.")
     wrap_message_in_generic_avro_message: bool = option(
         Bool(),
         False,

@@ -24,6 +24,7 @@ from ggfmt.formats.avro_schema import METADATA, name_problem, wrapper_schema
 from ggfmt.formats.base import Context, Formatter, Framing, Needs, Note, RowErrors, SchemaFile, Writer
 from ggfmt.formats.gg_avro import AvroOpOptions, AvroOptions, AvroRowOcfOptions, AvroRowOptions
 from ggfmt.formats.gg_avro_schema import avro_schema, avro_types
+from ggfmt.formats.gg_avro_show import AvroShow
 from ggfmt.formats.key_updates import handle_key_updates, row_needs
 from ggfmt.formats.shared import op_keys
 from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
@@ -186,6 +187,7 @@ def _writer(by_image: bool, container: bool) -> Writer:
         schema=partial(_schema_files, by_image=by_image),
         ddl=partial(_hive_table, by_image=by_image) if container else None,
         problem=partial(name_problem, by_image=by_image),
+        show=partial(AvroShow, by_image=by_image, container=container),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
 from ggfmt.formats.shared import iso8601_option, op_key_option, pk_update_option
-from ggfmt.options.kinds import NATIVE, Bool, Charset, Text
+from ggfmt.options.kinds import NATIVE, Bool, Charset, Delimiter, Representation
 from ggfmt.options.spec import Options, option
 
 
@@ -30,13 +30,15 @@ class DelimitedTextOptions(Options):
     encoding: str = option(
         Charset(), NATIVE, "The charset of the output; `native` is the charset of the machine that starts the run."
     )
-    field_delimiter: str = option(Text(), "\x01", "Stands between fields.")
-    line_delimiter: str = option(Text(), "\n", "Stands after each message.")
-    key_value_delimiter: str = option(Text(), "=", "Stands between the name and the value of a token.")
-    key_value_pair_delimiter: str = option(Text(), ",", "Stands between tokens.", aliases=("kevValuePairDelimiter",))
+    field_delimiter: str = option(Delimiter(single=True), "\x01", "Stands between fields.")
+    line_delimiter: str = option(Delimiter(single=True, line=True), "\n", "Stands after each message.")
+    key_value_delimiter: str = option(Delimiter(tokens=True), "=", "Stands between the name and the value of a token.")
+    key_value_pair_delimiter: str = option(
+        Delimiter(tokens=True), ",", "Stands between tokens.", aliases=("kevValuePairDelimiter",)
+    )
     pk_update_handling: str = pk_update_option()
-    null_value_representation: str = option(Text(), "NULL", "Stands for a NULL.")
-    missing_value_representation: str = option(Text(), "", "Stands for a column that is not in the image.")
+    null_value_representation: str = option(Representation(), "NULL", "Stands for a NULL.")
+    missing_value_representation: str = option(Representation(), "", "Stands for a column that is not in the image.")
     iso8601_format: bool = iso8601_option()
 
 

@@ -16,6 +16,7 @@ from ggfmt.formats import hive_ddl
 from ggfmt.formats.base import Context, Formatter, Note, Writer
 from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.gg_delimited import DelimitedTextOptions
+from ggfmt.formats.gg_delimited_show import DelimitedTextShow
 from ggfmt.formats.key_updates import handle_key_updates, row_needs
 from ggfmt.formats.shared import op_keys
 from ggfmt.model.change import ChangeBatch, ImageColumn
@@ -130,5 +131,6 @@ WRITERS = {
         framing=lambda table, options, context: TextFraming(options.encoding),
         needs=row_needs,
         ddl=hive_table,
+        show=lambda formatter, options, context: DelimitedTextShow(formatter, options),
     )
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
 from ggfmt.formats.shared import SCHEMA_DIRECTORY, iso8601_option, op_key_option
-from ggfmt.options.kinds import Bool, Charset, Path, Text
+from ggfmt.options.kinds import Bool, Charset, Delimiter, SchemaDirectory
 from ggfmt.options.spec import Options, option
 
 
@@ -25,9 +25,11 @@ class JsonOptions(Options):
     pretty_print: bool = option(
         Bool(), False, "Lay each message out over lines.", aliases=("prettyPrintformat.prettyPrint",)
     )
-    json_delimiter: str = option(Text(), "", "Stands after each message; without one, messages touch.")
+    json_delimiter: str = option(Delimiter(), "", "Stands after each message; without one, messages touch.")
     generate_schema: bool = option(Bool(), True, "Write a JSON schema for each table.")
-    schema_directory: str = option(Path(), SCHEMA_DIRECTORY, "Where schemas are written; made if it does not exist.")
+    schema_directory: str = option(
+        SchemaDirectory("generate_schema"), SCHEMA_DIRECTORY, "Where schemas are written; made if it does not exist."
+    )
     treat_all_columns_as_strings: bool = option(
         Bool(), False, "Write every column as a string.", aliases=("treatAllColumnsAsString",)
     )

@@ -14,6 +14,7 @@ from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats.base import Context, Formatter, RowErrors, SchemaFile, Writer
 from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.gg_json import JsonOptions
+from ggfmt.formats.gg_json_show import JsonShow
 from ggfmt.formats.json_text import Json, pretty
 from ggfmt.formats.shared import op_keys
 from ggfmt.formats.types import Target, target_type
@@ -185,5 +186,6 @@ WRITERS = {
         formatter=JsonFormatter,
         framing=lambda table, options, context: TextFraming(options.encoding),
         schema=json_schema,
+        show=lambda formatter, options, context: JsonShow(options.encoding),
     )
 }

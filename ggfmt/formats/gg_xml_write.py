@@ -16,6 +16,7 @@ from ggfmt.formats.base import Context, Formatter, RowErrors, Writer
 from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.gg_xml import XmlOptions
 from ggfmt.formats.gg_xml_schema import xml_schema
+from ggfmt.formats.gg_xml_show import XmlShow
 from ggfmt.formats.shared import op_keys
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
@@ -126,5 +127,6 @@ WRITERS = {
         formatter=XmlFormatter,
         framing=lambda table, options, context: TextFraming(options.encoding),
         schema=xml_schema,
+        show=lambda formatter, options, context: XmlShow(options.encoding),
     )
 }

@@ -166,6 +166,25 @@ class Text(Kind[str]):
 
 
 @dataclass(frozen=True)
+class Delimiter(Text):
+    """What stands between or after the parts of a message.
+
+    single   most readers know delimiters of one character only
+    line     it ends a line, so that `\\r\\n` is as good as one character
+    tokens   it is written only if the handler includes tokens
+    """
+
+    single: bool = False
+    line: bool = False
+    tokens: bool = False
+
+
+@dataclass(frozen=True)
+class Representation(Text):
+    """What stands in a message for a value that is not there."""
+
+
+@dataclass(frozen=True)
 class NamePart(Text):
     """A part of the name of a file."""
 
@@ -221,12 +240,24 @@ class Path(Kind[str]):
         return Text().render(value)
 
 
+@dataclass(frozen=True)
+class SchemaDirectory(Path):
+    """A directory of schemas, which GoldenGate does not make; without the option `switch`, a Bool, none are written."""
+
+    switch: str | None = None
+
+
 NATIVE = "native"
 
 
 @dataclass(frozen=True)
 class Charset(Kind[str]):
-    """A charset by one of Java's names or aliases; its value is Java's canonical name."""
+    """A charset by one of Java's names or aliases; its value is Java's canonical name.
+
+    `messages`: it is the charset of messages; otherwise that of what is written beside them.
+    """
+
+    messages: bool = True
 
     @property
     def legal(self) -> str:

@@ -10,14 +10,14 @@ from ggfmt.options.spec import Options, OptionSpec
 if TYPE_CHECKING:
     from rich.table import Table
 
-_HEADINGS = ("Property", "Legal values", "Default", "Meaning")
+_HEADINGS = ("Property", "Legal values", "Default", "Since", "Meaning")
 
 
 def markdown_table(options: type[Options]) -> str:
     """A Markdown table of the options, one line each, with a line break at the end."""
     lines = [" | ".join(_HEADINGS), " | ".join("---" for _ in _HEADINGS)]
     for spec in options.specs():
-        cells = (f"`{spec.name}`", spec.kind.legal, _default(spec), spec.doc)
+        cells = (f"`{spec.name}`", spec.kind.legal, default_words(spec), spec.since, _meaning(spec))
         lines.append(" | ".join(cell.replace("|", "\\|") for cell in cells))
     return "".join(f"| {line} |\n" for line in lines)
 
@@ -31,22 +31,23 @@ def rich_table(options: type[Options], title: str | None = None) -> Table:
     for heading in _HEADINGS:
         table.add_column(heading, overflow="fold", no_wrap=heading == "Property")
     for spec in options.specs():
-        legal, default = (text.replace("`", "") for text in (spec.kind.legal, _default(spec)))
-        table.add_row(Text(spec.name, "bold"), Text(legal), Text(default), Text(spec.doc.replace("`", "")))
+        cells = (spec.kind.legal, default_words(spec), spec.since, _meaning(spec))
+        table.add_row(Text(spec.name, "bold"), *(Text(cell.replace("`", "")) for cell in cells))
     return table
 
 
 def as_dicts(options: type[Options]) -> list[dict[str, Any]]:
     """The options as data for JSON; `default` is a JSON value, `default_text` what a properties file would say."""
-    return [_as_dict(spec) for spec in options.specs()]
+    return [as_dict(spec) for spec in options.specs()]
 
 
-def _as_dict(spec: OptionSpec) -> dict[str, Any]:
+def as_dict(spec: OptionSpec) -> dict[str, Any]:
+    """One option as data for JSON."""
     described: dict[str, Any] = {
         "property": spec.name,
         "kind": type(spec.kind).__name__.lower(),
         "legal": spec.kind.legal.replace("`", ""),
-        "default": spec.default,
+        "default": spec.default_text if isinstance(spec.default, tuple) else spec.default,
         "default_text": spec.default_text,
         "doc": spec.doc,
         "since": spec.since,
@@ -57,7 +58,15 @@ def _as_dict(spec: OptionSpec) -> dict[str, Any]:
     return described
 
 
-def _default(spec: OptionSpec) -> str:
-    if spec.default is None:
+def default_words(spec: OptionSpec) -> str:
+    """The default as a person reads it."""
+    if spec.default is None or spec.default == ():
         return "none"
     return f"`{spec.default_text}`" if spec.default != "" else "empty"
+
+
+def _meaning(spec: OptionSpec) -> str:
+    """The option's sentence, and what each of its words does."""
+    if not isinstance(spec.kind, Choice):
+        return spec.doc
+    return f"{spec.doc} {'; '.join(f'`{word}`: {sentence}' for word, sentence in spec.kind.words.items())}."

@@ -15,7 +15,21 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from ggfmt.options.kinds import Kind, escaped, trim
+from ggfmt.options.kinds import (
+    Bool,
+    Charset,
+    Choice,
+    Delimiter,
+    Int,
+    Kind,
+    NamePart,
+    Path,
+    Representation,
+    SchemaDirectory,
+    Size,
+    escaped,
+    trim,
+)
 
 T = TypeVar("T")
 
@@ -24,7 +38,8 @@ T = TypeVar("T")
 class OptionSpec:
     """One option: `name` as in a properties file, `attr` as in Python; `since` is GoldenGate's release.
 
-    `aliases` are other names that real files and the manual's own misprints use.
+    `aliases` are other names that real files and the manual's own misprints use. `example` is a value to show, as a
+    properties file writes it; None leaves it to the kind.
     """
 
     name: str
@@ -34,6 +49,12 @@ class OptionSpec:
     doc: str
     since: str
     aliases: tuple[str, ...]
+    example: str | None = None
+
+    @property
+    def example_text(self) -> str:
+        """A legal value other than the default, as a properties file would give it."""
+        return _example(self.kind, self.default) if self.example is None else self.example
 
     @property
     def default_text(self) -> str:
@@ -46,10 +67,49 @@ class OptionSpec:
         return self.kind.parse(trimmed) if trimmed or self.kind.keeps_empty else self.default
 
 
-def option(kind: Kind[T], default: T | None, doc: str, *, since: str = "12.2", aliases: tuple[str, ...] = ()) -> T:
+def option(
+    kind: Kind[T],
+    default: T | None,
+    doc: str,
+    *,
+    since: str = "12.2",
+    aliases: tuple[str, ...] = (),
+    example: str | None = None,
+) -> T:
     """A dataclass field that declares an option; for a default of None the attribute is to be typed `X | None`."""
-    metadata = {"kind": kind, "doc": doc, "since": since, "aliases": aliases}
+    metadata = {"kind": kind, "doc": doc, "since": since, "aliases": aliases, "example": example}
     return cast(T, field(default=default, metadata=metadata))
+
+
+def _example(kind: Kind[Any], default: Any) -> str:
+    if isinstance(kind, Bool):
+        return kind.render(not default)
+    if isinstance(kind, Choice):
+        return next(word for word in kind.words if word != default)
+    return escaped(kind.render(next(value for value in _candidates(kind, default) if value != default)))
+
+
+def _candidates(kind: Kind[Any], default: Any) -> tuple[Any, ...]:
+    """Values to show, the first of which that is not the default is taken."""
+    if isinstance(kind, Charset):
+        return "UTF-16BE", "UTF-8"
+    if isinstance(kind, Size):
+        return 64 << 20, 1 << 20
+    if isinstance(kind, Int):
+        return kind.low, kind.low + 1
+    if isinstance(kind, SchemaDirectory):
+        return ("./schemas", "./out/schemas")
+    if isinstance(kind, Path):
+        return "./out", "./out2"
+    if isinstance(kind, NamePart):
+        return ".json", ".txt"
+    if isinstance(kind, Delimiter):
+        if kind.tokens:
+            return ":" if default == "=" else ";", "|"
+        return ("\r\n",) if kind.line else ("\n",) if default == "" else ("|", ";")
+    if isinstance(kind, Representation):
+        return ("-",) if default == "" else ("\\N", "-")
+    return "X", "Y"
 
 
 def property_name(attr: str) -> str:
@@ -90,6 +150,7 @@ def _specs(cls: type[Options]) -> tuple[OptionSpec, ...]:
             doc=item.metadata["doc"],
             since=item.metadata["since"],
             aliases=item.metadata["aliases"],
+            example=item.metadata["example"],
         )
         for item in fields(cls)
         if "kind" in item.metadata

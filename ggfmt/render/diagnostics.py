@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _WIDTH = 120
-_BEFORE_CARET = 60
+_LEAST_WIDTH = 20
 _TAB = "    "
 _CUT = "..."
 
@@ -46,13 +46,13 @@ def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
     return "".join(text for diagnostic in diagnostics for text, _ in _pieces(diagnostic))
 
 
-def diagnostics_rich(diagnostics: Iterable[Diagnostic]) -> Text:
-    """The same text, with styles for a rich console."""
+def diagnostics_rich(diagnostics: Iterable[Diagnostic], columns: int | None = None) -> Text:
+    """The same text, with styles for a rich console; source lines are cut to fit into so many columns."""
     from rich.text import Text
 
     whole = Text(end="")
     for diagnostic in diagnostics:
-        for text, style in _pieces(diagnostic):
+        for text, style in _pieces(diagnostic, columns):
             whole.append(text, _STYLES.get(style))
     return whole
 
@@ -63,14 +63,20 @@ def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO) -> None:
-    """Write the findings to a stream, with colour if it is a terminal; its encoding may lack any character."""
-    if stream.isatty():
-        from rich.console import Console
-
-        Console(file=stream).print(diagnostics_rich(diagnostics), soft_wrap=True, end="")
+    """Write the findings to a stream, with colour and to its width if it is a terminal."""
+    if not stream.isatty():
+        write_text(diagnostics_text(diagnostics), stream)
         return
+    from rich.console import Console
+
+    console = Console(file=stream)
+    console.print(diagnostics_rich(diagnostics, console.width), soft_wrap=True, end="")
+
+
+def write_text(text: str, stream: TextIO) -> None:
+    """Write a text to a stream, whose encoding may lack any of its characters."""
     encoding = stream.encoding or "utf-8"
-    stream.write(diagnostics_text(diagnostics).encode(encoding, "backslashreplace").decode(encoding))
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def tally(diagnostics: Iterable[Diagnostic]) -> str:
@@ -80,7 +86,7 @@ def tally(diagnostics: Iterable[Diagnostic]) -> str:
     return ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count) or "no findings"
 
 
-def _pieces(diagnostic: Diagnostic) -> Iterator[_Piece]:
+def _pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[_Piece]:
     span = diagnostic.span
     place = visible(str(span))
     if place:
@@ -91,10 +97,13 @@ def _pieces(diagnostic: Diagnostic) -> Iterator[_Piece]:
     if span.source is not None:
         number = "" if span.line is None else str(span.line)
         yield f"  {number} | ", "gutter"
+        width = _WIDTH
+        if columns is not None:
+            width = min(width, max(columns - len(f"  {number} | ") - 2 * len(_CUT), _LEAST_WIDTH))
         if span.column is None:
-            yield f"{_excerpt(span.source, 0, 1)[0]}\n", "source"
+            yield f"{_excerpt(span.source, 0, 1, width)[0]}\n", "source"
         else:
-            source, blanks, carets = _excerpt(span.source, span.column - 1, span.length)
+            source, blanks, carets = _excerpt(span.source, span.column - 1, span.length, width)
             yield f"{source}\n", "source"
             yield f"  {' ' * len(number)} | ", "gutter"
             yield f"{' ' * blanks}{'^' * carets}\n", severity
@@ -103,21 +112,22 @@ def _pieces(diagnostic: Diagnostic) -> Iterator[_Piece]:
         yield f"{visible(diagnostic.help)}\n", "message"
 
 
-def _excerpt(source: str, start: int, length: int) -> tuple[str, int, int]:
+def _excerpt(source: str, start: int, length: int, width: int) -> tuple[str, int, int]:
     """What to show of a source line, how many columns come before its carets, and how many carets there are.
 
-    The `length` characters from `start` are the ones to point at. A line that is too wide is cut on both sides.
+    The `length` characters from `start` are the ones to point at. A line of more columns than `width` is cut on both
+    sides.
     """
     cells = [_TAB if character == "\t" else visible(character) for character in source]
     start = min(start, len(cells))
     end = max(min(start + length, len(cells)), start)
-    columns = [0, *accumulate(map(_width, cells))]
+    columns = [0, *accumulate(map(text_width, cells))]
     first, last = 0, len(cells)
-    if columns[-1] > _WIDTH:
+    if columns[-1] > width:
         # A line cut on the left shows what is before the carets; on the right it shows as much as there is room for.
-        while columns[start] - columns[first] > _BEFORE_CARET and columns[-1] - columns[first] > _WIDTH:
+        while columns[start] - columns[first] > width // 2 and columns[-1] - columns[first] > width:
             first += 1
-        while columns[last] - columns[first] > _WIDTH:
+        while columns[last] - columns[first] > width:
             last -= 1
     end = min(end, last)
     left = _CUT if first else ""
@@ -125,7 +135,7 @@ def _excerpt(source: str, start: int, length: int) -> tuple[str, int, int]:
     return shown.rstrip(), len(left) + columns[start] - columns[first], max(columns[end] - columns[start], 1)
 
 
-def _width(cell: str) -> int:
+def text_width(cell: str) -> int:
     """How many columns of a terminal a text takes."""
     return sum(_character_width(character) for character in cell)
 
@@ -146,4 +156,13 @@ def _as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,
     }
-    return described | ({"help": diagnostic.help} if diagnostic.help else {}) | place
+    if diagnostic.help:
+        described["help"] = diagnostic.help
+    if diagnostic.fix is not None:
+        described["fix"] = diagnostic.fix
+    return {name: _sound(value) for name, value in (described | place).items()}
+
+
+def _sound(value: object) -> object:
+    """The value with escapes for halves of surrogate pairs, which many readers of JSON refuse."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

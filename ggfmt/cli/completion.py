@@ -1,0 +1,120 @@
+"""What a shell may offer for the word that is being typed. Nothing here loads Arrow, and nothing here complains."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ggfmt.options.spec import OptionSpec
+
+PROGRAM = "ggfmt"
+VARIABLE = "_GGFMT_COMPLETE"
+_SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+_Offers = list[tuple[str, str]]  # words, each with a few words on it
+
+
+def words(incomplete: str) -> _Offers:
+    """For `explain`: codes, formats and properties."""
+    from ggfmt.config.words import titles
+
+    return _starting(incomplete, titles())
+
+
+def option_sets(incomplete: str) -> _Offers:
+    """For `options`: formats, `handler` and `ggfmt`."""
+    from ggfmt.config.words import option_sets
+    from ggfmt.formats import FORMATS
+
+    docs = {name: format.doc for name, format in FORMATS.items()}
+    own = {"handler": "The properties of every handler.", "ggfmt": "The properties of ggfmt itself."}
+    return _starting(incomplete, ((name, {**docs, **own}[name]) for name in option_sets()))
+
+
+def input_formats(incomplete: str) -> _Offers:
+    """For `--input-format`: `auto`, and the formats that are read."""
+    from ggfmt.formats import FORMATS
+
+    read = ((name, format.doc) for name, format in FORMATS.items() if format.reads is not None)
+    return _starting(incomplete, (("auto", "Decided by the first record."), *read))
+
+
+def handlers(ctx: typer.Context, incomplete: str) -> _Offers:
+    """For `--handler`: the handlers of the `-c` files and settings that stand before it."""
+    return _starting(incomplete, ((name, format or "") for name, format in _handlers(ctx.params).items()))
+
+
+def settings(ctx: typer.Context, incomplete: str) -> _Offers:
+    """For `--set`: the keys of the handlers that are known or named, with their values where there are few."""
+    from ggfmt.config.handler import HandlerOptions, RunOptions
+    from ggfmt.config.words import format_spec
+    from ggfmt.formats import FORMATS
+
+    known = _handlers(ctx.params)
+    parts = incomplete.split(".")
+    if incomplete.startswith("gg.handler.") and len(parts) > 3:
+        known.setdefault(parts[2], None)
+    offers: dict[str, str] = {}
+    for name, chosen in (known or {"out": None}).items():
+        handler = f"gg.handler.{name}."
+        offers |= _lines(handler, (format_spec(), *HandlerOptions.specs()))
+        for format in (chosen,) if chosen in FORMATS else FORMATS:
+            offers |= _lines(f"{handler}format.", FORMATS[str(format)].options.specs())
+    offers |= _lines("ggfmt.", RunOptions.specs())
+    return _starting(incomplete, offers.items())
+
+
+def _lines(prefix: str, specs: Sequence[OptionSpec]) -> dict[str, str]:
+    """Lines of a handler file with every legal value; without a value where there are too many."""
+    from ggfmt.options.kinds import Bool, Choice
+
+    lines = {}
+    for spec in specs:
+        values = ("true", "false") if isinstance(spec.kind, Bool) else ("",)
+        for value in tuple(spec.kind.words) if isinstance(spec.kind, Choice) else values:
+            lines[f"{prefix}{spec.name}={value}"] = spec.doc
+    return lines
+
+
+def show_or_install(arguments: Sequence[str]) -> None:
+    """Carry out `--show-completion SHELL` and `--install-completion SHELL`; without a SHELL they are typer's own."""
+    if len(arguments) != 2 or arguments[0] not in ("--show-completion", "--install-completion"):
+        return
+    from typer import completion
+
+    shell = arguments[1]
+    if shell not in _SHELLS:
+        sys.stderr.write(f"{PROGRAM}: there is no completion for `{shell}`; shells are {', '.join(_SHELLS)}\n")
+        sys.exit(2)
+    machinery: Any = completion
+    if arguments[0] == "--show-completion":
+        print(machinery.get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell))
+    else:
+        _, file = machinery.install(shell=shell, prog_name=PROGRAM, complete_var=VARIABLE)
+        print(f"The completion is in {file} and works in the next shell.")
+    sys.exit(0)
+
+
+def _starting(incomplete: str, offers: Iterable[tuple[str, str]]) -> _Offers:
+    return [(word, help) for word, help in offers if word.startswith(incomplete)]
+
+
+def _handlers(parameters: dict[str, Any]) -> dict[str, str | None]:
+    """The names of `gg.handlerlist`, or else of all handlers with keys, and their formats; none where nothing helps."""
+    from ggfmt.config.keys import handler_key
+    from ggfmt.config.properties import entries_from_settings, read_properties
+
+    try:
+        sources = [read_properties(str(path)) for path in parameters.get("config") or ()]
+        sources.append(entries_from_settings([str(setting) for setting in parameters.get("settings") or ()]))
+        entries = [entry for source in sources for entry in source.entries]
+        listed = [entry.value for entry in entries if entry.key.lower() == "gg.handlerlist"][-1:]
+        keys = [(key, entry) for entry in entries if (key := handler_key(entry.key))]
+        names = [name.strip() for name in listed[0].split(",")] if listed else [key.handler for key, _ in keys]
+        formats = {key.handler: entry.value.strip().lower() for key, entry in keys if key.is_format}
+        return {name: formats.get(name) for name in filter(None, names)}
+    except Exception:
+        return {}

@@ -1,0 +1,181 @@
+"""Comments: what looks like one but is part of a key or a value, and real ones that tell ggfmt what to ignore.
+
+In Java properties a comment stands on a line of its own that starts with `#` or `!`. `# ggfmt: ignore GG107, GG101`
+silences findings of these codes at the property below it; words may follow the codes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ggfmt.codes import CODES, Severity
+from ggfmt.config.properties import Comment, Entry
+from ggfmt.errors import Diagnostic, Span, suggestion
+from ggfmt.options.kinds import trim, unwrap_cdata, visible
+
+# What starts a comment elsewhere: in SQL and parameter files of GoldenGate, in Java, in files of Windows.
+_NO_COMMENT = ("--", "//", ";")
+
+_GOLDENGATE_KEY = re.compile(r"(?:gg|goldengate|javawriter|jvm|ggfmt)\.", re.IGNORECASE)
+
+# A mark behind a blank with words behind it; `//host/share` is a path.
+_MARK = re.compile(r"(?:^|(?<=\s))(?:(?:#+|//+|--+)(?=\s)|(?<=\s)(?:#|//(?!\w[\w.-]*/))(?=\w))")
+_LOG_PATTERN = re.compile(r"%[-.0-9]*[a-zA-Z]")
+_SWALLOWED_KEY = re.compile(r"gg\.[A-Za-z]+[\w.]*(?=\s*=)")
+
+_OWN_LINE = "put it on a line of its own that starts with `#`"
+
+_IGNORE = re.compile(r"[#!]+\s*ggfmt\s*:\s*ignore\b", re.IGNORECASE)
+_IGNORED = re.compile(r"[\s,:]*(GG[0-9]+)\b", re.IGNORECASE)
+
+
+def is_prose(entry: Entry) -> bool:
+    """Whether the line was meant to be a comment."""
+    return entry.key.startswith(_NO_COMMENT) and entry.source.startswith(_NO_COMMENT, entry.column - 1)
+
+
+def before_comment(entry: Entry) -> str:
+    """The trimmed value, less what was meant to be a comment behind it."""
+    value = trim(entry.value)
+    at = _comment_at(entry)
+    return value if at is None else trim(value[:at])
+
+
+def has_comment(entry: Entry) -> bool:
+    """Whether the value holds what was meant to be a comment, or another line."""
+    return _comment_at(entry) is not None or any(_continued(entry))
+
+
+def tell_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """The findings, and one more for each comment that is none.
+
+    Where such a comment makes a value illegal, the finding that says so says why instead.
+    """
+    told = list(findings)
+    errors: dict[tuple[str | None, int | None], list[int]] = {}
+    for at, finding in enumerate(told):
+        if finding.severity is Severity.ERROR:
+            errors.setdefault((finding.span.file, finding.span.line), []).append(at)
+    for entry in entries:
+        if is_prose(entry):
+            mark = next(mark for mark in _NO_COMMENT if entry.key.startswith(mark))
+            help = "start the line with `#`"
+            span = replace(entry.key_span, length=len(mark))
+            told.append(Diagnostic("GG113", f"`{mark}` starts no comment", span, help))
+            continue
+        for comment in _comments_in(entry):
+            explained = [
+                at for at in errors.get((entry.file, entry.line), ()) if _is_why(comment, entry, told[at].span)
+            ]
+            for at in explained:
+                told[at] = replace(told[at], help=f"the comment is part of the value: {comment.help}")
+            if not explained:
+                told.append(comment)
+    return told
+
+
+def _comments_in(entry: Entry) -> Iterator[Diagnostic]:
+    continued = list(_continued(entry))
+    yield from continued
+    at = _comment_at(entry)
+    if at is None or continued:
+        return
+    comment = trim(entry.value)[at:]
+    span = entry.value_span
+    where = entry.source.find(comment, entry.value_column - 1)
+    if where >= 0:
+        span = replace(span, column=where + 1, length=len(comment))
+    yield Diagnostic("GG113", f"`{entry.key}` ends with a comment, which is part of the value", span, _OWN_LINE)
+
+
+def _is_why(comment: Diagnostic, entry: Entry, span: Span) -> bool:
+    """Whether the place of an error is that part of the value that the comment is in."""
+    column, place = span.column or 0, comment.span
+    if comment.code != "GG113" or column < entry.value_column:
+        return False
+    return place.line != span.line or column + span.length > (place.column or 0)
+
+
+def _comment_at(entry: Entry) -> int | None:
+    """Where in the trimmed value a comment starts that is none."""
+    value = trim(entry.value)
+    if not _GOLDENGATE_KEY.match(entry.key) or unwrap_cdata(value) != value or _LOG_PATTERN.search(value):
+        return None
+    for match in _MARK.finditer(value):
+        if value[: match.start()].count('"') % 2 == 0 and (match.start() or entry.separator[-1:].isspace()):
+            return match.start()
+    return None
+
+
+def _continued(entry: Entry) -> Iterator[Diagnostic]:
+    """Lines that were not meant to belong to the value, though the line before them ends with a backslash."""
+    if not _GOLDENGATE_KEY.match(entry.key):
+        return
+    for number, line in enumerate(entry.continued, entry.line + 1):
+        text = line.lstrip(" \t\f")
+        span = Span(entry.file, number, len(line) - len(text) + 1, 1, None if entry.secret else line)
+        help = "remove the backslash at the end of the line above, or double it"
+        if text.startswith("#"):
+            yield Diagnostic("GG113", f"a comment is part of the value of `{entry.key}`", span, help)
+        elif key := _SWALLOWED_KEY.match(text):
+            message = f"`{key[0]}` is part of the value of `{entry.key}`"
+            yield Diagnostic("GG101", message, replace(span, length=len(key[0])), help)
+
+
+@dataclass
+class _Ignore:
+    """One code that a comment names: its place, the lines that it stands above, and whether it silenced anything."""
+
+    code: str
+    span: Span
+    below: range
+    used: bool = field(default=False)
+
+
+class Ignores:
+    """What the comments of files ask to be silent about."""
+
+    def __init__(self, comments: Iterable[tuple[str, Comment]]) -> None:
+        self._ignores: list[_Ignore] = []
+        self._malformed: list[Diagnostic] = []
+        for file, comment in comments:
+            self._read(file, comment)
+
+    def silences(self, finding: Diagnostic) -> bool:
+        """Whether a comment asks for silence about the finding; it then counts as one that is needed."""
+        found = False
+        for ignore in self._ignores:
+            span = finding.span
+            if (ignore.code, ignore.span.file) == (finding.code, span.file) and span.line in ignore.below:
+                ignore.used = found = True
+        return found
+
+    def findings(self, all_known: bool) -> Iterator[Diagnostic]:
+        """GG122 for comments without effect; `all_known`: all findings of the files were asked about."""
+        yield from self._malformed
+        for ignore in self._ignores:
+            if not len(ignore.below):
+                message = "no property is below the comment"
+                yield Diagnostic("GG122", message, ignore.span, "put it directly above the property")
+            elif not ignore.used and all_known:
+                message = f"there is no `{ignore.code}` at the property below"
+                yield Diagnostic("GG122", message, ignore.span, "remove it")
+
+    def _read(self, file: str, comment: Comment) -> None:
+        head = _IGNORE.match(comment.text)
+        if head is None:
+            return
+        at, source = head.end(), " " * (comment.column - 1) + comment.text
+        while match := _IGNORED.match(comment.text, at):
+            at = match.end()
+            code = match[1].upper()
+            span = Span(file, comment.line, comment.column + match.start(1), len(code), source)
+            if code in CODES:
+                self._ignores.append(_Ignore(code, span, comment.below))
+            else:
+                self._malformed.append(Diagnostic("GG122", f"`{code}` is not a code", span, suggestion(code, CODES)))
+        if at == head.end():
+            span = Span(file, comment.line, comment.column, len(visible(comment.text)), source)
+            self._malformed.append(Diagnostic("GG122", "the comment names no code", span, "name the codes to ignore"))

@@ -1,0 +1,161 @@
+"""An example of each code: what is wrong, and the same mended.
+
+Codes of a configuration have the lines of a handler file, others the line of the command, the record, or the lines of
+the handler file that matter. `\\xfc` and the like in a record stand for one byte.
+"""
+
+from __future__ import annotations
+
+_Pair = tuple[str, str]
+
+_RUN = "ggfmt run trail/ -c conf/json.properties -o out"
+_MAXWELL = "ggfmt run trail/ -c conf/maxwell_json.properties -o out"
+_AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties -o out"
+_SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
+
+
+def _file(*lines: str) -> str:
+    """A handler file with one handler; lines start behind its name, unless they start with a blank."""
+    keys = (line[1:] if line.startswith(" ") else f"gg.handler.out.{line}" for line in lines)
+    return "\n".join(("gg.handlerlist=out", *keys))
+
+
+def _handler(format: str, before: str, after: str = "") -> _Pair:
+    """One line of a handler of a format, and what to write in its place; nothing: it is to be removed."""
+    first = f"format={format}"
+    return _file(first, before), _file(first, after) if after else _file(first)
+
+
+def _run(before: str, after: str) -> _Pair:
+    """Two ends of a call of `ggfmt run`."""
+    return f"{_RUN}{before}", f"{_RUN}{after}"
+
+
+def _insert(before: str, after: str) -> _Pair:
+    """Two images of an insert."""
+    head = '{"table":"GG.TCUSTORD","op_type":"I","after":{"CUST_CODE":"WILL",'
+    return f"{head}{before}}}}}", f"{head}{after}}}}}"
+
+
+def _value(format: str, value: str, before: str, after: str) -> _Pair:
+    """One line of a handler of a format that meets a value, and what to write in its place."""
+    first = f" # PRODUCT is {value}", f"format={format}"
+    return _file(*first, before), _file(*first, after)
+
+
+EXAMPLES: dict[str, _Pair] = {
+    # Configuration
+    "GG100": (_RUN.replace("json.", "jsn."), _RUN),
+    "GG101": _handler("json", "format.prettyPrnt=true", "format.prettyPrint=true"),
+    "GG102": _handler("json", "format.iso8601Forma=false", "format.iso8601Format=false"),
+    "GG103": _handler("avro_row", "format.pkUpdateHandling=del-insert", "format.pkUpdateHandling=delete-insert"),
+    "GG104": ("gg.handlerlist=out,text\ngg.handler.out.format=json", _file("format=json")),
+    "GG105": ("gg.handlerlist=\ngg.handler.out.format=json", _file("format=json")),
+    "GG106": (_file("format=jsn"), _file("format=json")),
+    "GG107": (
+        _file("format=json", "format.prettyPrint=true", "format.prettyPrint=false"),
+        _file("format=json", "format.prettyPrint=false"),
+    ),
+    "GG108": _handler("delimitedtext", r"format.fieldDelimiter=\u01", r"format.fieldDelimiter=CDATA[\u0001]"),
+    "GG109": (_file("formt=json"), _file("format=json")),
+    "GG110": _handler("json", "format.lineDelimiter=;", "format.jsonDelimiter=;"),
+    "GG111": (
+        _file("format=avro_row", "format.genericWrapperUseFingerprint=true", " ggfmt.compatibility=12.2"),
+        _file("format=avro_row", "format.genericWrapperUseFingerprint=true", " ggfmt.compatibility=12.3"),
+    ),
+    "GG112": _handler("avro_row_ocf", "partitionByTable=false"),
+    "GG113": (
+        _file("format=delimitedtext", "format.fieldDelimiter=; # as before"),
+        _file("format=delimitedtext", " # as before", "format.fieldDelimiter=;"),
+    ),
+    "GG114": _handler("delimitedtext", r"format.lineDelimiter=\n", r"format.lineDelimiter=CDATA[\n]"),
+    "GG115": _handler("delimitedtext", r"format.lineDelimiter=CDATA[\n", r"format.lineDelimiter=CDATA[\n]"),
+    "GG116": _handler("delimitedtext", "format.fieldDelimiter=N", "format.fieldDelimiter=|"),
+    "GG117": _handler("delimitedtext", "format.fieldDelimiter=||", "format.fieldDelimiter=|"),
+    "GG118": (
+        _file("format=delimitedtext", r"format.fieldDelimiter=\u00a6", "format.encoding=US-ASCII"),
+        _file("format=delimitedtext", r"format.fieldDelimiter=\u00a6", "format.encoding=UTF-8"),
+    ),
+    "GG119": _handler("json", "format.schemaDirectory=./not/made/yet", "format.schemaDirectory=."),
+    "GG120": (
+        _file("format=json", " gg.schemareplacestring=_"),
+        _file("format=json", " gg.schemareplaceregex=[$]", " gg.schemareplacestring=_"),
+    ),
+    "GG121": _handler("delimitedtext", "format.pkUpdateHandling=delete-insert", "format.pkUpdateHandling=update"),
+    "GG122": (_file(" # ggfmt: ignore GG117", "format=json"), _file("format=json")),
+    # Table definitions
+    "GG201": (_SCHEMA.replace("samples/TCUSTORD.def", "conf/json.properties"), _SCHEMA),
+    "GG202": (
+        '{"type":"record","name":"TCUSTORD","namespace":"GG","fields":[{"name":"CUST_CODE"}]}',
+        '{"type":"record","name":"TCUSTORD","namespace":"GG","fields":[{"name":"CUST_CODE","type":"string"}]}',
+    ),
+    "GG203": _run(" --definitions old/GG.T.avsc --definitions new/GG.T.avsc", " --definitions new/GG.T.avsc"),
+    "GG204": _insert('"COLOUR":"red"', '"PRODUCT":"CAR"'),
+    "GG205": ('{"table":"GG.TCUSTORDER","op_type":"T"}', '{"table":"GG.TCUSTORD","op_type":"T"}'),
+    "GG206": (
+        _file(" # the table is GG.TCUST$ORD", "format=avro_row"),
+        _file(" # the table is GG.TCUST$ORD", "format=avro_row", " gg.schemareplaceregex=[$]"),
+    ),
+    "GG208": _handler("delimitedtext", "format.fieldDelimiter=||", "format.fieldDelimiter=|"),
+    "GG209": (f"{_SCHEMA} --check", _SCHEMA),
+    "GG210": (_file("format=json", " gg.schemareplaceregex=.+"), _file("format=json", " gg.schemareplaceregex=[$]")),
+    # Reading
+    "GG301": _insert('"PRODUCT":CAR', '"PRODUCT":"CAR"'),
+    "GG302": ('{"table":"GG.TCUSTORD","op_ty', '{"table":"GG.TCUSTORD","op_type":"T"}'),
+    "GG303": _insert(r'"PRODUCT":"CAF\xe9"', r'"PRODUCT":"CAF\xc3\xa9"'),
+    "GG304": ('{"table":"GG.TCUSTORD","op_type":"TRUNC"}', '{"table":"GG.TCUSTORD","op_type":"T"}'),
+    "GG305": ('{"op_type":"T"}', '{"table":"GG.TCUSTORD","op_type":"T"}'),
+    "GG306": ('{"table":"EU.DB.GG.TCUSTORD","op_type":"T"}', '{"table":"DB.GG.TCUSTORD","op_type":"T"}'),
+    "GG307": (
+        '{"table":"GG.TCUSTORD","op_type":"I","before":{"CUST_CODE":"DAVE"},"after":{"CUST_CODE":"WILL"}}',
+        '{"table":"GG.TCUSTORD","op_type":"U","before":{"CUST_CODE":"DAVE"},"after":{"CUST_CODE":"WILL"}}',
+    ),
+    "GG308": (
+        '{"table":"GG.TCUSTORD","op_type":"T","op_ts":20130602}',
+        '{"table":"GG.TCUSTORD","op_type":"T","op_ts":"2013-06-02 22:14:36.000000"}',
+    ),
+    "GG309": (_RUN.replace("trail/", "notes.txt"), _RUN),
+    "GG310": (_RUN.replace("trail/", "trial/"), _RUN),
+    "GG311": ("I|GG.TCUSTORD|2013-06-02 22:14:36.000000|WILL", "I|GG.TCUSTORD|2013-06-02 22:14:36.000000|WILL|CAR|3"),
+    "GG312": (
+        "<operation table='GG.TCUSTORD' type=T></operation>",
+        "<operation table='GG.TCUSTORD' type='T'></operation>",
+    ),
+    "GG313": (
+        f"{_AVRO} --definitions old/GG.T.avsc",
+        f"{_AVRO} --definitions new/GG.T.avsc",
+    ),
+    "GG314": (
+        '{"table":"T","type":"INSERT","mysqlType":{"F":"boolean"},"data":[{"F":"yes"}]}',
+        '{"table":"T","type":"INSERT","mysqlType":{"F":"boolean"},"data":[{"F":"1"}]}',
+    ),
+    "GG315": (
+        "ggfmt preview trail/ -c conf/json.properties --table GG.TCUSTORDER",
+        "ggfmt preview trail/ -c conf/json.properties --table GG.TCUSTORD",
+    ),
+    # Formatting
+    "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),
+    "GG402": _handler("delimitedtext", "format.pkUpdateHandling=abend", "format.pkUpdateHandling=update"),
+    "GG403": _value("delimitedtext", "CAR;VAN", "format.fieldDelimiter=;", r"format.fieldDelimiter=CDATA[\u0001]"),
+    "GG404": _value("json", "CAFÉ", "format.encoding=US-ASCII", "format.encoding=UTF-8"),
+    "GG405": (
+        _file(r" # PRODUCT is CAR\u0001", "format=xml"),
+        _file(r" # PRODUCT is CAR\u0001", "format=xml", r" gg.contentreplaceregex=[\\x00-\\x08]"),
+    ),
+    "GG406": _value(
+        "delimitedtext", "NULL", "format.nullValueRepresentation=NULL", r"format.nullValueRepresentation=\\N"
+    ),
+    "GG407": _run(" --strict-fidelity", ""),
+    "GG408": (_MAXWELL, f"{_MAXWELL} --on-reject quarantine"),
+    # Running
+    "GG501": _run("", " --mode overwrite"),
+    "GG502": _run(" --java-home /usr/lib/jvm/java-8", " --java-home /usr/lib/jvm/java-17"),
+    "GG503": _run(" --spark-conf spark.driver.memory=1k", " --spark-conf spark.driver.memory=2g"),
+    "GG504": _run(" --master spark://localhost:8080", " --master spark://localhost:7077"),
+    "GG505": (
+        f"PYSPARK_PYTHON=/no/such/python3 {_RUN} --master spark://localhost:7077",
+        f"PYSPARK_PYTHON=/usr/bin/python3 {_RUN} --master spark://localhost:7077",
+    ),
+    "GG506": (_RUN.replace("-o out", "-o /proc/out"), _RUN),
+    "GG507": (_RUN, _RUN.replace("ggfmt", "ggfmt --log-level debug", 1)),
+}

@@ -1,0 +1,228 @@
+"""What `ggfmt explain` tells of a word: text for a person (plain, or with colour), Markdown, and data for JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ggfmt.config.words import CodeWord, FormatWord, OutsideWord, PropertyWord, Variant, Word
+from ggfmt.options.kinds import Choice
+from ggfmt.options.reference import as_dict, default_words
+from ggfmt.options.spec import OptionSpec
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ggfmt.engine.example import Example
+
+_WIDTH = 100
+_STYLES = {"title": "bold", "label": "cyan", "without": "red", "with": "green", "lines": "bold", "code": ""}
+
+_Piece = tuple[str, str]  # text, and the name of its style
+_Fact = tuple[str, tuple[str, ...]]  # label, and lines
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Lines to show as they are, under a label; `style` is a name of `_STYLES`."""
+
+    label: str
+    lines: tuple[str, ...]
+    style: str = "code"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is told of one word: `data` is the same for JSON."""
+
+    title: str
+    paragraphs: tuple[str, ...]
+    facts: tuple[_Fact, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def explain(word: Word, given: str) -> Explanation:
+    """What there is to say of a word, which the user gave as `given`."""
+    if isinstance(word, CodeWord):
+        return _code(word)
+    if isinstance(word, FormatWord):
+        return _format(word)
+    if isinstance(word, OutsideWord):
+        return Explanation(given, (word.reason,), data={"kind": "outside", "word": given, "explanation": word.reason})
+    from ggfmt.engine.example import example
+
+    return _property(word, given, example(word))
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """The explanation as plain text; every line ends with a line break."""
+    return "".join(text for text, _ in _pieces(explanation))
+
+
+def explanation_rich(explanation: Explanation) -> Text:
+    """The same text, with styles for a rich console."""
+    from rich.text import Text
+
+    whole = Text(end="")
+    for text, style in _pieces(explanation):
+        whole.append(text, _STYLES.get(style))
+    return whole
+
+
+def explanation_markdown(explanation: Explanation) -> str:
+    """A section of a Markdown page, with a line break at the end."""
+    parts = [f"## {explanation.title}", *explanation.paragraphs]
+    facts = []
+    for label, lines in explanation.facts:
+        several = (f"  * {re.sub(r' {2,}', ': ', line)}" for line in lines)
+        facts += [f"* {label}: {lines[0]}"] if len(lines) == 1 else [f"* {label}:", *several]
+    parts += ["\n".join(facts)] if facts else []
+    for sample in explanation.samples:
+        parts.append(f"{sample.label}:\n\n" + "\n".join(("```text", *sample.lines, "```")))
+    return "\n\n".join(parts) + "\n"
+
+
+def explanation_json(explanation: Explanation) -> str:
+    return json.dumps(explanation.data, indent=2, ensure_ascii=False) + "\n"
+
+
+def print_explanation(explanation: Explanation, stream: TextIO) -> None:
+    """Write the explanation to a stream, with colour if it is a terminal; its encoding may lack any character."""
+    if stream.isatty():
+        from rich.console import Console
+
+        Console(file=stream).print(explanation_rich(explanation), soft_wrap=True, end="")
+        return
+    encoding = stream.encoding or "utf-8"
+    stream.write(explanation_text(explanation).encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _pieces(explanation: Explanation) -> Iterator[_Piece]:
+    yield f"{explanation.title}\n", "title"
+    for paragraph in explanation.paragraphs:
+        yield "\n", ""
+        for line in textwrap.wrap(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False):
+            yield f"{line}\n", ""
+    if explanation.facts:
+        yield "\n", ""
+        width = max(len(label) for label, _ in explanation.facts) + 2
+        for label, lines in explanation.facts:
+            for number, line in enumerate(lines):
+                yield f"  {label if not number else '':{width}}", "label"
+                yield f"{line}\n", ""
+    for sample in explanation.samples:
+        yield "\n", ""
+        yield f"{sample.label}:\n", "label"
+        for line in sample.lines:
+            yield f"  {line}".rstrip() + "\n", sample.style
+
+
+def _code(word: CodeWord) -> Explanation:
+    code = word.code
+    before, after = code.before.splitlines(), code.after.splitlines()
+    data = {
+        "kind": "code",
+        "code": word.name,
+        "severity": code.severity.value,
+        "title": code.title,
+        "explanation": code.explanation,
+        "before": before,
+        "after": after,
+    }
+    samples = (Sample("Before", tuple(before), "without"), Sample("After", tuple(after), "with"))
+    return Explanation(
+        f"{word.name}: {code.title}",
+        (code.explanation,),
+        (("severity", (code.severity.value,)),),
+        tuple(sample for sample in samples if sample.lines),
+        data,
+    )
+
+
+def _format(word: FormatWord) -> Explanation:
+    format = word.format
+    abilities = {"read": format.reads is not None, "written": format.writes is not None}
+    facts: list[_Fact] = [(label, ("yes" if able else "no",)) for label, able in abilities.items()]
+    facts.append(("schema", (format.schema_kind or "none",)))
+    if format.losses:
+        facts.append(("not shown", format.losses))
+    facts.append(("properties", (f"`ggfmt options {format.name}` lists them",)))
+    data = {
+        "kind": "format",
+        "format": format.name,
+        "explanation": format.doc,
+        **abilities,
+        "schema": format.schema_kind,
+        "losses": list(format.losses),
+        "properties": [spec.name for spec in format.options.specs()],
+    }
+    return Explanation(format.name, (format.doc,), tuple(facts), data=data)
+
+
+def _property(word: PropertyWord, given: str, example: Example) -> Explanation:
+    paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
+    if len(word.variants) == 1:
+        paragraphs.append(word.variants[0].spec.doc)
+    data = {
+        "kind": "property",
+        "property": word.name,
+        "key": word.key,
+        "renamed": word.renamed,
+        "variants": [_variant(variant) for variant in word.variants],
+        "example": {
+            "lines": list(example.lines),
+            "operation": example.operation or None,
+            "before": list(example.before),
+            "after": list(example.after),
+        },
+    }
+    return Explanation(word.key, tuple(paragraphs), tuple(_facts(word.variants)), tuple(_samples(example)), data)
+
+
+def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
+    """What formats differ in comes first, by format, and then what they have in common."""
+    told = [list(_spec_facts(variant.spec)) for variant in variants]
+    common = [fact for fact in told[0] if all(fact in facts for facts in told)]
+    for variant, facts in zip(variants, told, strict=True):
+        if variant.formats:
+            yield "formats", (", ".join(variant.formats),)
+        if len(variants) > 1:
+            yield "meaning", (variant.spec.doc,)
+        yield from (fact for fact in facts if fact not in common)
+    yield from common
+
+
+def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
+    if isinstance(spec.kind, Choice):
+        yield "legal values", tuple(_words(spec.kind))
+    else:
+        yield "legal values", (spec.kind.legal,)
+    yield "default", (default_words(spec),)
+    yield "since", (spec.since,)
+    if spec.aliases:
+        yield "also written", (", ".join(f"`{alias}`" for alias in spec.aliases),)
+
+
+def _words(kind: Choice) -> Iterator[str]:
+    width = max(map(len, kind.words)) + 2
+    for word, sentence in kind.words.items():
+        yield f"{f'`{word}`':{width}}  {sentence}"
+
+
+def _samples(example: Example) -> Iterator[Sample]:
+    if not example.operation:
+        yield Sample("For example", example.lines, "lines")
+        return
+    yield Sample("For example", example.lines, "lines")
+    what = example.operation[0].upper() + example.operation[1:]
+    yield Sample(f"{what} without the last line", example.before, "without")
+    yield Sample("The same with it", example.after, "with")
+
+
+def _variant(variant: Variant) -> dict[str, Any]:
+    return {"formats": list(variant.formats), **as_dict(variant.spec)}

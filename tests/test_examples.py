@@ -1,0 +1,232 @@
+"""The example of every code is true: what it shows gives the code, and what is mended does not."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from runs import content, run_ggfmt, write_lines
+from typer.testing import CliRunner
+
+from ggfmt.cli import app
+from ggfmt.codes import CODES, Severity
+from ggfmt.config.handler import read_configuration
+from ggfmt.config.lint import lint
+from ggfmt.definitions import load_definitions
+from ggfmt.engine.java import find_java
+from ggfmt.engine.runner import InProcess
+from ggfmt.engine.schema import schemas
+from ggfmt.errors import GgfmtError
+from ggfmt.examples import EXAMPLES
+from ggfmt.formats import FORMATS
+from ggfmt.formats.base import Context, Event, Needs, Reject, Source
+from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = TableDef(
+    "GG.TCUSTORD",
+    (
+        Column("CUST_CODE", SqlType(Kind.STRING), key=1),
+        Column("PRODUCT", SqlType(Kind.STRING)),
+        Column("AMOUNT", SqlType(Kind.DECIMAL, precision=6, scale=0)),
+    ),
+)
+DEFINITIONS = {TABLE.full_name: TABLE, "DB.GG.TCUSTORD": TableDef("DB.GG.TCUSTORD", TABLE.columns)}
+
+OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code != "GG100"]
+OF_RECORDS = ["GG204", "GG205", *(f"GG30{number}" for number in range(1, 9)), "GG311", "GG312"]
+OF_MESSAGES = ["GG206", "GG210", "GG401", "GG402", "GG403", "GG404", "GG405", "GG406"]
+OF_COMMANDS = ["GG100", "GG201", "GG203", "GG209", "GG309", "GG310", "GG313", "GG315", "GG501", "GG506"]
+OF_OTHERS = ["GG202", "GG208", "GG502"]
+# These need a Spark that fails, and one a defect of ggfmt: their examples are only looked at.
+OF_SPARK = ["GG503", "GG504", "GG505", "GG507"]
+
+
+def test_every_code_has_an_example_that_is_tried() -> None:
+    tried = [*OF_FILES, *OF_RECORDS, *OF_MESSAGES, *OF_COMMANDS, *OF_OTHERS, *OF_SPARK]
+    assert sorted(tried) == sorted(CODES) == sorted(EXAMPLES)
+    for code in CODES.values():
+        assert code.before and code.after
+        assert code.before != code.after
+        assert not code.before.endswith("\n") and not code.after.endswith("\n")
+        assert all(line.isprintable() and len(line) <= 140 for line in (code.before + "\n" + code.after).split("\n"))
+
+
+@pytest.mark.parametrize("code", OF_FILES)
+def test_lines_of_a_handler_file(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after = ({found.code for found in lint(text.encode(), "f")} for text in EXAMPLES[code])
+    assert code in before
+    assert code not in after
+    # Notes say what may be meant.
+    assert {found for found in after if CODES[found].severity is not Severity.NOTE} == set()
+
+
+# Records
+
+
+def read(text: str) -> set[str]:
+    """The codes of the rejects of one record, in the format that it looks like."""
+    data = re.sub(rb"\\x(..)", lambda match: bytes.fromhex(match[1].decode()), text.encode())
+    name = {"{": "json", "<": "xml"}.get(text[0], "delimitedtext")
+    lines = ["fieldDelimiter=|", "includeCurrentTimestamp=false", "includePosition=false", "encoding=UTF-8"]
+    if name == "delimitedtext":
+        data += b"\n"
+    else:
+        lines = []
+    settings = [f"gg.handler.x.format={name}", *(f"gg.handler.x.format.{line}" for line in lines)]
+    (handler,) = read_configuration([], settings).handlers
+    source = Source(handler.options, Context())
+    reader = FORMATS[name].input.reader
+    reading = reader(Catalog(dict(DEFINITIONS)), Needs(), source)
+    events: list[Event] = []
+    for chunk in reader.chunks(io.BytesIO(data), "f", 0, None, reader.layout(data, True, source)):
+        events += reading.read(chunk)
+    events += reading.flush()
+    assert events
+    return {event.diagnostic.code for event in events if isinstance(event, Reject)}
+
+
+@pytest.mark.parametrize("code", OF_RECORDS)
+def test_records(code: str) -> None:
+    before, after = EXAMPLES[code]
+    assert read(before) == {code}
+    assert read(after) == set()
+
+
+# Messages
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    log = logging.getLogger("ggfmt")
+    before = log.handlers[:], log.level, log.propagate
+    yield
+    log.handlers[:], log.level, log.propagate = before
+
+
+def told(settings: list[str], record: dict[str, object], directory: Path) -> set[str]:
+    """The codes of what stops a run of one operation, or of what is counted by it."""
+    source = write_lines(directory / "in.json", [record])
+    table = str(record["table"])
+    definitions = {table: TableDef(table, TABLE.columns)}
+    try:
+        result = run_ggfmt([source], directory / "out", *settings, definitions=definitions, mode="overwrite")
+    except GgfmtError as error:
+        return {diagnostic.code for diagnostic in error.diagnostics}
+    finally:
+        shutil.rmtree(directory / "out", ignore_errors=True)
+    return {code for warning in result.manifest["totals"]["warnings"] for code in re.findall(r"^\[(GG...)\]", warning)}
+
+
+@pytest.mark.parametrize("code", OF_MESSAGES)
+def test_lines_that_meet_a_value(code: str, tmp_path: Path, quiet: None) -> None:
+    for text, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):
+        if text.startswith("{"):
+            settings, record = ["gg.handler.out.format=json"], json.loads(text)
+        else:
+            settings = [line for line in text.split("\n") if not line.startswith(("#", "gg.handlerlist"))]
+            about = re.search("^# (?:PRODUCT|the table) is (.+)", text, re.MULTILINE)
+            value = about[1].encode("latin-1", "backslashreplace").decode("unicode_escape") if about else "CAR"
+            image = {"CUST_CODE": "WILL", "PRODUCT": value, "AMOUNT": 3}
+            table = value if value.startswith("GG.") else TABLE.full_name
+            record = {"table": table, "op_type": "U", "before": image, "after": image}
+            if code == "GG402":
+                record["after"] = {**image, "CUST_CODE": "JANE"}
+        settings += ["gg.handler.out.format.generateSchema=false"] * ("json" in settings[0] or "avro" in settings[0])
+        assert told(settings, record, tmp_path) == expected
+
+
+# Commands
+
+
+AVRO = '{"type":"record","name":"T","namespace":"GG","fields":[%s]}'
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: None) -> Path:
+    for name in ("samples", "conf"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    (tmp_path / "trail").mkdir()
+    shutil.copy(ROOT / "samples" / "tcustord.json", tmp_path / "trail")
+    row = {"table": "GG.T", "op_type": "I", "op_ts": "", "pos": "", "after": {"ID": 17}}
+    table = TableDef("GG.T", (Column("ID", SqlType(Kind.DOUBLE)),))
+    settings = ("gg.handler.a.format=avro_row", "gg.handler.a.format.generateSchema=false")
+    run_ggfmt([write_lines(tmp_path / "in.json", [row])], tmp_path / "made", *settings, definitions={"GG.T": table})
+    (tmp_path / "messages.avro").write_bytes(content(tmp_path / "made", "a"))
+    (tmp_path / "notes.txt").write_text("Nothing but words.\n", encoding="utf-8")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    column = '{"name":"ID","type":["null","%s"]}'
+    (tmp_path / "old" / "GG.T.avsc").write_text(AVRO % (column % "string"), encoding="utf-8")
+    (tmp_path / "new" / "GG.T.avsc").write_text(AVRO % (column % "double"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ggfmt.engine.spark.Session", lambda settings: InProcess())
+    return tmp_path
+
+
+def run(command: str) -> set[str]:
+    """The codes that a command ends with; none if it succeeds."""
+    program, *arguments = shlex.split(command)
+    assert program == "ggfmt"
+    result = CliRunner().invoke(app, arguments)
+    if isinstance(result.exception, GgfmtError):
+        return {diagnostic.code for diagnostic in result.exception.diagnostics}
+    assert result.exit_code == 0, result.output
+    return set()
+
+
+@pytest.mark.parametrize("code", OF_COMMANDS)
+def test_commands(code: str, checkout: Path) -> None:
+    before, after = EXAMPLES[code]
+    PREPARE.get(code, lambda: None)()
+    assert run(before) == {code}
+    assert run(after) == set()
+
+
+def _old_schemas() -> None:
+    Path("schemas").mkdir()
+    Path("schemas/GG.TCUSTORD.schema.json").write_text("{}", encoding="utf-8")
+
+
+PREPARE: dict[str, Callable[[], object]] = {
+    "GG209": _old_schemas,
+    "GG501": lambda: run(EXAMPLES["GG501"][0]),
+}
+
+
+def test_a_schema_that_is_none(tmp_path: Path) -> None:
+    before, after = EXAMPLES["GG202"]
+    file = tmp_path / "GG.TCUSTORD.avsc"
+    file.write_text(before, encoding="utf-8")
+    with pytest.raises(GgfmtError) as caught:
+        load_definitions([str(file)])
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["GG202"]
+    file.write_text(after, encoding="utf-8")
+    assert load_definitions([str(file)]) is not None
+
+
+def test_a_table_for_hive() -> None:
+    for text, expected in zip(EXAMPLES["GG208"], ("GG208", None), strict=True):
+        settings = [*text.split("\n")[1:], "gg.handler.out.rootFilePath=/data", "gg.handler.out.format.encoding=UTF-8"]
+        try:
+            schemas([], read_configuration([], settings), DEFINITIONS, "auto", "ddl")
+        except GgfmtError as error:
+            assert {diagnostic.code for diagnostic in error.diagnostics} == {expected}
+        else:
+            assert expected is None
+
+
+def test_a_java_that_is_not_there() -> None:
+    home = re.search("--java-home (.+)", EXAMPLES["GG502"][0])
+    assert home is not None
+    with pytest.raises(GgfmtError) as caught:
+        find_java(home[1])
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["GG502"]

@@ -1,0 +1,589 @@
+"""The linter: a corpus of handler files with all that is to be said of them, and the rules one by one.
+
+`tests/lint/x.properties` is a handler file and `x.txt` beside it all findings, a line each, without the file's name;
+`{formats}` in it stands for the ids of all formats that are written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from ggfmt.codes import CODES, Severity
+from ggfmt.config.assemble import FILE_TYPES
+from ggfmt.config.handler import HandlerOptions, read_configuration
+from ggfmt.config.lint import lint
+from ggfmt.config.properties import parse_content
+from ggfmt.config.reading import Reading
+from ggfmt.errors import ConfigurationError
+from ggfmt.formats import FORMATS
+from ggfmt.formats.declaration import Format
+from ggfmt.options.kinds import (
+    Bool,
+    Charset,
+    Choice,
+    Delimiter,
+    Int,
+    Kind,
+    NamePart,
+    Representation,
+    SchemaDirectory,
+    Size,
+    Text,
+    escaped,
+    trim,
+)
+from ggfmt.options.kinds import Path as PathKind
+from ggfmt.options.spec import Options, option
+from ggfmt.render.diagnostics import diagnostics_text
+
+ROOT = Path(__file__).resolve().parents[1]
+LINT = ROOT / "tests" / "lint"
+CORPUS = sorted(LINT.glob("*.properties"))
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working directory: whether a directory of schemas exists is asked there."""
+    monkeypatch.chdir(tmp_path)
+
+
+def told(text: str | bytes) -> list[str]:
+    """All findings of a text, a line each, without the file's name."""
+    content = text.encode() if isinstance(text, str) else text
+    return [str(finding).removeprefix("f").lstrip(": ") for finding in lint(content, "f")]
+
+
+def k(text: str, format: str = "delimitedtext") -> str:
+    """A file with one handler `k`; the given lines start at line 3."""
+    return f"gg.handlerlist=k\ngg.handler.k.format={format}\n{text}\n"
+
+
+def codes(text: str) -> list[tuple[int | None, str]]:
+    return [(finding.span.line, finding.code) for finding in lint(text.encode(), "f")]
+
+
+# The corpus
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CORPUS])
+def test_the_findings_of_the_corpus(path: Path) -> None:
+    formats = ", ".join(f"`{name}`" for name, format in FORMATS.items() if format.writes)
+    expected = path.with_suffix(".txt").read_text(encoding="utf-8").replace("{formats}", formats)
+    assert told(path.read_bytes()) == expected.splitlines()
+
+
+def test_the_corpus_has_silent_files_and_every_code_of_a_file() -> None:
+    silent = [path.stem for path in CORPUS if not path.with_suffix(".txt").read_bytes()]
+    assert silent == [path.stem for path in CORPUS if path.stem.startswith("silent_")]
+    assert len(silent) >= 8
+    shown = "".join(path.with_suffix(".txt").read_text(encoding="utf-8") for path in CORPUS)
+    assert [code for code in CODES if code.startswith("GG1") and f"[{code}]" not in shown] == []
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CORPUS])
+def test_a_run_says_the_same_less_notes_and_what_it_cannot_ignore(path: Path) -> None:
+    linted = [finding for finding in lint(path.read_bytes(), str(path)) if finding.severity is not Severity.NOTE]
+    try:
+        found = read_configuration([str(path)]).diagnostics
+    except ConfigurationError as error:
+        found = error.diagnostics
+    ignored = [finding for finding in found if finding not in linted]
+    assert [finding for finding in found if finding in linted] == linted
+    assert {finding.severity for finding in ignored} <= {Severity.ERROR}
+    assert bool(ignored) == (path.stem in ("silent_ignored", "ignored_in_vain"))
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in sorted((ROOT / "conf").iterdir())])
+def test_our_own_configurations_are_clean(path: Path) -> None:
+    assert {finding.severity for finding in lint(path.read_bytes(), str(path))} <= {Severity.NOTE}
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CORPUS])
+def test_a_fix_is_the_key_that_is_meant_in_place_of_the_one_that_is_there(path: Path) -> None:
+    for finding in lint(path.read_bytes(), "f"):
+        if finding.fix is None:
+            continue
+        assert finding.code == "GG102"
+        assert finding.span.source is not None
+        assert finding.span.column is not None
+        start = finding.span.column - 1
+        source, end = finding.span.source, start + finding.span.length
+        assert finding.message.startswith(f"`{source[start:end]}` is read as ")
+        mended = source[:start] + finding.fix + source[end:]
+        (entry,) = parse_content(mended.encode(), "f").entries
+        assert (entry.key, entry.column) == (finding.fix, start + 1)
+        assert told(f"gg.handlerlist=k\n{mended}") == [] or not finding.fix.startswith("gg.handler.k.")
+
+
+def test_fixes() -> None:
+    text = (LINT / "misprints.properties").read_bytes() + b"gg.handlerList=k\ngg.schemaReplaceRegex=x\n"
+    assert [(finding.span.line, finding.fix) for finding in lint(text, "f") if finding.code == "GG102"] == [
+        (2, "gg.handler.k.format"),
+        (3, "gg.handler.k.format.iso8601Format"),
+        (4, "gg.handler.k.format.keyValuePairDelimiter"),
+        (5, "gg.handler.k.format.includeColumnNames"),
+        (6, None),
+        (7, None),
+        (14, "gg.handlerlist"),
+        (15, "gg.schemareplaceregex"),
+    ]
+
+
+# Comments that are none
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.log.pattern=%d{yyyy-MM-dd} # %-5p -- %m%n",
+        "gg.classpath=/a/*://nas/share/*: //nas/other/*",
+        "gg.eventhandler.s3.url=https://example.com//x#top",
+        "jvm.bootoptions=-Xmx512m -Xms32m --add-opens=java.base/java.lang=ALL-UNNAMED -Dx=#1",
+        'javawriter.bootoptions=-Dtext="a # b // c" -Xmx1g',
+        "java.naming.provider.url=tcp://host:1 # key of another program",
+        "gg.handler.k.format.fieldDelimiter=#",
+        "gg.handler.k.format.fieldDelimiter= #",
+        "gg.handler.k.format.nullValueRepresentation=--",
+        "gg.handler.k.format.nullValueRepresentation=n/a",
+        "gg.handler.k.format.nullValueRepresentation=CDATA[ // none]",
+        "gg.handler.k.rootFilePath=/data//orders#1",
+        "\\;gg.handler.x=1",
+    ],
+)
+def test_no_comment(line: str) -> None:
+    assert [code for _, code in codes(k(line)) if code == "GG113"] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "length"),
+    [
+        ("gg.handler.k.rootFilePath=/data // here", 33, 7),
+        ("gg.handler.k.rootFilePath=/data //here", 33, 6),
+        ("gg.handler.k.rootFilePath=/data #here", 33, 5),
+        ("gg.handler.k.rootFilePath=/data ## here", 33, 7),
+        ("gg.handler.k.rootFilePath=/data -- here", 33, 7),
+        ("gg.handler.k.rootFilePath=/data\t# 这里", 33, 4),
+        ("gg.handler.k.rootFilePath = # here", 29, 6),
+        ("goldengate.userexit.timestamp=utc # here", 35, 6),
+        ("GG.log=log4j # here", 14, 6),
+    ],
+)
+def test_a_comment_behind_a_value(line: str, column: int, length: int) -> None:
+    (finding,) = [finding for finding in lint(k(line).encode(), "f") if finding.code == "GG113"]
+    assert (finding.span.line, finding.span.column, finding.span.length) == (3, column, length)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.handler.k.format.encoding=UTF-8 # the default",
+        "gg.handler.k.format.includeOpType=true // always",
+        "gg.handler.k.format.fieldDelimiter=| # a pipe",
+        "gg.handler.k.format.lineDelimiter=CDATA[\\n] -- Unix",
+        "gg.handler.k.format.insertOpKey=\\ I # blank",
+        "gg.handler.k.schemaFilePath=dirdef # not there",
+        "gg.handler.k.type=a.b # c",
+        "gg.schemareplaceregex=CDATA[[$] # c",
+    ],
+)
+def test_a_comment_gives_one_finding(line: str) -> None:
+    assert len(codes(k(line))) == 1
+
+
+def test_a_comment_does_not_hide_what_else_is_wrong() -> None:
+    text = "gg.handlerlist=k # c\ngg.handler.k.format=json # c\ngg.handler.k.format.prettyPrint=yes\n"
+    assert codes(text) == [(1, "GG104"), (2, "GG106"), (3, "GG103")]
+    assert codes(k("gg.handler.k.type=hdfs # com.example\ngg.handler.k.foo=1")) == [(3, "GG113"), (4, "GG101")]
+
+
+def test_a_comment_is_not_shown_with_a_secret() -> None:
+    (finding,) = lint(b"gg.handlerlist=k\ngg.handler.k.dbPassword=hunter2 # x\ngg.handler.k.type=a.b\n", "f")
+    assert finding.code == "GG113"
+    assert "hunter2" not in diagnostics_text([finding])
+
+
+@pytest.mark.parametrize("property", ["mode", "format", "type", "schemaFilePath", "format.lineDelimiter"])
+def test_secrets_are_not_told(property: str) -> None:
+    text = f"gg.handlerlist=k\ngg.handler.k.{property}=cdata[secret=hunter2] \ngg.k.format=password=hunter2\n"
+    assert "hunter2" not in diagnostics_text(lint(text.encode(), "f"))
+
+
+def test_a_line_of_prose_gives_one_finding() -> None:
+    assert told("gg.handlerlist=k\n--gg.handler.k.fromat=xml\ngg.handler.k.type=hdfs\n") == [
+        "2:1: warning[GG113] `--` starts no comment; start the line with `#`"
+    ]
+
+
+# Blanks and wrappers
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.handler.k.format.insertOpKey=I ",
+        "gg.handler.k.format.insertOpKey= I\t",
+        "gg.handler.k.format.fieldDelimiter=CDATA[|] ",
+        "gg.handler.k.format.fieldDelimiter = ;",
+        "gg.handler.k.format.fieldDelimiter=",
+        "gg.handler.k.format.fieldDelimiter ",
+        "gg.handler.k.format.nullValueRepresentation = ",
+        "gg.handler.k.format.nullValueRepresentation= ",
+        "gg.handler.k.rootFilePath=/data ",
+        "gg.handler.k.mode=op\\ ",
+        "gg.contentreplaceregex=\\\\s+ ",
+    ],
+)
+def test_blanks_that_do_no_harm(line: str) -> None:
+    assert codes(k(line)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("\\n", "CDATA[\\n]"),
+        ("\\u0020", "CDATA[ ]"),
+        ("\\ ", "CDATA[ ]"),
+        (" ", "CDATA[ ]"),
+        ("\t", "CDATA[\\t]"),
+        ("\x01", "CDATA[\\u0001]"),
+        (", ", "CDATA[, ]"),
+        ("\\ ,", "CDATA[ ,]"),
+        ("\\t\\\\", "CDATA[\\t\\\\]"),
+    ],
+)
+def test_blanks_of_a_delimiter(value: str, written: str) -> None:
+    key = "gg.handler.k.format.keyValueDelimiter"
+    assert told(k(f"{key}={value}")) == [
+        f"3:{len(key) + len(value) + 2 if value in (' ', chr(9)) else len(key) + 2}: warning[GG114]"
+        f" the blanks at the ends of `{key}` are trimmed away; write `{written}` to keep them, or remove them"
+    ]
+
+
+@given(st.text("|\\;,x", min_size=1, max_size=9), st.text(" \n\t\x01", max_size=9), st.text(" \n\t\x01", max_size=9))
+def test_the_help_for_blanks_keeps_them(text: str, before: str, after: str) -> None:
+    value = before + text + after
+    written = escaped(value).replace(" ", "\\ ")
+    found = lint(k(f"gg.handler.k.format.keyValueDelimiter={written}").encode(), "f")
+    helps = [finding.help for finding in found if finding.code == "GG114"]
+    assert bool(helps) == bool(before or after)
+    for help in helps:
+        wrapped = str(help).partition("`")[2].partition("` to keep")[0]
+        (entry,) = parse_content(f"x={wrapped}".encode(), "f").entries
+        assert Text().parse(trim(entry.value)) == value
+
+
+# Delimiters
+
+
+def test_delimiters_of_tokens_count_only_with_tokens() -> None:
+    line = "gg.handler.k.format.fieldDelimiter=,"
+    assert codes(k(line)) == []
+    assert codes(k(f"{line}\ngg.handler.k.includeTokens=true")) == [(3, "GG116")]
+    assert codes(k("gg.handler.k.includeTokens=true\ngg.handler.k.format.nullValueRepresentation=k=v")) == []
+
+
+def test_defaults_alone_are_not_told() -> None:
+    assert codes(k("gg.handler.k.format.nullValueRepresentation=\ngg.handler.k.includeTokens=true")) == []
+
+
+def test_the_entry_that_counts_is_told() -> None:
+    text = k("gg.handler.k.format.lineDelimiter=;\ngg.handler.k.format.fieldDelimiter=;\ngg.handler.k.mode=op")
+    assert codes(text) == [(4, "GG116")]
+    assert codes(text + "gg.handler.k.format.lineDelimiter=;") == [(6, "GG107"), (6, "GG116")]
+
+
+@pytest.mark.parametrize("value", ["|", "\\u0001", "CDATA[\\u0001]", "CDATA[ ]", "\\uD83D\\uDE00", ""])
+def test_one_character_is_one(value: str) -> None:
+    assert [code for _, code in codes(k(f"gg.handler.k.format.fieldDelimiter={value}")) if code == "GG117"] == []
+
+
+@pytest.mark.parametrize("charset", ["ISO-2022-JP", "x-IBM930", "UTF-16", "CESU-8", "GB18030", "x-SJIS_0213"])
+def test_charsets_of_many_bytes(charset: str) -> None:
+    lines = f"gg.handler.k.format.encoding={charset}\ngg.handler.k.format.insertOpKey="
+    assert codes(k(lines + "I")) == []
+    lacking = [(4, "GG118")] if charset in ("ISO-2022-JP", "x-IBM930", "x-SJIS_0213") else []
+    assert codes(k(lines + "\U0001f600")) == lacking
+
+
+def test_the_charset_of_the_machine_is_not_judged() -> None:
+    assert codes(k("gg.handler.k.format.insertOpKey=\U0001f600\ngg.handler.k.format.encoding=native")) == []
+
+
+# Other rules
+
+
+def test_directories_of_schemas_that_exist(tmp_path: Path) -> None:
+    lines = f"gg.handler.k.format.schemaDirectory=dirdef\ngg.handler.k.schemaFilePath={tmp_path}"
+    assert codes(k(lines, "json")) == [(3, "GG119")]
+    os.mkdir("dirdef")
+    assert codes(k(lines, "json")) == []
+
+
+def test_the_default_directory_of_schemas_is_not_told() -> None:
+    assert codes(k("", "json")) == []
+
+
+@pytest.mark.parametrize("type", [*FILE_TYPES, "HDFS", "FileWriter", "com.example.Handler", ""])
+@pytest.mark.parametrize("format", [name for name, format in FORMATS.items() if format.by_table])
+def test_types_that_take_files(type: str, format: str) -> None:
+    assert codes(k(f"gg.handler.k.type={type}", format)) == []
+
+
+@pytest.mark.parametrize("format", [name for name, format in FORMATS.items() if format.writes and not format.by_table])
+def test_other_formats_go_to_any_type(format: str) -> None:
+    assert codes(k("gg.handler.k.type=kafka\ngg.handler.k.partitionByTable=false", format)) == []
+
+
+def test_releases_are_compared_by_their_first_two_numbers() -> None:
+    lines = "gg.handler.k.format.genericWrapperUseFingerprint=true\nggfmt.compatibility="
+    assert codes(k(lines + "12.2", "avro_op")) == [(3, "GG111")]
+    assert codes(k(lines + "12.3", "avro_op")) == []
+    assert codes(k(lines + "12.4", "avro_op")) == [(4, "GG103")]
+
+
+def test_an_option_of_a_later_release_that_is_off_does_no_harm() -> None:
+    assert codes(k("gg.handler.k.format.genericWrapperUseFingerprint=false", "avro_op")) == []
+
+
+@pytest.mark.parametrize(
+    ("listed", "there", "near"),
+    [
+        ("hdfs", "hafs", True),
+        ("kafka", "kafkahandler", True),
+        ("KafkaHandler", "kafka", True),
+        ("k", "kafka", False),
+        ("hdfs", "flume", False),
+    ],
+)
+def test_near_misses_of_handlers(listed: str, there: str, near: bool) -> None:
+    (finding,) = lint(f"gg.handlerlist={listed}\ngg.handler.{there}.format=json\n".encode(), "f")
+    assert finding.code == "GG104"
+    assert finding.help == (f"did you mean `{there}`?" if near else f"add `gg.handler.{listed}.format=delimitedtext`")
+
+
+def test_a_handler_that_is_called_name() -> None:
+    assert codes("gg.handlerlist=name\ngg.handler.name.format=json\n") == []
+
+
+def test_a_file_without_a_list_is_looked_at_all_the_same() -> None:
+    assert codes("gg.handler.x.foo=1\ngg.handler.name.foo=1\ngg.handler.name.bar=1") == [
+        (None, "GG105"),
+        (1, "GG101"),
+        (2, "GG101"),
+        (3, "GG101"),
+    ]
+
+
+# Comments that ask for silence
+
+
+@pytest.mark.parametrize(
+    "comment", ["# ggfmt: ignore GG101", "!ggfmt:ignore gg101,GG999x", "  ## GGFMT: Ignore GG101 x"]
+)
+def test_an_ignored_warning(comment: str) -> None:
+    assert codes(k(f"{comment}\n# more\ngg.handler.k.foo=1")) == []
+    assert codes(k(f"{comment}\n\ngg.handler.k.foo=1")) == [(3, "GG122"), (5, "GG101")]
+
+
+def test_an_ignored_finding_in_a_continued_line() -> None:
+    text = k("# ggfmt: ignore GG113, GG108\ngg.classpath=/a:\\\n  #/b\n# ggfmt: ignore GG108\ngg.log=\\\n  \\u1")
+    assert told(text) == ["3:24: warning[GG122] there is no `GG108` at the property below; remove it"]
+
+
+def test_errors_cannot_be_ignored_in_a_run() -> None:
+    text = k("# ggfmt: ignore GG103\ngg.handler.k.mode=x\n# ggfmt: ignore GG101\ngg.handler.k.foo=1\n")
+    assert told(text) == []
+    Path("f").write_text(text)
+    with pytest.raises(ConfigurationError) as raised:
+        read_configuration(["f"])
+    assert [finding.code for finding in raised.value.diagnostics] == ["GG103"]
+
+
+def test_whether_a_comment_is_needed_is_asked_only_where_all_is_known() -> None:
+    Path("f").write_text(k("# ggfmt: ignore GG101\ngg.handler.k.mode=op\n# ggfmt: ignore\n#"))
+    assert [finding.code for finding in read_configuration(["f"]).diagnostics] == ["GG122", "GG122"]
+    assert [finding.code for finding in read_configuration(["f"], [], ["k"]).diagnostics] == ["GG122"]
+    assert [finding.code for finding in read_configuration(["f"], ["gg.log=x"]).diagnostics] == ["GG122"]
+
+
+def test_notes_are_for_the_linter() -> None:
+    text = k("gg.handler.k.format.pkUpdateHandling=delete-insert")
+    assert codes(text) == [(3, "GG121")]
+    Path("f").write_text(text)
+    assert read_configuration(["f"]).diagnostics == ()
+    Path("f").write_text(text + "gg.handler.k.mode=x")
+    with pytest.raises(ConfigurationError) as raised:
+        read_configuration(["f"])
+    assert [finding.code for finding in raised.value.diagnostics] == ["GG103"]
+
+
+# Whatever comes
+
+
+@dataclass(frozen=True)
+class NewOptions(Options):
+    between: str = option(Delimiter(single=True), ";", "Stands between values.")
+    of_tokens: str = option(Delimiter(tokens=True), "&", "Stands between tokens.", since="21.1")
+    nothing: str = option(Representation(), "", "Stands for nothing.")
+    charset: str = option(Charset(), "UTF-8", "The charset.")
+    write_them: bool = option(Bool(), True, "Write schemas.")
+    there: str = option(SchemaDirectory("write_them"), "x", "Where schemas are.")
+
+
+def test_the_checks_hold_for_a_format_that_is_declared_later() -> None:
+    new = Format("new", "New.", NewOptions, writes="nowhere", schema_kind="new", by_table=True)
+
+    def found(*lines: str) -> list[tuple[int | None, str]]:
+        text = "\n".join(("gg.handlerlist=k", "gg.handler.k.format=new", *(f"gg.handler.k.{line}" for line in lines)))
+        reading = Reading([("f", parse_content(text.encode(), "f"))], {"new": new})
+        reading.handlers()
+        return [(finding.span.line, finding.code) for finding in reading.told()]
+
+    assert found("type=kafka") == [(2, "GG112")]
+    assert found("format.between=ab", "format.nothing=xaby") == [(3, "GG117"), (4, "GG116")]
+    assert found("includeTokens=true", "format.ofTokens=;") == [(4, "GG111"), (4, "GG116")]
+    assert found("format.charset=US-ASCII", "format.nothing=\\u00e4") == [(4, "GG118")]
+    assert found("format.there=nix", "schemaFilePath=nix") == [(3, "GG119"), (4, "GG119")]
+    assert found("format.there=nix", "schemaFilePath=nix", "format.writeThem=false") == []
+    assert found("format.between=\\ ", "format.nothing=CDATA[x") == [(3, "GG114"), (4, "GG115")]
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "gg.handlerlist",
+            "gg.handler.",
+            "k",
+            "name",
+            ".format",
+            ".formatter",
+            "=",
+            ":",
+            ",",
+            "\n",
+            "\r\n",
+            "\\",
+            " ",
+        ),
+        *(
+            "json",
+            "delimitedtext",
+            "avro_row_ocf",
+            ".type",
+            "kafka",
+            ".prettyPrint",
+            ".schemaDirectory",
+            "\\u",
+            "\ud800",
+        ),
+        *(
+            ".fieldDelimiter",
+            ".nullValueRepresentation",
+            ".encoding",
+            "US-ASCII",
+            "x-IBM834",
+            "CDATA[",
+            "]",
+            "# ",
+            "//",
+        ),
+        *(
+            "# ggfmt: ignore ",
+            "GG101",
+            "GG122",
+            "gg.schemareplaceregex",
+            "gg.contentreplacestring1",
+            "--",
+            "0x01",
+            "^A",
+        ),
+        *("\\t", "\\ud800", "\x00", "ggfmt.compatibility", "12.3", "password", "\x85", "\u2028"),
+    ]
+)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.binary()
+    | st.lists(PIECES | st.text()).map(lambda pieces: "".join(pieces).encode("utf-8", "surrogatepass"))
+    | st.lists(PIECES).map(lambda pieces: k("".join(pieces)).encode("utf-16", "surrogatepass")[2:])
+    | st.lists(PIECES).map(lambda pieces: k("gg.handler.k." + "".join(pieces)).encode("utf-8", "surrogatepass"))
+)
+def test_any_bytes_give_findings_or_none(content: bytes) -> None:
+    findings = lint(content, "f")
+    diagnostics_text(findings).encode()
+    places = [(finding.span.line or 0, finding.span.column or 0) for finding in findings]
+    assert places == sorted(places)
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5) | st.text("CDATA[] \\#!=:/-\n\t", max_size=9)
+VALUES: list[tuple[type[Kind[Any]], Callable[[Any], st.SearchStrategy[Any]]]] = [
+    (Bool, lambda kind: st.booleans()),
+    (Int, lambda kind: st.integers(kind.low, 10**6)),
+    (Size, lambda kind: st.integers(1, 10**12)),
+    (
+        NamePart,
+        lambda kind: st.text(st.characters(min_codepoint=32, exclude_characters="/", exclude_categories=["Cs"])),
+    ),
+    (Text, lambda kind: TEXTS),
+    (Choice, lambda kind: st.sampled_from(list(kind.words))),
+    (PathKind, lambda kind: TEXTS.filter(lambda text: bool(trim(text)) and "\0" not in text)),
+    (Charset, lambda kind: st.sampled_from(["native", "UTF-8", "US-ASCII", "ISO-8859-1", "windows-1252", "UTF-16"])),
+]
+
+
+def some_of(options: type[Options]) -> st.SearchStrategy[dict[str, Any]]:
+    """Values for some of the options, by attribute."""
+    specs = {spec.attr: spec.kind for spec in options.specs()}
+    values = {name: next(make for type, make in VALUES if isinstance(kind, type))(kind) for name, kind in specs.items()}
+    return st.fixed_dictionaries({}, optional=values)
+
+
+@st.composite
+def handlers(draw: st.DrawFn) -> tuple[str, Format, Options, HandlerOptions]:
+    name = draw(st.text("abcXYZ019_- äß", min_size=1, max_size=6).map(lambda text: f"h{text.strip()}"))
+    format = draw(st.sampled_from([format for format in FORMATS.values() if format.writes]))
+    handler = HandlerOptions(**draw(some_of(HandlerOptions)))
+    if format.by_table:
+        assume(handler.partition_by_table and ("." in handler.type or handler.type in ("", *FILE_TYPES)))
+    return name, format, format.options(**draw(some_of(format.options))), handler
+
+
+def lines_of(name: str, options: Options, prefix: str) -> list[str]:
+    key = f"gg.handler.{name}.{prefix}".replace(" ", "\\ ")
+    return [f"{key}{spec.name}={escaped(spec.kind.render(value))}" for spec, value in options.non_defaults()]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(handlers(), st.sampled_from(["\n", "\r\n"]))
+def test_a_valid_configuration_is_read_back_without_errors(
+    configured: tuple[str, Format, Options, HandlerOptions], newline: str
+) -> None:
+    name, format, options, handler = configured
+    key = name.replace(" ", "\\ ")
+    lines = [f"gg.handlerlist={name}", f"gg.handler.{key}.format={format.name}"]
+    lines += lines_of(name, handler, "") + lines_of(name, options, "format.")
+    content = newline.join(lines).encode()
+    assert [finding for finding in lint(content, "f") if finding.severity is Severity.ERROR] == []
+    Path("f").write_bytes(content)
+    (read,) = read_configuration(["f"]).handlers
+    assert (read.name, read.format, read.options, read.handler) == (name, format.name, options, handler)
+
+
+def test_the_linter_loads_nothing_heavy() -> None:
+    program = "import json, sys, ggfmt.config.lint; print(json.dumps(sorted(sys.modules)))"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    loaded = {name.partition(".")[0] for name in json.loads(ended.stdout)}
+    assert "ggfmt" in loaded
+    assert loaded & {"pyarrow", "fastavro", "lxml", "msgspec", "pyspark", "typer", "rich", "numpy"} == set()
