@@ -9,6 +9,7 @@ from __future__ import annotations
 _Pair = tuple[str, str]
 
 _RUN = "ggfmt run trail/ -c conf/json.properties -o out"
+_ROWS = "ggfmt run trail/ -c conf/avro_row.properties -o out"
 _MAXWELL = "ggfmt run trail/ -c conf/maxwell_json.properties -o out"
 _AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties -o out"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
@@ -145,8 +146,8 @@ EXAMPLES: dict[str, _Pair] = {
     "GG406": _value(
         "delimitedtext", "NULL", "format.nullValueRepresentation=NULL", r"format.nullValueRepresentation=\\N"
     ),
-    "GG407": _run(" --strict-fidelity", ""),
-    "GG408": (_MAXWELL, f"{_MAXWELL} --on-reject quarantine"),
+    "GG407": (f"{_ROWS} --strict-fidelity", _ROWS),
+    "GG408": (_MAXWELL, _MAXWELL.replace("maxwell", "canal")),
     # Running
     "GG501": _run("", " --mode overwrite"),
     "GG502": _run(" --java-home /usr/lib/jvm/java-8", " --java-home /usr/lib/jvm/java-17"),

@@ -8,6 +8,7 @@ usage: readme.py            bring README.md up to date
 from __future__ import annotations
 
 import inspect
+import io
 import json
 import logging
 import re
@@ -30,6 +31,7 @@ from ggfmt.engine.report import field_summary
 from ggfmt.engine.run import RunSettings, execute, make_targets
 from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
+from ggfmt.formats.dts_schema import record_schema
 from ggfmt.formats.gg_avro import AvroOptions
 from ggfmt.formats.gg_avro_schema import avro_schema
 from ggfmt.options.reference import markdown_table
@@ -41,6 +43,8 @@ _GENERATED = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- /generated -->
 _SHELL = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _MANUAL = datetime(2015, 9, 18, 13, 39, 35, 447000)
 _TABLE = "GG.TCUSTORD"
+SHOWN_AS = {"qlik_avro": "qlik_json"}  # in binary, the same members as in JSON
+_MANY_LINES = 3  # of messages in the formats of other systems that are shown
 _NO_OTHER_FILES = {
     name: [f"gg.handler.{name.replace('_', '')}.format.generateSchema=false"]
     for name in ("json", "avro_row", "avro_op", "avro_op_ocf")
@@ -139,6 +143,7 @@ def _settings(subject: str, output: str) -> RunSettings:
         output=output,
         definitions=load_definitions([str(ROOT / "samples" / "TCUSTORD.def")]),
         current_timestamp=_MANUAL,
+        quarantine=True,  # not every system has a form for a truncate
     )
 
 
@@ -148,7 +153,14 @@ def _messages(subject: str) -> str:
         settings = _settings(subject, directory)
         execute(settings, InProcess)
         first = min(Path(directory).glob(f"*/{_TABLE}/*"))
-        shown = _decoded(first, settings) if subject.startswith("avro") else first.read_text(encoding="utf-8")
+        if subject.startswith("avro"):
+            shown = _decoded(first, settings)
+        elif subject.startswith("dts"):
+            shown = _dts_records(first)
+        else:
+            shown = first.read_text(encoding="utf-8")
+        if not FORMATS[subject].doc.startswith(("Delimited", "JSON:", "XML", "Avro")):
+            shown = "".join(shown.splitlines(keepends=True)[:_MANY_LINES])
         return f"```text\n{shown.rstrip()}\n```\n"
 
 
@@ -164,6 +176,17 @@ def _decoded(file: Path, settings: RunSettings) -> str:
         while stream.tell() < file.stat().st_size:
             lines.append(json.dumps(fastavro.schemaless_reader(stream, schema, None), ensure_ascii=False))
     return "\n".join(lines)
+
+
+def _dts_records(file: Path) -> str:
+    """The records of a file with lengths, as JSON; bytes as texts."""
+    schema, data, lines = fastavro.parse_schema(record_schema()), file.read_bytes(), []
+    while data:
+        size = int.from_bytes(data[:4], "big")
+        record = fastavro.schemaless_reader(io.BytesIO(data[4 : 4 + size]), schema, None)
+        lines.append(json.dumps(record, ensure_ascii=False, default=lambda value: value.decode("utf-8")))
+        data = data[4 + size :]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _losses(_: str) -> str:

@@ -41,7 +41,6 @@ LIBRARIES: dict[str, set[str]] = {
     "javaproperties": {"config.properties"},
     "lxml": {"formats.gg_xml_records"},
     "fastavro": {
-        "formats.dts_read",
         "formats.gg_avro_plan",
         "formats.gg_avro_read",
         "formats.gg_avro_show",

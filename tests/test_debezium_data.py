@@ -137,7 +137,7 @@ def test_the_stream_that_flink_is_tested_with() -> None:
     assert sorted(shown) == sorted(line for line in text.splitlines() if line.startswith("+I["))
     assert found.plain[0].tokens["snapshot"] == "true"
     assert found.plain[-1].op == "D"
-    assert found.plain[-1].pos == "mysql-bin.000003:2521:0"
+    assert found.plain[-1].pos == "mysql-bin.000003:2443:0"
 
 
 def test_all_types_of_mysql() -> None:

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import dialects
 import pytest
 from runs import content, run_ggfmt, write_lines
 from typer.testing import CliRunner
@@ -43,8 +44,21 @@ DEFINITIONS = {TABLE.full_name: TABLE, "DB.GG.TCUSTORD": TableDef("DB.GG.TCUSTOR
 OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code != "GG100"]
 OF_RECORDS = ["GG204", "GG205", *(f"GG30{number}" for number in range(1, 9)), "GG311", "GG312"]
 OF_MESSAGES = ["GG206", "GG210", "GG401", "GG402", "GG403", "GG404", "GG405", "GG406"]
-OF_COMMANDS = ["GG100", "GG201", "GG203", "GG209", "GG309", "GG310", "GG313", "GG315", "GG501", "GG506"]
-OF_OTHERS = ["GG202", "GG208", "GG502"]
+OF_COMMANDS = [
+    "GG100",
+    "GG201",
+    "GG203",
+    "GG209",
+    "GG309",
+    "GG310",
+    "GG313",
+    "GG315",
+    "GG407",
+    "GG408",
+    "GG501",
+    "GG506",
+]
+OF_OTHERS = ["GG202", "GG208", "GG314", "GG502"]
 # These need a Spark that fails, and one a defect of ggfmt: their examples are only looked at.
 OF_SPARK = ["GG503", "GG504", "GG505", "GG507"]
 
@@ -222,6 +236,12 @@ def test_a_table_for_hive() -> None:
             assert {diagnostic.code for diagnostic in error.diagnostics} == {expected}
         else:
             assert expected is None
+
+
+def test_a_value_that_is_not_as_its_column_is_described() -> None:
+    for record, expected in zip(EXAMPLES["GG314"], ({"GG314"}, set()), strict=True):
+        found = dialects.read("canal_json", record.encode())
+        assert {reject.diagnostic.code for reject in found.rejects} == expected
 
 
 def test_a_java_that_is_not_there() -> None:

@@ -54,7 +54,7 @@ def test_strict_fidelity_makes_a_loss_an_abend(lossy: Path, tmp_path: Path) -> N
 
 def test_strict_fidelity_forbids_characters_that_the_encoding_lacks(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0, NAME="Ä")])
-    with pytest.raises(Abend, match="GG407.*the encoding does not have 1 character"):
+    with pytest.raises(Abend, match=r"GG407.*the encoding does not have 1 character"):
         run_ggfmt([source], tmp_path / "out", *TEXT, strict=True)
 
 

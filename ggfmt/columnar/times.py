@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _STRING = pa.string()
+_COLON = "^([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9])"
 _FIRST, _LAST = -62135596800_000000, 253402300799_999999  # the years 1 to 9999, in microseconds
 
 
@@ -33,12 +34,14 @@ def _int64s(values: Sequence[int | None]) -> pa.Int64Array:
 
 
 def text_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
-    """Time stamps, with a blank or a `T` and any number of digits up to six, as microseconds; and the rows that are
-    none."""
+    """Time stamps as microseconds, and the rows that are none.
+
+    Between date and time there is a blank, a `T`, or a colon as in trails; there are up to six digits of a second.
+    """
     try:
         return texts.cast(pa.timestamp("us")).cast(pa.int64()), []
     except pa.ArrowInvalid:
-        pass
+        texts = pc.replace_substring_regex(texts, _COLON, r"\1 \2")
     numbers: list[int | None] = []
     bad = []
     for row, text in enumerate(texts):

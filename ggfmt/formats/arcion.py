@@ -17,9 +17,9 @@ import re
 from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
-from ggfmt.formats.dialect_options import primary_keys_option
+from ggfmt.formats.dialect_options import DialectOptions, primary_keys_option
 from ggfmt.options.kinds import Bool, Choice, IllegalValue, Text
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 from ggfmt.options.table_keys import TableKeys
 
 REALTIME, SNAPSHOT = "realtime", "snapshot"
@@ -72,7 +72,7 @@ class NullWord(Text):
 
 
 @dataclass(frozen=True)
-class ArcionJsonOptions(Options):
+class ArcionJsonOptions(DialectOptions):
     null_literal: str = option(Text(), "null", "The text that stands for a NULL, and for a value that is not there.")
     schema_filler: str = option(
         Text(), "", "A schema that stands for none, such as `default_schema`: table names go without it."
@@ -81,7 +81,7 @@ class ArcionJsonOptions(Options):
 
 
 @dataclass(frozen=True)
-class ArcionCsvOptions(Options):
+class ArcionCsvOptions(DialectOptions):
     mode: str = option(
         Choice(
             {

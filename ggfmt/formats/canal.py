@@ -12,15 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
-from ggfmt.formats.dialect_options import primary_keys_option
+from ggfmt.formats.dialect_options import DialectOptions, primary_keys_option
 from ggfmt.options.kinds import Choice, Int
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 
 DELETE_IN_DATA, DELETE_IN_OLD = "data", "old"
 
 
 @dataclass(frozen=True)
-class CanalOptions(Options):
+class CanalOptions(DialectOptions):
     delete_rows: str = option(
         Choice(
             {

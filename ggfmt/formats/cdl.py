@@ -15,15 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
-from ggfmt.formats.dialect_options import primary_keys_option
+from ggfmt.formats.dialect_options import DialectOptions, primary_keys_option
 from ggfmt.options.kinds import Choice, Text
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 
 MILLIS, TEXT = "millis", "text"
 
 
 @dataclass(frozen=True)
-class CdlOptions(Options):
+class CdlOptions(DialectOptions):
     database_name: str = option(
         Text(), "", "For reading: the database, where messages do not name it; the first part of table names."
     )

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
-from ggfmt.formats.dialect_options import primary_keys_option
+from ggfmt.formats.dialect_options import DialectOptions, primary_keys_option
 from ggfmt.options.kinds import Bool, Choice, IllegalValue, Text
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 
 OWN = "ggfmt"  # the connector that stands in what ggfmt writes, where no token names another
 PLACEHOLDER = "__debezium_unavailable_value"
@@ -53,7 +53,7 @@ class Placeholder(Text):
 
 
 @dataclass(frozen=True)
-class DebeziumOptions(Options):
+class DebeziumOptions(DialectOptions):
     table_name: str = option(
         Choice(
             {

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ggfmt.options.kinds import Choice
-from ggfmt.options.spec import option
+from ggfmt.options.spec import Options, option
 from ggfmt.options.table_keys import Keys, TableKeys
 
 ABSENT_MISSING, ABSENT_NULL = "missing", "null"
+
+
+class DialectOptions(Options):
+    """Base of the options of formats of other systems."""
+
+    of_goldengate: ClassVar[bool] = False
 
 
 def absent_means_option() -> str:

@@ -1,6 +1,7 @@
 """Values of columns as the bytes that stand for them in an image of DTS: a branch of a union, and a record.
 
-A column is encoded at once. What a value cannot be written as is told by its row; what is cut off is told by its number.
+A column is encoded at once. What a value cannot be written as is told by its row; what is cut off is told by its
+number.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _INTEGER_BYTES = 8
 
 @dataclass(frozen=True)
 class Encoded:
-    """n values: the pieces, the rows whose text is no value of the type, and how many fractions of a second were cut."""
+    """n values: the pieces, the rows whose text is no value of the type, and how many fractions of a second were cut
+    off."""
 
     pieces: list[Piece]
     bad: list[int]

@@ -10,7 +10,9 @@ from ggfmt.formats.dts_types import MYSQL, ORACLE, POSTGRESQL, like
 ESCAPED_DOT = "\\u002E"
 
 _IGNORED = r"(?:\s+|/\*(?!!).*?\*/|--[^\n]*(?:\n|$)|\#[^\n]*(?:\n|$))"
-_TRUNCATE = re.compile(rf"{_IGNORED}*truncate\b{_IGNORED}*(?!cluster\b)(?:table\b)?", re.IGNORECASE | re.DOTALL)
+_TRUNCATE = re.compile(
+    rf"{_IGNORED}*truncate\b(?!{_IGNORED}*cluster\b)(?:{_IGNORED}*table\b)?", re.IGNORECASE | re.DOTALL
+)
 _NAME = r"`(?:``|[^`])+`|\"(?:\"\"|[^\"])+\"|\[[^\]]+\]|[\w$#@]+"
 _FULL_NAME = re.compile(
     rf"{_IGNORED}*(?:only\b{_IGNORED}*)?((?:{_NAME})(?:\s*\.\s*(?:{_NAME}))*)", re.IGNORECASE | re.DOTALL

@@ -160,17 +160,21 @@ def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
     place += 1
     if size >= 0x80:
         size, place = read_varint(data, place - 1)
-    if size & 1:
-        raise Malformed
     end = place + (size >> 1)
-    if end > len(data):
+    if size & 1 or end > len(data):
         raise Malformed
     return data[place:end], end
 
 
 def _text(data: bytes, place: int) -> tuple[str, int]:
-    value, place = _bytes(data, place)
-    return value.decode(), place
+    size = data[place]
+    place += 1
+    if size >= 0x80:
+        size, place = read_varint(data, place - 1)
+    end = place + (size >> 1)
+    if size & 1 or end > len(data):
+        raise Malformed
+    return data[place:end].decode(), end
 
 
 def _symbol(data: bytes, place: int, symbols: tuple[str, ...]) -> tuple[str, int]:
@@ -194,7 +198,7 @@ def _process(data: bytes, place: int) -> tuple[list[int] | None, int]:
         return None, place
     if branch != 2:
         raise Malformed
-    found = []
+    found: list[int] = []
     while True:
         count, place = _block(data, place)
         if not count:
@@ -278,29 +282,29 @@ def _epoch(data: bytes, place: int) -> tuple[Cell, int]:
     return (EPOCH, seconds, fraction), place
 
 
-# By the parts that are there, but for the fraction of the second.
-_TIMES = {
-    (True, True, True, False, False, False): DATE,
-    (False, False, False, True, True, True): TIME,
-    (True, True, True, True, True, True): DATETIME,
-    (True, False, False, False, False, False): YEAR,
-    (True, True, False, False, False, False): YEAR_MONTH,
-    (False, False, True, True, True, True): DAY_TIME,
-}
+# By the parts that are there, a bit for each, but for the fraction of the second.
+_TIMES = {0b000111: DATE, 0b111000: TIME, 0b111111: DATETIME, 0b000001: YEAR, 0b000011: YEAR_MONTH, 0b111100: DAY_TIME}
+_PARTS = tuple(1 << part for part in range(7))
 
 
 def _datetime(data: bytes, place: int) -> tuple[Cell, int]:
     parts: list[int | None] = []
-    for _ in range(7):
-        branch, place = data[place], place + 1
+    there = 0
+    for bit in _PARTS:
+        branch = data[place]
         if branch == 2:
-            part, place = _long(data, place)
-            parts.append(part)
+            there |= bit
+            part = data[place + 1]
+            place += 2
+            if part >= 0x80:
+                part, place = read_varint(data, place - 1)
+            parts.append((part >> 1) ^ -(part & 1))
         elif branch:
             raise Malformed
         else:
             parts.append(None)
-    return (_TIMES.get(tuple(part is not None for part in parts[:6]), PARTS), *parts), place
+            place += 1
+    return (_TIMES.get(there & 0b111111, PARTS), *parts), place
 
 
 def _zoned(data: bytes, place: int) -> tuple[Cell, int]:

@@ -1,7 +1,7 @@
 """Where DTS's records are in a file.
 
-Kafka carries one record a message, and nothing of that is left in a file; so a file needs a framing of its own. There are
-three, which the first bytes tell apart:
+Kafka carries one record a message, and nothing of that is left in a file; so a file needs a framing of its own. There
+are three, which the first bytes tell apart:
 
 * the length in bytes, as four bytes, the highest first, in front of each record. A length is less than 128 MiB, so that
   a file never starts with the letters of the others;
@@ -43,7 +43,7 @@ def is_container(head: bytes) -> bool:
 
 
 def is_base64(head: bytes) -> bool:
-    return bool(_BASE64.match(head[:16])) and not is_container(head)
+    return bool(_BASE64.fullmatch(head[:16]))
 
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:

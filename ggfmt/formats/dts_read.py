@@ -11,14 +11,16 @@ import msgspec
 from ggfmt.errors import Diagnostic
 from ggfmt.formats import dts_files
 from ggfmt.formats.avro_blocks import Damaged, parts, read_header
-from ggfmt.formats.base import Chunk, Layout, Source
+from ggfmt.formats.base import Chunk, Input, Layout, Source
 from ggfmt.formats.dialect import Change, Described, Dialect, Found, Refused
+from ggfmt.formats.dialect_discovery import DialectDiscovery
+from ggfmt.formats.dialect_read import DialectReader
 from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts_ddl import NoTable, is_truncate, truncated
 from ggfmt.formats.dts_decode import ZONED, Cell, Decoder, DtsRecord, Fields, Malformed
 from ggfmt.formats.dts_schema import version_of
 from ggfmt.formats.dts_tokens import tokens_of
-from ggfmt.formats.dts_types import ORACLE, told
+from ggfmt.formats.dts_types import ORACLE, Told, told
 from ggfmt.formats.dts_values import MICROS, NANOS, Maker, Unreadable, kind_of, makers
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

@@ -27,7 +27,7 @@ _RECORDS: dict[str, dict[str, Any]] = {
     "Decimal": {"value": "string", "precision": "int", "scale": "int"},
     "Float": {"value": "double", "precision": "int", "scale": "int"},
     "Timestamp": {"timestamp": "long", "millis": "int"},
-    "DateTime": dict.fromkeys(_TIME_PARTS, ["null", "int"]),
+    "DateTime": {part: ["null", "int"] for part in _TIME_PARTS},
     "TimestampWithTimeZone": {"value": "DateTime", "timezone": "string"},
     "BinaryGeometry": {"type": "string", "value": "bytes"},
     "TextGeometry": {"type": "string", "value": "string"},

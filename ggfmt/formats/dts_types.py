@@ -1,8 +1,8 @@
-"""Types of columns by DTS's numbers, which are those of the source: MySQL's numbers of types on the wire, Oracle's, and
-PostgreSQL's OIDs. Other sources have numbers that nobody describes.
+"""Types of columns by DTS's numbers, which are those of the source: MySQL's numbers of types on the wire, Oracle's,
+and PostgreSQL's OIDs. Other sources have numbers that nobody describes.
 
-A number of texts or bytes does not tell which of the two the column holds (MySQL's TEXT has the number of a BLOB), and a
-number that is not described tells nothing: there the values decide (`Told.learns`).
+A number of texts or bytes does not tell which of the two the column holds (MySQL's TEXT has the number of a BLOB), and
+a number that is not described tells nothing: there the values decide (`Told.learns`).
 """
 
 from __future__ import annotations

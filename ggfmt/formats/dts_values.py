@@ -1,7 +1,7 @@
 """Values of DTS as the texts of the model.
 
-`millis`, the fraction of a second, has six digits, of Oracle nine. A time with negative parts is a negative time. Seconds
-since 1970 are shown as UTC; a time with a zone has the zone behind it, after a blank.
+`millis`, the fraction of a second, has six digits, of Oracle nine. A time with negative parts is a negative time.
+Seconds since 1970 are shown as UTC; a time with a zone has the zone behind it, after a blank.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Maker = Callable[[Any], str]  # of a cell that is not None
 
 MICROS, NANOS = 6, 9
 _FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799  # the years 1 to 9999
-_MOST_YEAR, _MOST_HOUR = 999999, 9999
+_MOST = (999999, 12, 31, 9999, 59, 60, 10**NANOS)  # of each part of a time
 
 # What kind of column a value says it is in.
 _KINDS = {
@@ -168,19 +168,17 @@ def _zone(zone: str) -> str:
 
 def _time(cell: Any, digits: int) -> str:
     tag, *parts = cell
+    if tag == DATETIME:
+        year, month, day, hour, minute, second, fraction = parts
+        if year >= 0 <= month <= 12 and 0 <= day <= 31 and 0 <= hour <= 23 and 0 <= minute <= 59 and 0 <= second <= 59:
+            shown = f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
+            return shown + _fraction(fraction, digits)
     minus = ""
     if any(part is not None and part < 0 for part in parts):
         minus = "-"
         parts = [None if part is None else abs(part) for part in parts]
     year, month, day, hour, minute, second, fraction = parts
-    if (
-        (year or 0) > _MOST_YEAR
-        or (month or 0) > 12
-        or (day or 0) > 31
-        or (hour or 0) > _MOST_HOUR
-        or (minute or 0) > 59
-        or (second or 0) > 60
-    ):
+    if any(part is not None and part > most for part, most in zip(parts, _MOST, strict=True)):
         raise Unreadable("a part of the time is out of range")
     if tag == DATETIME:
         made = f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"

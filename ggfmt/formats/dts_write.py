@@ -12,7 +12,7 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import Piece, join_binary
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats.avro_container import ObjectContainer
-from ggfmt.formats.base import Context, Formatter, Framing, Needs, Note, RowErrors, Writer
+from ggfmt.formats.base import Context, Framing, Needs, RowErrors, Writer
 from ggfmt.formats.dialect_write import DialectFormatter
 from ggfmt.formats.dts import BASE64, CONTAINER, KEYS_TAG, DtsOptions
 from ggfmt.formats.dts_cells import cells_of
@@ -111,7 +111,7 @@ class DtsFormatter(DialectFormatter):
             self.count(self.table.columns[index].name, encoded.cut, "with a finer time than DTS has, which was cut off")
         if wrong:
             return [], wrong
-        pieces.append(END if self.table.columns else END)
+        pieces.append(END)
         if exists is not None:
             pieces = [pc.if_else(exists, join_binary(pieces, rows), _NO_IMAGE)]
         return pieces, {}

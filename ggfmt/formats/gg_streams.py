@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ggfmt.formats.declaration import Format
-from ggfmt.formats.dialect_options import absent_means_option, primary_keys_option
+from ggfmt.formats.dialect_options import DialectOptions, absent_means_option, primary_keys_option
 from ggfmt.formats.shared import op_key_option
 from ggfmt.options.kinds import Bool, Choice, IllegalValue, Text, visible
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
 
@@ -53,7 +53,7 @@ class ImageName(Text):
 
 
 @dataclass(frozen=True)
-class StreamsOptions(Options):
+class StreamsOptions(DialectOptions):
     insert_op_key: str = op_key_option("insert", "INSERT")
     update_op_key: str = op_key_option("update", "UPDATE")
     delete_op_key: str = op_key_option("delete", "DELETE")

@@ -99,20 +99,28 @@ def settle(
     `keys_stay`: a definition without keys takes over those of the one before it.
     """
     merged: dict[str, Merge] = {}
-    declared: dict[str, TableDef] = {}
-    events = []
+    metadata: list[Metadata] = []
+    described: set[str] = set()
     for finding in (finding for split in findings for finding in split):
         if isinstance(finding, Metadata):
-            table = catalog.settle(finding.table)
-            if keys_stay:
-                table = follow(table, declared.get(table.full_name))
-            if declared.get(table.full_name) != table:
-                declared[table.full_name] = table
-                events.append(Definition(table, finding.input, finding.offset))
-        elif finding.table not in declared and finding.table not in catalog.trusted:
+            metadata.append(finding)
+            described.add(finding.table.full_name)
+        elif finding.table not in described and finding.table not in catalog.trusted:
             merged.setdefault(finding.table, Merge(finding.table)).add(finding, every_shape)
-    tables = [merge.settle() for merge in merged.values()]
-    return Discovered(tuple(table for table, _ in tables), tuple(events), all(sure for _, sure in tables))
+    settled = [merge.settle() for merge in merged.values()]
+    tables = tuple(table for table, _ in settled)
+    shown = {table.full_name: table for table in tables}
+    declared: dict[str, TableDef] = {}
+    events = []
+    for finding in metadata:
+        table = catalog.settle(finding.table)
+        name = table.full_name
+        if keys_stay:
+            table = follow(table, declared.get(name) or shown.get(name) or catalog.trusted.get(name))
+        if declared.get(name) != table:
+            declared[name] = table
+            events.append(Definition(table, finding.input, finding.offset))
+    return Discovered(tables, tuple(events), all(sure for _, sure in settled))
 
 
 class Merge:

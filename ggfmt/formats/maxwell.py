@@ -19,9 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
-from ggfmt.formats.dialect_options import absent_means_option, primary_keys_option
+from ggfmt.formats.dialect_options import DialectOptions, absent_means_option, primary_keys_option
 from ggfmt.options.kinds import Bool
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 
 # The members of a row that are tokens, in Maxwell's order: those that are numbers, and those that are texts.
 NUMBER_TOKENS = ("xid", "xoffset", "server_id", "thread_id", "schema_id", "push_ts")
@@ -30,7 +30,7 @@ COMMIT, SNAPSHOT = "commit", "snapshot"
 
 
 @dataclass(frozen=True)
-class MaxwellOptions(Options):
+class MaxwellOptions(DialectOptions):
     output_nulls: bool = option(Bool(), True, "Write columns of `data` that are NULL; false leaves them out.")
     absent_means: str = absent_means_option()
     output_position: bool = option(Bool(), True, "Write the `position` of an operation.")

@@ -23,16 +23,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
-from ggfmt.formats.dialect_options import primary_keys_option
+from ggfmt.formats.dialect_options import DialectOptions, primary_keys_option
 from ggfmt.options.kinds import Choice, Text
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 
 STREAM_POSITION, CHANGE_SEQUENCE = "streamPosition", "changeSequence"
 BIG_ENDIAN, LITTLE_ENDIAN = "big-endian", "little-endian"
 
 
 @dataclass(frozen=True)
-class QlikOptions(Options):
+class QlikOptions(DialectOptions):
     position: str = option(
         Choice(
             {

@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
-from ggfmt.formats.dialect_options import primary_keys_option
+from ggfmt.formats.dialect_options import DialectOptions, primary_keys_option
 from ggfmt.options.kinds import Bool, Choice, Text
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 
 REFUSE, AFTER = "refuse", "after"
 CHANGED, ALL = "changed", "all"
@@ -31,7 +31,7 @@ TEXT_TOKENS = ("rowid", "trans", "idx", "posttime")
 
 
 @dataclass(frozen=True)
-class SharePlexOptions(Options):
+class SharePlexOptions(DialectOptions):
     table_name: str = option(Text(), "", "The table, such as `S.ORDERS`, of messages that are read without a name.")
     complete_after: bool = option(
         Bool(), False, "For reading: take columns of an update that are in `key` alone into the after image."

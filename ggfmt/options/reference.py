@@ -15,9 +15,10 @@ _HEADINGS = ("Property", "Legal values", "Default", "Since", "Meaning")
 
 def markdown_table(options: type[Options]) -> str:
     """A Markdown table of the options, one line each, with a line break at the end."""
-    lines = [" | ".join(_HEADINGS), " | ".join("---" for _ in _HEADINGS)]
+    headings = _headings(options)
+    lines = [" | ".join(headings), " | ".join("---" for _ in headings)]
     for spec in options.specs():
-        cells = (f"`{spec.name}`", spec.kind.legal, default_words(spec), spec.since, _meaning(spec))
+        cells = (f"`{spec.name}`", *_cells(options, spec))
         lines.append(" | ".join(cell.replace("|", "\\|") for cell in cells))
     return "".join(f"| {line} |\n" for line in lines)
 
@@ -28,12 +29,22 @@ def rich_table(options: type[Options], title: str | None = None) -> Table:
     from rich.text import Text
 
     table = Table(title=None if title is None else Text(title), title_justify="left", show_lines=True)
-    for heading in _HEADINGS:
+    for heading in _headings(options):
         table.add_column(heading, overflow="fold", no_wrap=heading == "Property")
     for spec in options.specs():
-        cells = (spec.kind.legal, default_words(spec), spec.since, _meaning(spec))
+        cells = _cells(options, spec)
         table.add_row(Text(spec.name, "bold"), *(Text(cell.replace("`", "")) for cell in cells))
     return table
+
+
+def _headings(options: type[Options]) -> tuple[str, ...]:
+    """The headings of a table; the releases are GoldenGate's."""
+    return tuple(heading for heading in _HEADINGS if heading != "Since" or options.of_goldengate)
+
+
+def _cells(options: type[Options], spec: OptionSpec) -> tuple[str, ...]:
+    since = (spec.since,) if options.of_goldengate else ()
+    return spec.kind.legal, default_words(spec), *since, _meaning(spec)
 
 
 def as_dicts(options: type[Options]) -> list[dict[str, Any]]:

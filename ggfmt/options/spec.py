@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from ggfmt.options.kinds import (
     Bool,
@@ -36,7 +36,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OptionSpec:
-    """One option: `name` as in a properties file, `attr` as in Python; `since` is GoldenGate's release.
+    """One option: `name` as in a properties file, `attr` as in Python; `since` is GoldenGate's release, if one has
+    it.
 
     `aliases` are other names that real files and the manual's own misprints use. `example` is a value to show, as a
     properties file writes it; None leaves it to the kind.
@@ -119,7 +120,12 @@ def property_name(attr: str) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """Base of every option set: frozen, comparable, hashable, and safe to send to a Spark worker."""
+    """Base of every option set: frozen, comparable, hashable, and safe to send to a Spark worker.
+
+    `of_goldengate` is false for options that no release of GoldenGate has.
+    """
+
+    of_goldengate: ClassVar[bool] = True
 
     @classmethod
     def specs(cls) -> tuple[OptionSpec, ...]:
@@ -148,7 +154,7 @@ def _specs(cls: type[Options]) -> tuple[OptionSpec, ...]:
             kind=item.metadata["kind"],
             default=item.default,
             doc=item.metadata["doc"],
-            since=item.metadata["since"],
+            since=item.metadata["since"] if cls.of_goldengate else "",
             aliases=item.metadata["aliases"],
             example=item.metadata["example"],
         )

@@ -203,7 +203,8 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
     else:
         yield "legal values", (spec.kind.legal,)
     yield "default", (default_words(spec),)
-    yield "since", (spec.since,)
+    if spec.since:
+        yield "since", (spec.since,)
     if spec.aliases:
         yield "also written", (", ".join(f"`{alias}`" for alias in spec.aliases),)
 
