@@ -33,6 +33,7 @@ from ggfmt.options.kinds import (
     Charset,
     Choice,
     Delimiter,
+    IllegalValue,
     Int,
     Kind,
     NamePart,
@@ -45,6 +46,7 @@ from ggfmt.options.kinds import (
 )
 from ggfmt.options.kinds import Path as PathKind
 from ggfmt.options.spec import Options, option
+from ggfmt.options.table_keys import TableKeys
 from ggfmt.render.diagnostics import diagnostics_text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -528,6 +530,20 @@ def test_any_bytes_give_findings_or_none(content: bytes) -> None:
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5) | st.text("CDATA[] \\#!=:/-\n\t", max_size=9)
+ANY_TEXT = (Text, Delimiter, Representation)
+WORDS = ["|", ";", "~", "NULL", "before", "__", "hex:00"]
+
+
+def is_legal(kind: Kind[Any]) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        try:
+            return bool(kind.parse(text) == text)
+        except IllegalValue:
+            return False
+
+    return check
+
+
 VALUES: list[tuple[type[Kind[Any]], Callable[[Any], st.SearchStrategy[Any]]]] = [
     (Bool, lambda kind: st.booleans()),
     (Int, lambda kind: st.integers(kind.low, 10**6)),
@@ -536,7 +552,8 @@ VALUES: list[tuple[type[Kind[Any]], Callable[[Any], st.SearchStrategy[Any]]]] = 
         NamePart,
         lambda kind: st.text(st.characters(min_codepoint=32, exclude_characters="/", exclude_categories=["Cs"])),
     ),
-    (Text, lambda kind: TEXTS),
+    (Text, lambda kind: TEXTS if type(kind) in ANY_TEXT else st.sampled_from(list(filter(is_legal(kind), WORDS)))),
+    (TableKeys, lambda kind: st.sampled_from([(), (("S.T", ("A",)),), (("T", ("A", "B C")), ("S.U", ("D",)))])),
     (Choice, lambda kind: st.sampled_from(list(kind.words))),
     (PathKind, lambda kind: TEXTS.filter(lambda text: bool(trim(text)) and "\0" not in text)),
     (Charset, lambda kind: st.sampled_from(["native", "UTF-8", "US-ASCII", "ISO-8859-1", "windows-1252", "UTF-16"])),

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from ggfmt.formats.declaration import Format
 from ggfmt.formats.dialect_options import DialectOptions, primary_keys_option
-from ggfmt.options.kinds import Bool, Choice, IllegalValue, Text
+from ggfmt.options.kinds import Bool, Choice, Delimiter, IllegalValue, Text
 from ggfmt.options.spec import option
 from ggfmt.options.table_keys import TableKeys
 
@@ -42,7 +42,7 @@ class TableColumns(TableKeys):
 
 
 @dataclass(frozen=True)
-class FieldDelimiter(Text):
+class FieldDelimiter(Delimiter):
     """One character that no number, quote or word for NULL has."""
 
     @property
@@ -99,7 +99,10 @@ class ArcionCsvOptions(DialectOptions):
         "What has the name of the table in the path of a file.",
     )
     columns: tuple[tuple[str, tuple[str, ...]], ...] = option(
-        TableColumns(), (), "The columns of tables in the order of the fields, for reading files without a header."
+        TableColumns(),
+        (),
+        "The columns of tables in the order of the fields, for reading files without a header.",
+        example="GG.TCUSTORD=CUST_CODE,PRODUCT,AMOUNT",
     )
     include_header: bool = option(Bool(), False, "Files start with the names of the fields.")
     delimiter: str = option(FieldDelimiter(), ",", "Stands between fields.")

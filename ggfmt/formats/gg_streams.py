@@ -20,7 +20,7 @@ from typing import ClassVar
 from ggfmt.formats.declaration import Format
 from ggfmt.formats.dialect_options import DialectOptions, absent_means_option, primary_keys_option
 from ggfmt.formats.shared import op_key_option
-from ggfmt.options.kinds import Bool, Choice, IllegalValue, Text, visible
+from ggfmt.options.kinds import Bool, Choice, Delimiter, IllegalValue, Text, visible
 from ggfmt.options.spec import option
 
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
@@ -70,7 +70,7 @@ class StreamsOptions(DialectOptions):
     treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
     omit_null_column_values: bool = option(Bool(), False, "Leave out columns that are NULL.")
     absent_means: str = absent_means_option()
-    delimiter: str = option(Text(), "\n", "Stands after each record.")
+    delimiter: str = option(Delimiter(), "\n", "Stands after each record.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 

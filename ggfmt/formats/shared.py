@@ -19,7 +19,12 @@ PK_UPDATE_HANDLING = Choice(
 def op_key_option(kind: str, default: str) -> str:
     """The option with the word for one type of operation."""
     article = "an" if kind[0] in "iu" else "a"
-    return option(Text(), default, f"The operation type of {article} {kind}.", example=kind.upper())
+    return option(
+        Text(),
+        default,
+        f"The operation type of {article} {kind}.",
+        example=kind[0].upper() if default == kind.upper() else kind.upper(),
+    )
 
 
 def iso8601_option() -> bool:
