@@ -196,7 +196,7 @@ def _bytes(type: str) -> Encoder:
 _DATE = "(?P<era>-?)(?P<year>[0-9]{4,6})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
 _CLOCK = r"(?P<hour>[0-9]{2,4}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,12}))?"
 _ZONE = "(?: ?(?P<zone>Z|[+-][0-9]{1,2}(?::?[0-9]{2})?|[A-Z][A-Za-z0-9/_+-]*))?"
-_TIMESTAMP = f"^{_DATE}(?:[ T]{_CLOCK}{_ZONE})?$"
+_TIMESTAMP = f"^{_DATE}(?:[ T:]{_CLOCK}{_ZONE})?$"
 _TIME = f"^(?P<minus>-?){_CLOCK}$"
 _SMALL = 100
 _VARINTS = {sign: pa.array([VALUE + zigzag_varint(sign * n) for n in range(_SMALL)], _BINARY) for sign in (1, -1)}
