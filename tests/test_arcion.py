@@ -470,7 +470,7 @@ def test_what_is_no_row_of_arcion_is_a_reject_with_its_reason(row: bytes, reason
 def test_without_columns_every_row_is_a_reject_that_names_the_option() -> None:
     found = read("arcion_csv", b"1,2\n", told("arcion_csv", tableName="T"))
     assert found.reasons == ["GG205 the columns of the table are not known"]
-    assert found.rejects[0].diagnostic.help == "give `columns`, or `includeHeader`, in the `--input-config`"
+    assert found.rejects[0].diagnostic.help == "give `columns`, or `includeHeader`, with `--input-option`"
 
 
 def test_records_are_found_wherever_blocks_of_the_file_end(monkeypatch: pytest.MonkeyPatch) -> None:

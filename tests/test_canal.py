@@ -70,7 +70,7 @@ def test_deletes_lie_in_data_or_by_the_older_dts_in_old() -> None:
     refused = read("canal_json", lines(old))
     assert refused.reasons == ["GG305 a DELETE has no `data`"]
     assert refused.rejects[0].diagnostic.help == (
-        "if DTS wrote it before 2022-03-20, say `deleteRows=old` in the `--input-config`"
+        "if DTS wrote it before 2022-03-20, say `deleteRows=old` with `--input-option`"
     )
 
 

@@ -417,10 +417,10 @@ def test_what_options_and_definitions_do_not_tell_is_a_reject_that_names_them() 
         return {reject.diagnostic.span.field: reject.diagnostic.help for reject in found.rejects}
 
     assert helps(timePrecision="adaptive") == {
-        "big": "if it is a decimal in Base64, say `decimalFormat=base64` in the `--input-config`"
+        "big": "if it is a decimal in Base64, say `decimalFormat=base64` with `--input-option`"
     }
     assert helps(decimalFormat="base64") == {
-        "clock": "say by `timePrecision` in the `--input-config` of what unit the number is"
+        "clock": "say by `timePrecision` with `--input-option` of what unit the number is"
     }
     scaleless = {"shop.orders": TableDef("shop.orders", tuple(
         replace(c, type=SqlType(c.type.kind)) for c in ORDERS.columns

@@ -380,8 +380,8 @@ def test_options_tell_what_schemas_would(options: dict[str, str], shown: dict[st
 @pytest.mark.parametrize(
     ("options", "row", "help"),
     [
-        ({}, {"d": "AIk="}, "if it is a decimal in Base64, say `decimalFormat=base64` in the `--input-config`"),
-        ({}, {"day": 1}, "say by `timePrecision` in the `--input-config` of what unit the number is"),
+        ({}, {"d": "AIk="}, "if it is a decimal in Base64, say `decimalFormat=base64` with `--input-option`"),
+        ({}, {"day": 1}, "say by `timePrecision` with `--input-option` of what unit the number is"),
         ({"decimalFormat": "base64"}, {"d": "1.5"}, "by `decimalFormat=base64` it should be Base64"),
         (
             {"decimalFormat": "base64"},

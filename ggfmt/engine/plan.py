@@ -173,7 +173,7 @@ def with_defaults(source: Source, input_format: str) -> Source:
         if name not in specs:
             help = suggestion(name, specs) or f"`ggfmt options {input_format}` lists its properties"
             message = f"`--input-option` names `{name}`, which is not a property of `{input_format}`"
-            raise UsageError(Diagnostic("GG101", message, help=help))
+            raise UsageError(Diagnostic("GG103", message, help=help))
         try:
             values[specs[name].attr] = specs[name].value(text)
         except IllegalValue as error:

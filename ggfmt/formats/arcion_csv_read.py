@@ -74,14 +74,14 @@ class ArcionCsv(ArcionDialect):
             table = self._tables[record.file] = self._table(record.file)
         names = keys_of(table, self.options.columns) or record.layout.names
         if names is None:
-            help = "give `columns`, or `includeHeader`, in the `--input-config`"
+            help = "give `columns`, or `includeHeader`, with `--input-option`"
             raise Refused("GG205", "the columns of the table are not known", help, table)
         if not record.text and len(names) > 1:
             return "blank line"
         values = self._values(record, table)
         width = len(names) if self.options.mode == SNAPSHOT else 3 * len(names) + len(LAST_FIELDS)
         if len(values) != width:
-            help = "correct `columns`, `mode`, `delimiter`, `quote` or `escape` in the `--input-config`"
+            help = "correct `columns`, `mode`, `delimiter`, `quote` or `escape` with `--input-option`"
             reason = f"the row has {len(values)} fields where there should be {width}"
             raise Refused("GG311", reason, help, table)
         described = self.describe(table, names)
@@ -100,7 +100,7 @@ class ArcionCsv(ArcionDialect):
         """The texts of the fields, None for NULL."""
         fields = fields_of(record.text, record.layout, self.options.null_literal)
         if fields is None:
-            help = "correct the file, or `quote` and `escape` in the `--input-config`"
+            help = "correct the file, or `quote` and `escape` with `--input-option`"
             raise Refused("GG311", "a field has a text after its closing quote, or none closes it", help, table)
         return fields
 
@@ -112,7 +112,7 @@ class ArcionCsv(ArcionDialect):
         name = _SUFFIXES.sub("", path.name) if self.options.table_from == FILE else path.parent.name
         if not name:
             raise Refused(
-                "GG305", "the path of the file does not name its table", "give `tableName` in `--input-config`"
+                "GG305", "the path of the file does not name its table", "give `tableName` with `--input-option`"
             )
         try:
             return unquote(name, errors="strict")  # as ggfmt escapes names of directories

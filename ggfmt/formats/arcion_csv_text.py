@@ -82,7 +82,7 @@ def find_layout(head: bytes, whole: bool, options: ArcionCsvOptions) -> CsvLayou
     names = _columns(head[start:end], plain, options.mode)
     if names is not None:
         return replace(plain, names=names, skipped=following)
-    help = "correct the header, or `mode`, `delimiter`, `quote` and `escape` in the `--input-config`"
+    help = "correct the header, or `mode`, `delimiter`, `quote` and `escape` with `--input-option`"
     problem = Diagnostic("GG311", "the header of the file does not name the columns", help=help)
     return replace(plain, skipped=following, problem=problem)
 

@@ -72,7 +72,7 @@ class Canal(Dialect):
             data = [row for row in old or () if given(row) is not None]
         if not data:
             if op == "D" and old:
-                help = "if DTS wrote it before 2022-03-20, say `deleteRows=old` in the `--input-config`"
+                help = "if DTS wrote it before 2022-03-20, say `deleteRows=old` with `--input-option`"
                 raise Refused("GG305", "a DELETE has no `data`", help, table)
             raise Refused("GG305", f"a message of type {kind} has no rows in `data`", None, table)
         described = self._describe(record, table)

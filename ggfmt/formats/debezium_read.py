@@ -160,7 +160,7 @@ class Debezium(Dialect):
             raise Refused("GG305", "the record is empty")
         if self.options.table:
             return self._flattened(members, schema)
-        help = "if it is a flattened row, say by `table` in the `--input-config` of which table"
+        help = "if it is a flattened row, say by `table` with `--input-option` of which table"
         raise Refused("GG305", "the record is no change, and no other record that Debezium makes", help)
 
     def _flattened(self, members: Mapping[str, Raw], schema: Schema) -> Found:
@@ -185,7 +185,7 @@ class Debezium(Dialect):
         op = "D" if deleted else _OPS.get(code)
         if op is None:
             if code or self.options.flattened_op == REFUSE:
-                help = "have `op` added to the rows, or say by `flattenedOp` in the `--input-config` what they are"
+                help = "have `op` added to the rows, or say by `flattenedOp` with `--input-option` what they are"
                 raise Refused("GG305", "the row does not tell its operation", help, table)
             op = "I" if self.options.flattened_op == INSERT else "U"
         image = None if op == "T" else msgspec.json.encode(row)

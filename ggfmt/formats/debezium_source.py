@@ -67,7 +67,7 @@ def table_name(source: Source, options: DebeziumOptions) -> str:
     if not name:
         if options.table:
             return options.table
-        help = "say by `table` in the `--input-config` of which table they are"
+        help = "say by `table` with `--input-option` of which table they are"
         raise Refused("GG305", "the record does not name its table", help)
     return join_name(source.db, source.schema or source.keyspace, name, options)
 

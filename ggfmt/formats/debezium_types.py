@@ -178,7 +178,7 @@ class Types:
 
     def _undescribed_number(self, scale: int | None) -> Reading:
         if self.options.decimal_format != BASE64:
-            help = "if it is a decimal in Base64, say `decimalFormat=base64` in the `--input-config`"
+            help = "if it is a decimal in Base64, say `decimalFormat=base64` with `--input-option`"
             return Reading(self.placeholders, values.numbers, _number_or_struct, help)
         if scale is None:
             help = "give the scale of the column by `--definitions`: a decimal in Base64 does not tell it"
@@ -189,7 +189,7 @@ class Types:
     def _undescribed_time(self, type: SqlType) -> Reading:
         mode = self.options.time_precision
         if mode == TEXT:
-            help = "say by `timePrecision` in the `--input-config` of what unit the number is"
+            help = "say by `timePrecision` with `--input-option` of what unit the number is"
             return Reading(self.placeholders, None, values.refused, help)
         if type.kind is Kind.DATE:
             return Reading(self.placeholders, None, values.dates)

@@ -84,7 +84,7 @@ class Streams(Dialect):
 
     def changes(self, record: StreamRecord) -> Found:
         if self._names_clash:
-            help = "give two names in the `--input-config`"
+            help = "give two names with `--input-option`"
             raise Refused("GG305", "`beforeImageName` and `afterImageName` are the same", help)
         if record.specversion is not None:
             return self._enveloped(record)
@@ -136,7 +136,7 @@ class Streams(Dialect):
             help = f"legal values are {', '.join(f'`{name}`' for name in self._ops)}"
             raise Refused("GG304", f"`op_type` cannot be `{shown}`", help, table)
         if self._upsert == REFUSE:
-            help = "say `upsert=insert` or `upsert=update` in the `--input-config`"
+            help = "say `upsert=insert` or `upsert=update` with `--input-option`"
             raise Refused("GG304", "an UPSERT may be an insert or an update", help, table)
         return "I" if self._upsert == INSERT else "U"
 

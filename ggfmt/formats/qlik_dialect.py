@@ -25,7 +25,7 @@ _MOST_COLUMNS = 1 << 16
 _SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
 _TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z?", re.ASCII)
 _TABLE_HELP = (
-    "read the file with its metadata message too, or give the table by `tableName` in the `--input-config` and its "
+    "read the file with its metadata message too, or give the table by `tableName` with `--input-option` and its "
     "definition by `--definitions`"
 )
 

@@ -71,14 +71,14 @@ class SharePlex(Dialect):
             if name not in (_BEFORE_HALF, _AFTER_HALF):
                 return _statement(name)
             if self.options.update_halves != AFTER:
-                help = "say `updateHalves=after` in the `--input-config` to read it without its before image"
+                help = "say `updateHalves=after` with `--input-option` to read it without its before image"
                 raise Refused("GG304", f"`op` is `{name}`, one half of an update", help, meta.table)
             if name == _BEFORE_HALF:
                 return "update before"
             op = "U"
         table = meta.table or self.options.table_name
         if not table:
-            help = "say `tableName=OWNER.TABLE` in the `--input-config`"
+            help = "say `tableName=OWNER.TABLE` with `--input-option`"
             raise Refused("GG305", "the record has no `table` in `meta`", help)
         row, key = given(record.data), given(record.key)
         if row is None and op != "T":

@@ -1,6 +1,6 @@
 """How fast other systems' changes are converted, beside GoldenGate JSON on as many bytes.
 
-usage: dialects.py [MEGABYTES [RUNS]]
+usage: systems.py [MEGABYTES [RUNS]]
 
 Makes change files in each format, converts each in this process (one core, definitions known), and prints the medians
 of the CPU seconds a megabyte and their ratio to `json` to `json`. The runs of all conversions alternate.
@@ -58,7 +58,7 @@ def main(megabytes: str = "50", runs: str = "5") -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, ROOT / "tests/bench/make_data.py", folder / "in.json", megabytes], check=True)
-        made = {}
+        made: dict[tuple[str, tuple[str, ...]], Path] = {}
         for old, _, options in PAIRS:
             target = folder / "-".join((old, *options))
             if target not in made.values():
