@@ -202,6 +202,8 @@ def test_goldengate_json_is_recognised_in_every_layout(layout: str, mark: bytes)
     for count in (1, 3):
         data = mark + lay_out(replace(made, operations=made.operations[:count]), layout)
         assert JsonReader.sniff(data) == "a record has `table` and `op_type`"
+    large = b'{"table":"T","op_type":"I","after":{"N":0.2e309}}'
+    assert JsonReader.sniff(large) == "a record has `table` and `op_type`"
     assert JsonReader.sniff(data.replace(b'"op_type"', b'"kind"')) is None
 
 

@@ -326,6 +326,34 @@ def test_what_goes_wrong_is_one_diagnostic_and_the_rest_is_told_at_debug(tmp_pat
     assert len(temporary) == 3
 
 
+def test_a_job_that_no_executor_takes_is_told_and_can_be_ended(tmp_path: Path) -> None:
+    printed, here, _ = run_script(
+        tmp_path,
+        """
+        import _thread, logging, threading
+        from ggfmt.engine import spark
+        spark._START_SECONDS = 2.0
+        log = logging.getLogger("ggfmt")
+        log.addHandler(logging.StreamHandler(sys.stdout))
+        log.propagate = False
+        settings = SparkSettings("local-cluster[1,1,1024]", (("spark.executor.cores", "4"),))
+        try:
+            with Session(settings) as session:
+                threading.Timer(5, _thread.interrupt_main).start()
+                session.run(lambda item, attempt: item, [1])
+        except KeyboardInterrupt:
+            print("ended")
+        """,
+    )
+    told, ended = printed.splitlines()
+    assert told.startswith(
+        "Spark has not started a task for 2 seconds: no executor starts, or none has the memory and cores that are"
+        " asked for; Ctrl-C ends the run, and Spark's log is "
+    )
+    assert ended == "ended"
+    assert here == []
+
+
 def test_the_jvm_dies_with_its_process(tmp_path: Path) -> None:
     script = """
     import os, signal

@@ -31,14 +31,17 @@ from ggfmt.engine.shipping import linked, python_path, set_environment, zipped
 from ggfmt.errors import Abend
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import SparkContext, SparkStageInfo
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 10.0
+_START_SECONDS = 30.0  # after which a user is told that no task has started
 _LONGEST_SOCKET_DIRECTORY = 60
+
+log = logging.getLogger("ggfmt")
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class Session:
         self._log = Path(log)
         self._jvm: Jvm | None = None
         self._context: SparkContext | None = None
-        self._threads = ThreadPoolExecutor(max_workers=3, thread_name_prefix="ggfmt-spark")
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
         self._path = list(sys.path)
         try:
             self._start(home, addresses)
@@ -132,12 +135,14 @@ class Session:
         group = next(self._groups)
         job = self._threads.submit(self._collect, task, items, group)
         watching = self._threads.submit(self._watch, job, group, len(items), progress) if progress else None
+        starting = self._threads.submit(self._look_for_start, job, group)
         try:
             while wait([job], _POLL_SECONDS).not_done:
                 pass  # a signal may have come to another thread: this one has to wake up to see it
         except BaseException:
             self._cancel(job)
             raise
+        starting.cancel()
         results = job.result()
         if watching:
             watching.result()
@@ -186,12 +191,30 @@ class Session:
         if job.exception() is None:
             progress(total, total)
 
+    def _look_for_start(self, job: Future[list[Result]], group: str) -> None:
+        """Warns of a job that waits: Spark itself is silent where no executor starts, or none has room."""
+        from py4j.protocol import Py4JError
+
+        if not wait([job], _START_SECONDS).not_done:
+            return
+        with contextlib.suppress(Py4JError, OSError):
+            if not any(stage.numActiveTasks or stage.numCompletedTasks for stage in self._stages(group)):
+                log.warning(
+                    "Spark has not started a task for %.0f seconds: no executor starts, or none has the memory and "
+                    "cores that are asked for; Ctrl-C ends the run, and Spark's log is %s",
+                    _START_SECONDS,
+                    self._log,
+                )
+
     def _completed(self, group: str) -> int:
+        return sum(stage.numCompletedTasks for stage in self._stages(group))
+
+    def _stages(self, group: str) -> list[SparkStageInfo]:
         assert self._context is not None
         tracker = self._context.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
-        return sum(stage.numCompletedTasks for stage in stages if stage)
+        return [stage for stage in stages if stage]
 
     def _cancel(self, job: Future[list[Result]]) -> None:
         assert self._context is not None

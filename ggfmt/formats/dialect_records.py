@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from ggfmt.errors import Diagnostic
 from ggfmt.formats.base import UNTOLD, Chunk
 from ggfmt.formats.dialect import Change, Described, Dialect, Found, Refused
 from ggfmt.formats.json_records import preamble
-from ggfmt.formats.json_values import parse
+from ggfmt.formats.json_values import decode, parse
 
 
 def examined(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[list[Change | Described] | str | Diagnostic]:
@@ -67,7 +65,7 @@ def sniff(dialect: type[Dialect], head: bytes) -> str | None:
     head = head[preamble(head) :]
     for start, end in dialect.spans(Chunk("", 0, head, layout)):
         try:
-            record = msgspec.json.decode(head[start:end])
+            record = decode(head[start:end])
         except (ValueError, RecursionError):
             continue
         reason = dialect.sniff(record) if isinstance(record, dict) else None

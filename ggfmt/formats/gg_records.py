@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats.base import Chunk
 from ggfmt.formats.json_records import find_layout, preamble, record_spans
-from ggfmt.formats.json_values import json_name
+from ggfmt.formats.json_values import decode, json_name
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 OP_WORDS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "TRUNCATE": "T"}
@@ -39,7 +37,7 @@ def origin(head: bytes) -> tuple[bool, str] | None:
     head = head[preamble(head) :]
     for start, end in record_spans(Chunk("", 0, head, layout)):
         try:
-            record = msgspec.json.decode(head[start:end])
+            record = decode(head[start:end])
         except (ValueError, RecursionError):
             continue
         if not isinstance(record, dict):

@@ -12,14 +12,14 @@ from ggfmt.errors import Diagnostic
 
 # What msgspec does not allow in the name of a struct's member.
 _ODD_NAME = re.compile(r'[\x00-\x1f"\\]')
-_decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
+decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
 _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 
 
 def parse(record: bytes, last: bool) -> dict[str, Any] | Diagnostic | None:
     """The members of a record, None for a tombstone; `last` tells that the file ends with the record."""
     try:
-        value = _decode(record)
+        value = decode(record)
     except UnicodeDecodeError:
         return invalid_utf8(record)
     except RecursionError:
