@@ -46,7 +46,8 @@ from ggfmt.render.preview import preview_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "samples" / "tcustord.json"
-WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
+WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None and format.options.of_goldengate]
+OTHERS = [name for name, format in FORMATS.items() if format.writes is not None and name not in WRITTEN]
 ALL = 10**6
 
 
@@ -256,6 +257,27 @@ def test_every_format_shows_the_sample_as_a_run_writes_it(name: str, tmp_path: P
     for table, data in previewed(two, handler.name).items():
         assert data and data != whole[table]
         assert whole[table].startswith(data)
+
+
+def less_descriptions(name: str, data: bytes) -> bytes:
+    """The operations of a file, without what describes their table at the start of it."""
+    if name == "qlik_avro":
+        return b"".join(b"atMSG" + part for part in data.split(b"atMSG")[1:] if not part.startswith(b"\x04MD"))
+    marks = {"arcion_csv": b"_EXISTS_VAL", "goldengate_streams_json": b"OBJECT_METADATA", "qlik_json": b'"type":"MD"'}
+    mark = marks.get(name, b"\0")
+    return b"".join(line for line in data.splitlines(keepends=True) if mark not in line) if name in marks else data
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_formats_of_other_systems_are_shown_as_a_run_writes_them(name: str, tmp_path: Path) -> None:
+    handlers = read_configuration([str(ROOT / "conf" / f"{name}.properties")]).handlers
+    settings = RunSettings([str(SAMPLE)], handlers, str(tmp_path), current_timestamp=MOMENT, quarantine=True)
+    rejects = execute(settings, InProcess).totals.handlers[handlers[0].name].rejected
+    found = preview(PreviewSettings([str(SAMPLE)], handlers, ALL, current_timestamp=MOMENT))
+    messages = {table: less_descriptions(name, data) for table, data in written(tmp_path, handlers[0].name).items()}
+    assert previewed(found, handlers[0].name) == messages
+    assert found.rejected is bool(rejects)
+    assert "Kühlschrank" in preview_text(found) or name in ("dts_avro", "qlik_avro")
 
 
 def test_a_container_tells_its_codec_and_schema_once() -> None:
