@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import sys
-from importlib import metadata
 from typing import Annotated, Literal
 
 import typer
@@ -120,6 +119,8 @@ def version() -> str:
 
 
 def _installed(package: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

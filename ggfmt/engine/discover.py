@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -38,19 +38,31 @@ def find_definitions(
     source: Source = UNTOLD,
 ) -> Discovered:
     """What the data tells of its tables, the same however it was split; Abend GG310 for an unreadable input."""
-    make = FORMATS[input_format].input.discovery
-    if make is None:  # its data do not tell what the tables are
-        return Discovered(())
-    for every_shape in (False, True):
+
+    def look(every_shape: bool, source: Source) -> Sequence[object]:
         task = partial(discover_split, input_format, catalog, every_shape, source)
         outcomes = runner.run(task, splits, progress)
         for outcome in outcomes:
             if isinstance(outcome, Diagnostic):
                 raise Abend(outcome)
-        found = make.settle(outcomes, catalog, every_shape)
-        if found.complete:
-            break
-        source = replace(source, facts=found.facts)
+        return outcomes
+
+    return settle(input_format, catalog, source, look)
+
+
+def settle(
+    input_format: str, catalog: Catalog, source: Source, look: Callable[[bool, Source], Sequence[object]]
+) -> Discovered:
+    """What the findings of a pass amount to, after a second pass if the first leaves something open.
+
+    `look(every_shape, source)` makes a pass; its findings are in input order.
+    """
+    make = FORMATS[input_format].input.discovery
+    if make is None:  # its data do not tell what the tables are
+        return Discovered(())
+    found = make.settle(look(False, source), catalog, False)
+    if not found.complete:
+        found = make.settle(look(True, replace(source, facts=found.facts)), catalog, True)
     return found
 
 

@@ -15,6 +15,7 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replace import Replacer, UnusableName, two_tables
 from ggfmt.config.handler import HandlerConfig
 from ggfmt.engine.beginning import FIRST_BYTES, GROWTH, Beginning
+from ggfmt.engine.discover import settle
 from ggfmt.engine.preview_handler import HandlerPreview, PreviewHandler, Rejects
 from ggfmt.errors import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.formats import FORMATS
@@ -108,19 +109,16 @@ def _read(settings: PreviewSettings, beginning: Beginning, size: int, discoverin
 
 def _discovered(beginning: Beginning, catalog: Catalog, size: int) -> Discovered:
     """What the window tells of its tables."""
-    make = FORMATS[beginning.input_format].input.discovery
-    if make is None:
-        return Discovered(())
-    source = beginning.source
-    for every_shape in (False, True):
+
+    def look(every_shape: bool, source: Source) -> Sequence[object]:
+        make = FORMATS[beginning.input_format].input.discovery
+        assert make is not None
         discovery = make(catalog, every_shape, source)
         for chunk in beginning.chunks(size):
             discovery.read(chunk)
-        found = make.settle([discovery.findings()], catalog, every_shape)
-        if found.complete:
-            break
-        source = replace(source, facts=found.facts)
-    return found
+        return [discovery.findings()]
+
+    return settle(beginning.input_format, catalog, beginning.source, look)
 
 
 def _check_names(tables: Iterable[str], settings: PreviewSettings) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-
-import pyarrow as pa
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.config.handler import HandlerConfig
+from ggfmt.engine.formatting import format_batch
 from ggfmt.engine.plan import settled_options
 from ggfmt.errors import Diagnostic
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, Formatter, Framing, Needs, Note, RowErrors
+from ggfmt.formats.base import Context, Formatter, Framing, Needs, Note
 from ggfmt.formats.show import Show, Shown, TextShow
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
@@ -145,30 +144,23 @@ class PreviewHandler:
         )
         return HandlerPreview(self.name, self._format.name, tuple(tables))
 
-    def _rows(self, table: _Table, batch: ChangeBatch, wanted: Sequence[int]) -> Iterator[tuple[int, Diagnostic]]:
-        formatter, rows = table.formatters[-1], list(wanted)
-        while rows:
-            part = batch.take(pa.array(rows, pa.int64()))
-            sources: Sequence[int] = range(len(part))
-            try:
-                arranged, sources = formatter.arrange(part)
-                messages = formatter.format(arranged)
-            except RowErrors as errors:
-                bad = {rows[sources[row]]: diagnostic for row, diagnostic in reversed(errors.rows)}
-                yield from sorted(bad.items(), key=lambda item: item[0])
-                rows = [row for row in rows if row not in bad]
-                continue
-            show, framing = self._show(table, formatter)
-            for row in range(min(len(messages), self._count - table.messages)):
-                data, lost = messages[row].as_py(), 0
-                if show.framed:
-                    data, lost = framing.frame(messages.slice(row, 1))
-                self.lost_characters += lost
-                split = part.op[sources[row]].as_py() != arranged.op[row].as_py()
-                kind, position = OpType(arranged.op[row].as_py()).name.lower(), arranged.position[row].as_py()
-                shown = show.message(bytes(data))
-                table.add(arranged.ordinal[row].as_py(), Message(kind, position, bytes(data), shown, split))
+    def _rows(self, table: _Table, batch: ChangeBatch, wanted: range) -> Iterator[tuple[int, Diagnostic]]:
+        formatter = table.formatters[-1]
+        refused, made = format_batch(formatter, batch, wanted)
+        yield from refused
+        if made is None:
             return
+        show, framing = self._show(table, formatter)
+        messages, arranged = made.messages, made.arranged
+        for row in range(min(len(messages), self._count - table.messages)):
+            data, lost = messages[row].as_py(), 0
+            if show.framed:
+                data, lost = framing.frame(messages.slice(row, 1))
+            self.lost_characters += lost
+            split = made.operations.op[made.sources[row]].as_py() != arranged.op[row].as_py()
+            kind, position = OpType(arranged.op[row].as_py()).name.lower(), arranged.position[row].as_py()
+            shown = show.message(bytes(data))
+            table.add(arranged.ordinal[row].as_py(), Message(kind, position, bytes(data), shown, split))
 
     def _show(self, table: _Table, formatter: Formatter) -> tuple[Show, Framing]:
         """Made for the first message of a definition, because there may be no schema of one without messages."""

@@ -10,7 +10,7 @@ import gc
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -20,13 +20,14 @@ import pyarrow.fs as pafs
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replace import Replacer, UnusableName
 from ggfmt.engine.files import child, file_system, open_input, unreadable
+from ggfmt.engine.formatting import format_batch
 from ggfmt.engine.names import counted
 from ggfmt.engine.plan import Job, Range, Split, Target, reader_of
 from ggfmt.engine.rejects import Rejects
 from ggfmt.engine.sink import Interleaved, StagedFile, StagedSeries
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Chunk, Definition, Event, Formatter, Framing, Needs, Note, Reader, Reject, RowErrors
+from ggfmt.formats.base import Chunk, Definition, Event, Formatter, Framing, Needs, Note, Reader, Reject
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 
@@ -241,27 +242,18 @@ class _Output:
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
         """Formats a batch, less the operations that cannot be formatted, which are handed back by their row."""
         formatter = self._formatter(batch.table)
-        rows = list(range(len(batch)))
-        while rows:
-            remaining = batch if len(rows) == len(batch) else batch.take(pa.array(rows, pa.int64()))
-            sources: Sequence[int] = range(len(remaining))
-            try:
-                arranged, sources = formatter.arrange(remaining)
-                messages = formatter.format(arranged)
-            except RowErrors as errors:
-                bad = {rows[sources[row]]: diagnostic for row, diagnostic in reversed(errors.rows)}
-                yield from sorted(bad.items(), key=lambda item: item[0])
-                rows = [row for row in rows if row not in bad]
-                continue
-            if self._trace:
-                self._result.traces += formatter.traced(messages)
-            self._result.messages += len(messages)
-            self._result.extras += len(messages) - len(remaining)
-            if self._interleaved is not None:
-                self._interleaved.write(messages, arranged)
-            else:
-                self._table_series(batch.table).write(messages, arranged.position)
+        refused, made = format_batch(formatter, batch, range(len(batch)))
+        yield from refused
+        if made is None:
             return
+        if self._trace:
+            self._result.traces += formatter.traced(made.messages)
+        self._result.messages += len(made.messages)
+        self._result.extras += len(made.messages) - len(made.operations)
+        if self._interleaved is not None:
+            self._interleaved.write(made.messages, made.arranged)
+        else:
+            self._table_series(batch.table).write(made.messages, made.arranged.position)
 
     def loss(self) -> Diagnostic | None:
         """The first values of those written so far that are not shown as they are."""

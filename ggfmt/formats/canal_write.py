@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
 from ggfmt.columnar.text import escape_json_text, quote_json
+from ggfmt.columnar.times import floor_millis
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.base import Context, Needs, Writer
 from ggfmt.formats.canal import DELETE_IN_OLD, CanalOptions
-from ggfmt.formats.dialect_write import DialectFormatter, quoted
+from ggfmt.formats.dialect_write import DialectFormatter, quoted, unlike
 from ggfmt.formats.framing import TextFraming
 from ggfmt.formats.mysql_types import type_text
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
@@ -68,7 +69,7 @@ class CanalFormatter(DialectFormatter):
         own = pc.if_else(pc.equal(batch.position, identity).fill_null(False), None, batch.position)
         gtid = quote_json(pc.coalesce(gtid, own))
         number = pc.if_else(pc.match_substring_regex(identity, _NUMBER), identity, "0").fill_null("0")
-        es = pc.divide(micros, 1000).cast(pa.string()).fill_null("null")
+        es = floor_millis(micros).cast(pa.string()).fill_null("null")
         types = pa.array(_TYPES.values(), pa.string()).take(pc.index_in(batch.op, _OPS))
         groups = _groups((batch.op, has_old, gtid, number, es), truncate, self.options.batch_size)
         ends = None if groups is None else pa.array([end - 1 for end in groups[1:]], pa.int64())
@@ -96,12 +97,7 @@ class CanalFormatter(DialectFormatter):
         update = pc.equal(batch.op, OpType.UPDATE.value)
         columns = []
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
-            both_null = pc.and_(old.values.is_null(), new.values.is_null())
-            same = pc.or_(pc.equal(old.values, new.values).fill_null(False), both_null)
-            if new.present is not None:
-                same = pc.and_(same, new.present)
-            present = pc.invert(same) if old.present is None else pc.and_not(old.present, same)
-            columns.append(ImageColumn(old.values, present))
+            columns.append(ImageColumn(old.values, unlike(old, new)))
             if old.present is not None:
                 shown = pc.and_not(update, old.present)
                 if batch.before.exists is not None:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.join import Piece, join, repeat
 from ggfmt.columnar.text import escape_json_text, quote_json
+from ggfmt.columnar.times import floor_millis
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.debezium import OWN, DebeziumOptions
 from ggfmt.model.table import TableDef
@@ -114,7 +115,7 @@ class Envelope:
         head: list[Piece] = [
             '{"version":"', OWN, '","connector":', quote_json(connector.fill_null(OWN)),
             ',"name":', quote_json(name.fill_null(self._options.topic_prefix)),
-            ',"ts_ms":', _text(_millis(micros)), ',"snapshot":', quote_json(snapshot.fill_null("false")),
+            ',"ts_ms":', _text(floor_millis(micros)), ',"snapshot":', quote_json(snapshot.fill_null("false")),
             ',"db":', quote_json(database), ',"schema":', quote_json(schema), f',"table":{self._name}',
             ',"ts_us":', _text(micros), ',"ts_ns":', _nanos(micros),
         ]  # fmt: skip
@@ -182,12 +183,6 @@ def _constant(text: str | None, rows: int) -> pa.StringArray:
 
 def _text(numbers: pa.Int64Array) -> pa.StringArray:
     return numbers.cast(pa.string()).fill_null("null")
-
-
-def _millis(micros: pa.Int64Array) -> pa.Int64Array:
-    """Whole milliseconds, those before 1970 too rounded towards the past."""
-    cut = pc.divide(micros, 1000)
-    return pc.subtract(cut, pc.less(micros, pc.multiply(cut, 1000)).cast(pa.int64()))
 
 
 def _nanos(micros: pa.Int64Array) -> pa.StringArray:

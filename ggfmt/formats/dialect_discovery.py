@@ -13,7 +13,8 @@ from ggfmt.formats.dialect import Change, Described, Dialect
 from ggfmt.formats.dialect_records import examined
 from ggfmt.formats.json_shapes import FIELD_TYPES, Finding, Known, Metadata, new_shapes, settle
 from ggfmt.formats.json_values import plain_name
-from ggfmt.model.table import Catalog, TableDef, split_name
+from ggfmt.formats.record_problems import name_problem
+from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.table_keys import keys_of
 
 
@@ -49,8 +50,9 @@ class DialectDiscovery(Discovery):
                     assert isinstance(item, Change)
                     images = undescribed.setdefault(item.table, [])
                     images += (image for image in (item.before, item.after) if image is not None)
-                elif self._declared.get(described.table.full_name) != described.table and _usable(described.table):
-                    name = described.table.full_name
+                    continue
+                name = described.table.full_name
+                if self._declared.get(name) != described.table and name_problem(name) is None:
                     self._declared[name] = described.table
                     if name in undescribed:  # what stood before the description is known by its images alone
                         self._look_at(name, undescribed.pop(name))
@@ -83,9 +85,7 @@ class DialectDiscovery(Discovery):
         given = keys_of(name, getattr(self._dialect.options, "primary_keys", ()))
         keys = self._dialect.keys.get(name) or given or None
         if known is None:
-            try:
-                split_name(name)
-            except ValueError:
+            if name_problem(name) is not None:
                 return
             known = self._known[name] = Known()
         elif not self._every_shape and known.keys == keys and self._fit(name, known, images):
@@ -112,14 +112,6 @@ class DialectDiscovery(Discovery):
         except (ValueError, RecursionError):
             return False
         return True
-
-
-def _usable(table: TableDef) -> bool:
-    try:
-        split_name(table.full_name)
-    except ValueError:
-        return False
-    return True
 
 
 _decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range

@@ -7,7 +7,6 @@ enough for a batch, or a definition changes.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
@@ -34,13 +33,12 @@ from ggfmt.formats.dialect_rows import (
     keys_alone,
     overlaid,
 )
-from ggfmt.formats.json_rows import IMAGE_RULES, contradictions
+from ggfmt.formats.held import BATCH_ROWS, HeldChunks
+from ggfmt.formats.json_rows import contradictions, unless_all
 from ggfmt.formats.json_shapes import follow
+from ggfmt.formats.record_problems import contradiction, name_problem
 from ggfmt.model.change import ChangeBatch, Image, OpType
-from ggfmt.model.table import Catalog, TableDef, split_name
-
-BATCH_ROWS = 4096
-HELD_BYTES = 32 << 20  # operations of rare tables are held back over this much input
+from ggfmt.model.table import Catalog, TableDef
 
 
 @dataclass
@@ -66,7 +64,7 @@ class DialectReader(Reader):
         self._dialect.trusted = catalog.trusted
         self._decoder = msgspec.json.Decoder(self._dialect.record | None)
         self._ordinal = 0
-        self._held: list[tuple[int, Chunk]] = []
+        self._held = HeldChunks(self.dialect.spans)
         self._tables: dict[str, _Held] = {}
 
     @classmethod
@@ -82,7 +80,7 @@ class DialectReader(Reader):
         return cls.dialect.chunks(stream, file, start, length, layout)
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._held.append((self._ordinal, chunk))
+        self._held.add(self._ordinal, chunk)
         for found in examined(self._dialect, self._decoder, chunk):
             ordinal = self._ordinal
             self._ordinal += 1
@@ -102,7 +100,7 @@ class DialectReader(Reader):
                 self.others[found] += 1
             else:
                 yield self._reject(ordinal, found)
-        full = sum(len(held.data) for _, held in self._held) >= HELD_BYTES
+        full = self._held.full
         for held in self._tables.values():
             if held.changes and (full or self.needs.in_order or len(held.changes) >= BATCH_ROWS):
                 yield from self._batch(held)
@@ -114,10 +112,7 @@ class DialectReader(Reader):
         self._held.clear()
 
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        index = bisect_right(self._held, ordinal, key=lambda held: held[0]) - 1
-        first, chunk = self._held[index]
-        start, end = self.dialect.spans(chunk)[ordinal - first]
-        return chunk, start, end
+        return self._held.locate(ordinal)
 
     def _reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
         chunk, start, end = self.locate(ordinal)
@@ -130,7 +125,7 @@ class DialectReader(Reader):
         described = item if isinstance(item, Described) else item.described
         name = item.table if isinstance(item, Change) else item.table.full_name
         held = self._tables.get(name)
-        problem = _name_problem(name)
+        problem = name_problem(name)
         current = self.catalog.get(name)
         if problem is None and described is None and current is None:
             help = "add its definition to `--definitions`"
@@ -210,15 +205,15 @@ class DialectReader(Reader):
             if self._dialect.absent_is_null:
                 columns = filled(Image(columns)).columns
             before = Image(columns, pc.equal(op, OpType.DELETE.value))
-            after = Image(columns, _unless_all(has_after))
+            after = Image(columns, unless_all(has_after))
         else:
             columns, wrong = rows.columns(old), {}
             if self._dialect.keys_only:
                 columns, wrong = keys_alone(held.definition, columns, has_before)
             columns, wrong_old = converted(held.definition, held.converts, columns)
-            before = Image(columns, _unless_all(has_before))
+            before = Image(columns, unless_all(has_before))
             columns, wrong_new = converted(held.definition, held.converts, rows.columns(new))
-            after = Image(columns, _unless_all(has_after))
+            after = Image(columns, unless_all(has_after))
             wrong |= wrong_old | wrong_new
             if self._dialect.absent_is_null:
                 after = filled(after)
@@ -240,30 +235,12 @@ class DialectReader(Reader):
         )
 
 
-def _name_problem(name: str) -> Diagnostic | None:
-    try:
-        split_name(name)
-    except ValueError as error:
-        shown = name if len(name) <= 80 else name[:77] + "..."
-        help = "a table name is `[catalog.][schema.]table`"
-        return Diagnostic("GG306", f"the table name `{shown}` {error}", help=help)
-    return None
-
-
 def _contradicting(op: pa.StringArray, has_before: pa.BooleanArray, has_after: pa.BooleanArray) -> Wrong:
-    rows = contradictions(op, has_before, has_after)
-    if not rows.true_count:
-        return {}
     wrong: Wrong = {}
-    for row in pc.indices_nonzero(rows).to_pylist():
-        kind = op[row].as_py()
-        surplus, lacking = IMAGE_RULES[kind]
-        has = {"before": has_before[row].as_py(), "after": has_after[row].as_py()}
-        reasons = [f"has {'an' if image == 'after' else 'a'} {image} image" for image in surplus if has[image]]
-        reasons += [f"has no {image} image" for image in lacking if not has[image]]
-        name = OpType(kind).name.lower()
-        article = "an" if name[0] in "aeiou" else "a"
-        wrong[row] = Diagnostic("GG307", f"{article} {name} {' and '.join(reasons)}")
+    for row in pc.indices_nonzero(contradictions(op, has_before, has_after)).to_pylist():
+        problem = contradiction(op[row].as_py(), has_before[row].as_py(), has_after[row].as_py())
+        assert problem is not None, "the kernel and the rule of one operation disagree"
+        wrong[row] = problem
     return wrong
 
 
@@ -275,10 +252,6 @@ def _stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
     if any(isinstance(value, str) for value in values):
         made = texts([v if isinstance(v, str) else m for v, m in zip(values, made.to_pylist(), strict=True)])
     return made, {row: Diagnostic("GG308", "the time of the operation is out of range") for row in bad}
-
-
-def _unless_all(mask: pa.BooleanArray) -> pa.BooleanArray | None:
-    return None if mask.true_count == len(mask) else mask
 
 
 def dialect_input(dialect: type[Dialect]) -> Input:

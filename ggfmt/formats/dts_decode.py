@@ -7,6 +7,7 @@ a datum must be used up to its last byte.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -313,28 +314,15 @@ def _zoned(data: bytes, place: int) -> tuple[Cell, int]:
     return (ZONED, time, zone), place
 
 
-def _binary_geometry(data: bytes, place: int) -> tuple[Cell, int]:
-    _, place = _bytes(data, place)
-    value, place = _bytes(data, place)
-    return (BINARY_GEOMETRY, value), place
+def _typed(kind: Any, read: Callable[[bytes, int], tuple[Any, int]]) -> Callable[[bytes, int], tuple[Cell, int]]:
+    """Decodes a record of the name of a type, which says nothing here, and a value."""
 
+    def cell(data: bytes, place: int) -> tuple[Cell, int]:
+        _, place = _bytes(data, place)
+        value, place = read(data, place)
+        return (kind, value), place
 
-def _text_geometry(data: bytes, place: int) -> tuple[Cell, int]:
-    _, place = _bytes(data, place)
-    value, place = _text(data, place)
-    return (TEXT_GEOMETRY, value), place
-
-
-def _binary_object(data: bytes, place: int) -> tuple[Cell, int]:
-    _, place = _bytes(data, place)
-    value, place = _bytes(data, place)
-    return (BINARY_OBJECT, value), place
-
-
-def _text_object(data: bytes, place: int) -> tuple[Cell, int]:
-    _, place = _bytes(data, place)
-    value, place = _text(data, place)
-    return (TEXT_OBJECT, value), place
+    return cell
 
 
 def _empty(data: bytes, place: int) -> tuple[Cell, int]:
@@ -344,7 +332,7 @@ def _empty(data: bytes, place: int) -> tuple[Cell, int]:
 
 
 _CELLS = (
-    _null, _integer, _character, _decimal, _float, _epoch, _datetime, _zoned, _binary_geometry, _text_geometry,
-    _binary_object, _text_object, _empty,
+    _null, _integer, _character, _decimal, _float, _epoch, _datetime, _zoned, _typed(BINARY_GEOMETRY, _bytes),
+    _typed(TEXT_GEOMETRY, _text), _typed(BINARY_OBJECT, _bytes), _typed(TEXT_OBJECT, _text), _empty,
 )  # fmt: skip
 assert len(_CELLS) == len(BRANCHES)

@@ -18,7 +18,8 @@ from ggfmt.formats.base import UNTOLD, Chunk, Discovery, Source
 from ggfmt.formats.json_records import record_spans
 from ggfmt.formats.json_shapes import FIELD_TYPES, Finding, Known, Metadata, new_shapes, settle
 from ggfmt.formats.json_values import parse, plain_name
-from ggfmt.model.table import Catalog, TableDef, split_name
+from ggfmt.formats.record_problems import name_problem
+from ggfmt.model.table import Catalog, TableDef
 
 
 class JsonDiscovery(Discovery):
@@ -99,9 +100,7 @@ class JsonDiscovery(Discovery):
         name = members.get("table", members.get("qual_table"))
         if not isinstance(name, str) or members.get("op_type") not in records.OP_NAMES:
             return
-        try:
-            split_name(name)
-        except ValueError:
+        if name_problem(name) is not None:
             return
         new = [member for member in members if member not in records.MEMBERS and member not in self._extra]
         if new or name not in self._known:

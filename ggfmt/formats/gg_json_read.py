@@ -15,8 +15,8 @@ record, and a class that has learned from it.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, BinaryIO, Literal, Union
 
@@ -31,13 +31,12 @@ from ggfmt.formats import gg_json_records as records
 from ggfmt.formats import json_records
 from ggfmt.formats.base import UNTOLD, Chunk, Definition, Event, Input, Layout, Needs, Reader, Reject, Source
 from ggfmt.formats.gg_json_discovery import JsonDiscovery
-from ggfmt.formats.json_rows import IMAGE_RULES, TableOperations, contradictions
+from ggfmt.formats.held import BATCH_ROWS, HeldChunks
+from ggfmt.formats.json_rows import TableOperations, contradictions
 from ggfmt.formats.json_values import plain_name
+from ggfmt.formats.record_problems import contradiction
 from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
 from ggfmt.model.table import Catalog, Kind
-
-BATCH_ROWS = 4096
-HELD_BYTES = 32 << 20  # operations of rare tables are held back over this much input
 
 _OP_NAMES = Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"]
 _RAW_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE, Kind.BOOLEAN})
@@ -65,7 +64,7 @@ class JsonReader(Reader):
     def __init__(self, catalog: Catalog, needs: Needs, source: Source = UNTOLD) -> None:
         super().__init__(catalog, needs, source)
         self._ordinal = 0
-        self._held: list[tuple[int, Chunk]] = []
+        self._held = HeldChunks(json_records.record_spans)
         self._tables: dict[str, TableOperations] = {}
         self._extra: list[str] = []
         self._typed_tokens = False
@@ -82,14 +81,14 @@ class JsonReader(Reader):
         return json_records.chunks(stream, file, start, length, layout)
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._held.append((self._ordinal, chunk))
+        self._held.add(self._ordinal, chunk)
         try:
             operations = self._decode(chunk)
         except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
             yield from self._read_singly(chunk)
         else:
             self._take_in(operations)
-        full = sum(len(held.data) for _, held in self._held) >= HELD_BYTES
+        full = self._held.full
         for table in self._tables.values():
             if table.operations and (full or self.needs.in_order or len(table.operations) >= BATCH_ROWS):
                 yield from self._batch(table)
@@ -101,10 +100,7 @@ class JsonReader(Reader):
         self._held.clear()
 
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        index = bisect_right(self._held, ordinal, key=lambda held: held[0]) - 1
-        first, chunk = self._held[index]
-        start, end = json_records.record_spans(chunk)[ordinal - first]
-        return chunk, start, end
+        return self._held.locate(ordinal)
 
     # Decoding
 
@@ -301,23 +297,13 @@ class JsonReader(Reader):
             operation.before = None
         if kind in (OpType.DELETE.value, OpType.TRUNCATE.value) and operation.after == empty:
             operation.after = None
-        surplus, lacking = IMAGE_RULES[kind]
-        reasons = [
-            f"has {'an' if image == 'after' else 'a'} {image} image"
-            for image in surplus
-            if getattr(operation, image) is not None
-        ]
-        reasons += [f"has no {image} image" for image in lacking if getattr(operation, image) is None]
-        if not reasons:
+        problem = contradiction(kind, operation.before is not None, operation.after is not None)
+        if problem is None:
             return None
         chunk, start, end = self.locate(ordinal)
         position = None if operation.pos is None else str(operation.pos)
         place = Span(chunk.file, offset=chunk.offset + start, table=table.definition.full_name, position=position)
-        name = OpType(kind).name.lower()
-        article = "an" if name[0] in "aeiou" else "a"
-        return Reject(
-            ordinal, chunk.data[start:end], Diagnostic("GG307", f"{article} {name} {' and '.join(reasons)}", place)
-        )
+        return Reject(ordinal, chunk.data[start:end], replace(problem, span=place))
 
     def _token_texts(self, operation: Any) -> dict[str, str]:
         tokens = operation.tokens or {}

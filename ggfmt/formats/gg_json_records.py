@@ -13,8 +13,9 @@ import msgspec
 from ggfmt.errors import Diagnostic, Span
 from ggfmt.formats.gg_records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
 from ggfmt.formats.json_values import json_name, parse, plain_name
+from ggfmt.formats.record_problems import name_problem
 from ggfmt.model.change import OP_TYPES
-from ggfmt.model.table import Catalog, TableDef, split_name
+from ggfmt.model.table import Catalog, TableDef
 
 OP_NAMES = (*OP_TYPES, *OP_WORDS)
 MEMBERS = frozenset(
@@ -76,13 +77,9 @@ def examine(record: bytes, last: bool, catalog: Catalog) -> Verdict:
         return Diagnostic("GG305", "the record has no `table`", help="every operation must name its table")
     if not isinstance(name, str):
         return Diagnostic("GG308", f"`{tag}` is {json_name(name)} and not a string")
-    try:
-        split_name(name)
-    except ValueError as error:
-        shown = name if len(name) <= 80 else name[:77] + "..."
-        return Diagnostic(
-            "GG306", f"the table name `{shown}` {error}", help="a table name is `[catalog.][schema.]table`"
-        )
+    problem = name_problem(name)
+    if problem is not None:
+        return problem
     here = Span(table=name, position=_position(members))
     if kind == OBJECT_METADATA:
         return table_def(name, members.get("columns"), here)

@@ -9,8 +9,8 @@ from typing import Any
 
 from ggfmt.columnar.build import MISSING
 from ggfmt.errors import Diagnostic, Span
+from ggfmt.formats.record_problems import name_problem
 from ggfmt.model.change import OpType
-from ggfmt.model.table import split_name
 
 _ATTRIBUTES = frozenset({"table", "type", "ts", "current_ts", "pos", "numCols"})
 _TRUE = ("true", "1")
@@ -130,14 +130,7 @@ def misfit(operation: Operation, kind: str | None, kinds: Mapping[str, str]) -> 
 def _table_problem(name: str | None) -> Diagnostic | None:
     if name is None:
         return Diagnostic("GG305", "the operation has no `table`", help="every operation must name its table")
-    try:
-        split_name(name)
-    except ValueError as error:
-        shown = name if len(name) <= 80 else name[:77] + "..."
-        return Diagnostic(
-            "GG306", f"the table name `{shown}` {error}", help="a table name is `[catalog.][schema.]table`"
-        )
-    return None
+    return name_problem(name)
 
 
 @lru_cache(maxsize=1024)

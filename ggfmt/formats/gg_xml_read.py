@@ -10,7 +10,6 @@ is taken for none at all, and an absent time stamp or position is an empty text.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -35,15 +34,13 @@ from ggfmt.formats.base import (
     Source,
 )
 from ggfmt.formats.gg_xml_operation import Operation, examine, misfit
-from ggfmt.formats.gg_xml_records import Record, find_layout, records
+from ggfmt.formats.gg_xml_records import find_layout, records
+from ggfmt.formats.held import BATCH_ROWS, HeldChunks
 from ggfmt.formats.shared import op_keys
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, TableDef
 from ggfmt.options.charsets import native_charset
 from ggfmt.options.kinds import NATIVE
-
-BATCH_ROWS = 4096
-HELD_BYTES = 32 << 20  # operations of rare tables are held back over this much input
 
 
 @dataclass
@@ -70,9 +67,8 @@ class XmlReader(Reader):
         if source.options is not None:
             self._kinds |= dict(zip(op_keys(source.options), (op.value for op in OpType), strict=True))
         self._ordinal = 0
-        self._held: list[tuple[int, Chunk]] = []
+        self._held = HeldChunks(lambda chunk: [(record.start, record.end) for record in records(chunk)])
         self._tables: dict[str, _Table] = {}
-        self._located: tuple[Chunk, list[Record]] | None = None
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: Source = UNTOLD) -> Layout:
@@ -84,7 +80,7 @@ class XmlReader(Reader):
         return gg_xml_records.chunks(stream, file, layout)
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._held.append((self._ordinal, chunk))
+        self._held.add(self._ordinal, chunk)
         for record in records(chunk):
             operation = examine(record.content, self.needs.tokens)
             problem = operation if isinstance(operation, Diagnostic) else None
@@ -97,7 +93,7 @@ class XmlReader(Reader):
                 place = problem.at(file=chunk.file, offset=chunk.offset + record.start)
                 yield Reject(self._ordinal, chunk.data[record.start : record.end], place)
             self._ordinal += 1
-        full = sum(len(held.data) for _, held in self._held) >= HELD_BYTES
+        full = self._held.full
         for table in self._tables.values():
             if full or self.needs.in_order or len(table.operations) >= BATCH_ROWS:
                 yield from self._batch(table)
@@ -110,11 +106,7 @@ class XmlReader(Reader):
         self._held.clear()
 
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        first, chunk = self._held[bisect_right(self._held, ordinal, key=lambda held: held[0]) - 1]
-        if self._located is None or self._located[0] is not chunk:
-            self._located = chunk, records(chunk)
-        record = self._located[1][ordinal - first]
-        return chunk, record.start, record.end
+        return self._held.locate(ordinal)
 
     def _meet(self, operation: Operation, chunk: Chunk, start: int) -> Generator[Event, None, Diagnostic | None]:
         """Makes ready for the columns that an operation lists, or tells why it cannot be an operation of its table."""

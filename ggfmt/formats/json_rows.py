@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from ggfmt.columnar.build import MISSING, MISSING_RAW, raw_column, text_column, texts
 from ggfmt.formats.json_values import plain_name
+from ggfmt.formats.record_problems import IMAGE_RULES
 from ggfmt.model.change import Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
@@ -61,7 +62,7 @@ class TableOperations:
         empty = self.row_class()()
         before = self.columns([image or empty for image in befores])
         after = self.columns([image or empty for image in afters])
-        return Image(before, _unless_all(has_before)), Image(after, _unless_all(has_after))
+        return Image(before, unless_all(has_before)), Image(after, unless_all(has_after))
 
     def row_images(
         self, kinds: Sequence[str], befores: Sequence[Any], afters: Sequence[Any], has_after: pa.BooleanArray
@@ -94,15 +95,6 @@ class TableOperations:
         return pa.array(changed, pa.bool_())
 
 
-# For each operation type the images that it must not have and those that it must have.
-IMAGE_RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "I": (("before",), ("after",)),
-    "U": ((), ("after",)),
-    "D": (("after",), ("before",)),
-    "T": (("before", "after"), ()),
-}
-
-
 def contradictions(op: pa.StringArray, has_before: pa.BooleanArray, has_after: pa.BooleanArray) -> pa.BooleanArray:
     """Where the images that an operation has or lacks do not go with its type."""
     has = {"before": has_before, "after": has_after}
@@ -117,7 +109,8 @@ def contradictions(op: pa.StringArray, has_before: pa.BooleanArray, has_after: p
     return wrong
 
 
-def _unless_all(mask: pa.BooleanArray) -> pa.BooleanArray | None:
+def unless_all(mask: pa.BooleanArray) -> pa.BooleanArray | None:
+    """The mask, or None where it is true throughout."""
     return None if mask.true_count == len(mask) else mask
 
 
