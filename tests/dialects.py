@@ -15,13 +15,14 @@ from strategies import Changes, make_batch, plain_operations
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Chunk, Context, Definition, Discovered, Layout, Needs, Reject, Source
+from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Discovered, Layout, Reject, SchemaChange
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FILE = "f"
-EVERYTHING = Needs(tokens=True)
+EVERYTHING = Projection(tokens=True)
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447000)
 
 
@@ -30,9 +31,9 @@ def lines(*records: Any) -> bytes:
     return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
 
 
-def told(name: str, **options: str) -> Source:
+def told(name: str, **options: str) -> WriterSettings:
     """An input that was written with these options, as texts by the names of properties."""
-    return Source(FORMATS[name].options.parse(options), Context(include_tokens=True))
+    return WriterSettings(FORMATS[name].options.parse(options), Context(include_tokens=True))
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Read:
 
     operations: list[tuple[TableDef, PlainOperation]] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
-    definitions: list[Definition] = field(default_factory=list)
+    definitions: list[SchemaChange] = field(default_factory=list)
     others: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -53,21 +54,25 @@ class Read:
         return [f"{reject.diagnostic.code} {reject.diagnostic.message}" for reject in self.rejects]
 
 
-def layout_of(name: str, data: bytes, source: Source) -> Layout:
-    return FORMATS[name].input.reader.layout(data, True, source)
+def layout_of(name: str, data: bytes, source: WriterSettings) -> Layout:
+    return FORMATS[name].read_side.reader.layout(data, True, source)
 
 
-def chunks_of(name: str, data: bytes, source: Source, start: int = 0, length: int | None = None) -> list[Chunk]:
+def chunks_of(name: str, data: bytes, source: WriterSettings, start: int = 0, length: int | None = None) -> list[Chunk]:
     layout = layout_of(name, data, source)
-    return list(FORMATS[name].input.reader.chunks(io.BytesIO(data), FILE, start, length, layout))
+    return list(FORMATS[name].read_side.reader.chunks(io.BytesIO(data), FILE, start, length, layout))
 
 
 def discover(
-    name: str, data: bytes, source: Source | None = None, size: int | None = None, trusted: Mapping[str, TableDef] = {}
+    name: str,
+    data: bytes,
+    source: WriterSettings | None = None,
+    size: int | None = None,
+    trusted: Mapping[str, TableDef] = {},
 ) -> Discovered:
     """What the discovery finds, in splits of `size` bytes."""
     source = source or told(name)
-    make = FORMATS[name].input.discovery
+    make = FORMATS[name].read_side.discovery
     assert make is not None
     for every_shape in (False, True):
         found = []
@@ -83,7 +88,7 @@ def discover(
     return settled
 
 
-def _splits(name: str, data: bytes, source: Source, size: int | None) -> list[tuple[int, int | None]]:
+def _splits(name: str, data: bytes, source: WriterSettings, size: int | None) -> list[tuple[int, int | None]]:
     if size is None or not layout_of(name, data, source).splittable:
         return [(0, None)]
     return [(start, size) for start in range(0, max(len(data), 1), size)]
@@ -92,25 +97,25 @@ def _splits(name: str, data: bytes, source: Source, size: int | None) -> list[tu
 def read(
     name: str,
     data: bytes,
-    source: Source | None = None,
+    source: WriterSettings | None = None,
     size: int | None = None,
     trusted: Mapping[str, TableDef] = {},
-    needs: Needs = EVERYTHING,
+    projection: Projection = EVERYTHING,
 ) -> Read:
     """The records of a file as a run reads them: discovery first, then splits of `size` bytes, each on its own."""
     source = source or told(name)
     catalog = Catalog(dict(trusted))
-    events: Sequence[Definition] = ()
-    if FORMATS[name].input.discovery is not None:
+    events: Sequence[SchemaChange] = ()
+    if FORMATS[name].read_side.discovery is not None:
         found = discover(name, data, source, size, trusted)
         catalog, events, source = catalog.with_tables(found.tables), found.events, replace(source, facts=found.facts)
     result = Read()
     for start, length in _splits(name, data, source, size):
         here = catalog.with_tables(event.table for event in events if event.offset < start)
-        reader = FORMATS[name].input.reader(here, needs, source)
+        reader = FORMATS[name].read_side.reader(here, projection, source)
         taken: list[tuple[int, int, TableDef, PlainOperation]] = []
 
-        def take(event: ChangeBatch | Reject | Definition, reader: Any = reader, taken: Any = taken) -> None:
+        def take(event: ChangeBatch | Reject | SchemaChange, reader: Any = reader, taken: Any = taken) -> None:
             if isinstance(event, ChangeBatch):
                 for ordinal, operation in zip(event.ordinal.to_pylist(), plain_operations(event), strict=True):
                     taken.append((ordinal, len(taken), event.table, operation))
@@ -142,8 +147,8 @@ def written(name: str, changes: Changes, definition: TableDef | None = None, **o
     batch = make_batch(changes, definition)
     format = FORMATS[name]
     chosen, context = format.options.parse(options), Context(include_tokens=True)
-    formatter = format.writer.formatter(batch.table, chosen, context, Clock(NOW))
-    framing = format.writer.framing(batch.table, chosen, context)
+    formatter = format.write_side.formatter(batch.table, chosen, context, Clock(NOW))
+    framing = format.write_side.framing(batch.table, chosen, context)
     arranged, _ = formatter.arrange(batch)
     return framing.header + bytes(framing.frame(formatter.format(arranged))[0])
 

@@ -26,7 +26,7 @@ def rows(directory: Path, statements: Sequence[str], query: str) -> list[list[An
 def main(directory: str) -> None:
     from pyspark.sql import SparkSession
 
-    from ggfmt.engine.spark import Session, SparkSettings
+    from ggfmt.spark.session import SparkRunner, SparkSettings
 
     statements, query = json.load(sys.stdin)
     conf = {
@@ -35,7 +35,7 @@ def main(directory: str) -> None:
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={directory}/metastore;create=true",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={directory}",
     }
-    with Session(SparkSettings("local[1]", tuple(conf.items()))) as session:
+    with SparkRunner(SparkSettings("local[1]", tuple(conf.items()))) as session:
         assert session._context is not None
         spark = SparkSession(session._context)
         for statement in statements:

@@ -1,4 +1,4 @@
-"""Makes `ggfmt/options/charset_names.py` and `ggfmt/options/charset_tables.xz` from the charsets of a full JDK 17.
+"""Makes `ggfmt/java/charset_names.py` and `ggfmt/java/charset_tables.xz` from the charsets of a full JDK 17.
 
     python tests/make_charset_tables.py [JAVA_HOME]
 
@@ -19,7 +19,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-OPTIONS = Path(__file__).resolve().parents[1] / "ggfmt" / "options"
+JAVA = Path(__file__).resolve().parents[1] / "ggfmt" / "java"
 HOLE = "\uffff"
 ENDS_AT = 0x30000  # no charset but those of all Unicode has a character from here on
 
@@ -209,6 +209,6 @@ REFUSED = ("ISO-2022-KR", "x-ISO-2022-CN-CNS", "x-ISO-2022-CN-GB")
 
 if __name__ == "__main__":
     module, tables = made(sys.argv[1] if len(sys.argv) > 1 else "/usr/lib/jvm/java-17-openjdk-amd64")
-    (OPTIONS / "charset_names.py").write_text(module, encoding="ascii")
+    (JAVA / "charset_names.py").write_text(module, encoding="ascii")
     packed = json.dumps(tables, ensure_ascii=False, separators=(",", ":")).encode()
-    (OPTIONS / "charset_tables.xz").write_bytes(lzma.compress(packed, preset=9 | lzma.PRESET_EXTREME))
+    (JAVA / "charset_tables.xz").write_bytes(lzma.compress(packed, preset=9 | lzma.PRESET_EXTREME))

@@ -11,21 +11,22 @@ import pytest
 from oracle import PlainOperation
 from strategies import plain_operations
 
-from ggfmt.formats import json_records
-from ggfmt.formats.base import Chunk, Definition, Layout, Needs, Reject
-from ggfmt.formats.gg_json_read import JsonReader
+from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.reading import Chunk, Layout, Reject, SchemaChange
+from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.formats.json import files as json_files
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
 FILE = "f.json"
-EVERYTHING = Needs(tokens=True)
+EVERYTHING = Projection(tokens=True)
 Ranges = Sequence[tuple[int, int | None]]
 
 
 @contextmanager
 def chunk_size(count: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_records, "CHUNK_BYTES", count)
+        patch.setattr(json_files, "CHUNK_BYTES", count)
         yield
 
 
@@ -35,7 +36,7 @@ class Read:
 
     operations: dict[int, tuple[TableDef, PlainOperation]]
     rejects: dict[int, Reject]
-    definitions: list[Definition]
+    definitions: list[SchemaChange]
     batches: list[ChangeBatch]
     others: dict[str, int]
     members: dict[str, int]
@@ -60,16 +61,16 @@ def chunks_of(data: bytes, layout: Layout, start: int = 0, length: int | None = 
 def read(
     data: bytes,
     tables: Mapping[str, TableDef],
-    needs: Needs = EVERYTHING,
+    projection: Projection = EVERYTHING,
     ranges: Ranges = ((0, None),),
     layout: Layout | None = None,
 ) -> Read:
     """The file's records in one split of some ranges. Every place that the reader gives is checked on the way."""
-    reader = JsonReader(Catalog(dict(tables)), needs)
+    reader = JsonReader(Catalog(dict(tables)), projection)
     result = Read({}, {}, [], [], {}, {})
     known = layout or layout_of(data)
 
-    def take(event: ChangeBatch | Reject | Definition) -> None:
+    def take(event: ChangeBatch | Reject | SchemaChange) -> None:
         if isinstance(event, ChangeBatch):
             result.batches.append(event)
             for ordinal, operation in zip(event.ordinal.to_pylist(), plain_operations(event), strict=True):
@@ -98,9 +99,11 @@ def read(
     return result
 
 
-def read_in_splits(data: bytes, tables: Mapping[str, TableDef], size: int, needs: Needs = EVERYTHING) -> list[Read]:
+def read_in_splits(
+    data: bytes, tables: Mapping[str, TableDef], size: int, projection: Projection = EVERYTHING
+) -> list[Read]:
     """The file read by one reader for each `size` bytes of it."""
-    return [read(data, tables, needs, [(start, size)]) for start in range(0, max(len(data), 1), size)]
+    return [read(data, tables, projection, [(start, size)]) for start in range(0, max(len(data), 1), size)]
 
 
 def as_written(operation: PlainOperation, tokens: bool = True) -> PlainOperation:

@@ -24,16 +24,16 @@ import fastavro
 from typer.models import OptionInfo
 
 from ggfmt.cli import app
-from ggfmt.codes import CODES
-from ggfmt.config.handler import HandlerOptions, RunOptions, read_configuration
+from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
+from ggfmt.diagnostics.codes import CODES
 from ggfmt.engine.report import field_summary
 from ggfmt.engine.run import RunSettings, execute, make_targets
 from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
-from ggfmt.formats.dts_schema import record_schema
-from ggfmt.formats.gg_avro import AvroOptions
-from ggfmt.formats.gg_avro_schema import avro_schema
+from ggfmt.formats.dts.schema import record_schema
+from ggfmt.formats.goldengate.avro import AvroOptions
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.options.reference import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ggfmt.config.handler import read_configuration
+from ggfmt.config.handlers import read_configuration
 from ggfmt.engine.run import RunResult, RunSettings, execute
 from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.model.table import TableDef

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from ggfmt.engine.java import find_java
-from ggfmt.engine.jvm import spark_home, tolerant_home
+from ggfmt.spark.java_home import find_java
+from ggfmt.spark.jvm import spark_home, tolerant_home
 
 _START_SECONDS = 60.0
 

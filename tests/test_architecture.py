@@ -15,12 +15,12 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ggfmt"
 
 # The modules directly below `ggfmt`, and what each may import besides itself. The bare package holds the version.
 LAYERS: dict[str, set[str]] = {
-    "examples": set(),
-    "codes": {"examples"},
-    "errors": {"codes"},
+    "diagnostics": set(),
+    "java": set(),
     "model": set(),
     "logs": set(),
-    "options": {"codes", "errors"},
+    "options": {"diagnostics", "java"},
+    "spark": {"diagnostics"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
@@ -28,25 +28,23 @@ LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["engine"] = LAYERS["config"] | {"config", "ggfmt"}
 LAYERS["render"] = LAYERS["engine"] | {"engine"}
-LAYERS["cli"] = LAYERS["render"] | {"render", "logs"}
+LAYERS["cli"] = LAYERS["render"] | {"render", "spark", "logs"}
 LAYERS["__main__"] = {"cli"}
 LAYERS["ggfmt"] = set()
 
+# The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
+# `goldengate` shares with its neighbours lies beside them.
+SHARED = ("api", "avro", "json", "records")
+
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {
-    "pyspark": {"engine.spark"},
-    "py4j": {"engine.spark"},
+    "pyspark": {"spark.session"},
+    "py4j": {"spark.session"},
     "typer": {"cli"},
     "rich": {"cli", "render", "options.reference"},
     "javaproperties": {"config.properties"},
-    "lxml": {"formats.gg_xml_records"},
-    "fastavro": {
-        "formats.gg_avro_plan",
-        "formats.gg_avro_read",
-        "formats.gg_avro_show",
-        "formats.gg_avro_write",
-        "formats.qlik_avro_read",
-    },
+    "lxml": {"formats.goldengate.xml.records"},
+    "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read"},
     "msgspec": {"columnar", "formats", "engine", "definitions"},
     "pyarrow": {"model", "columnar", "formats", "definitions", "engine"},
 }
@@ -62,7 +60,6 @@ def name_of(path: Path) -> str:
 
 
 MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-DIALECTS = [name.partition(".")[2] for name in MODULES if name.startswith("formats.")]
 
 
 def imports(name: str) -> Iterator[str]:
@@ -111,29 +108,43 @@ def test_every_library_of_the_table_is_a_dependency_that_is_used() -> None:
     assert used == set(LIBRARIES)
 
 
-def dialect_of(module: str) -> str | None:
-    """The dialect that a module below `formats` belongs to, by `FORMATS` or its name; None for what all share."""
-    source = (PACKAGE / "formats" / "__init__.py").read_text(encoding="utf-8")
-    registered = {
-        alias.name
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.ImportFrom) and node.module == "ggfmt.formats"
-        for alias in node.names
-    }
-    return next((name for name in registered if module == name or module.startswith(f"{name}_")), None)
+def system_of(name: str) -> str:
+    """The package of `formats` that a module belongs to: of those that have several formats, the one below them."""
+    parts = name.split(".")[1:]
+    inner = ".".join(parts[:2])
+    return inner if f"formats.{inner}" in PACKAGES and parts[0] not in SHARED else parts[0]
 
 
-def test_there_are_dialects_to_keep_apart() -> None:
-    assert {dialect_of(module) for module in DIALECTS} >= {None, "gg_json", "gg_delimited"}
+PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+OF_FORMATS = [name for name in MODULES if name.startswith("formats.")]
+SYSTEMS = {system_of(name) for name in OF_FORMATS} - set(SHARED)
 
 
-@pytest.mark.parametrize("module", DIALECTS)
-def test_a_dialect_does_not_know_the_others(module: str) -> None:
-    own = dialect_of(module)
-    for used in own_imports(f"formats.{module}"):
+def test_a_system_is_a_package() -> None:
+    assert {f"formats.{place}" for place in SYSTEMS | set(SHARED)} <= PACKAGES
+    assert {"canal", "goldengate.json"} <= SYSTEMS
+
+
+@pytest.mark.parametrize("name", OF_FORMATS)
+def test_a_system_does_not_know_the_others_and_what_they_share_does_not_know_them(name: str) -> None:
+    own = system_of(name)
+    for used in own_imports(name):
         assert used != "formats", "a format does not look formats up"
-        head, _, other = used.partition(".")
-        assert head != "formats" or dialect_of(other) in (None, own)
+        if not used.startswith("formats."):
+            continue
+        other = system_of(used)
+        if own in SHARED:
+            assert other in SHARED[: SHARED.index(own) + 1]
+        elif name != "formats.goldengate":  # which lists the formats of its packages
+            assert other in (*SHARED, own) or other == own.partition(".")[0]
+
+
+def test_declarations_load_neither_arrow_nor_decoders() -> None:
+    program = "import sys, ggfmt.formats; print(*{name.partition('.')[0] for name in sys.modules})"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    loaded = set(ended.stdout.split())
+    assert "ggfmt" in loaded
+    assert loaded & {*HEAVY, "pyarrow", "msgspec", "lxml", "fastavro"} == set()
 
 
 @pytest.mark.parametrize("name", MODULES)

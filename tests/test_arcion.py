@@ -18,13 +18,14 @@ from runs import content, output_files, run_ggfmt
 from strategies import Changes, changes, examples, make_batch, texts
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.config.handler import read_configuration
-from ggfmt.formats import FORMATS, arcion_csv_text
-from ggfmt.formats.arcion import FieldDelimiter, NullWord
-from ggfmt.formats.arcion_cursor import COUNTS, RESERVED
-from ggfmt.formats.base import Context, Needs, RowErrors, Source
+from ggfmt.config.handlers import read_configuration
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.writing import RowErrors
+from ggfmt.formats.arcion import FieldDelimiter, NullWord, csv_text
+from ggfmt.formats.arcion.cursor import COUNTS, RESERVED
+from ggfmt.java.text import IllegalValue
 from ggfmt.model.table import Catalog
-from ggfmt.options.kinds import IllegalValue
 from ggfmt.options.spec import Options
 
 CURSOR = {"extractorId": 0, "timestamp": 1657516903000, "log": "log-bin.000010", "position": 7461, "v": 2}
@@ -252,7 +253,7 @@ def _options(texts: dict[str, str], format: str) -> Options:
 )
 def test_values_that_are_not_told_apart_are_counted(format: str, options: dict[str, str], counted: Any) -> None:
     batch = make_batch(story(PlainOperation("I", None, None, None, {"n": "null"}, {})))
-    made = FORMATS[format].writer.formatter(batch.table, _options(options, format), Context(), Clock())
+    made = FORMATS[format].write_side.formatter(batch.table, _options(options, format), Context(), Clock())
     made.format(batch)
     assert {(note.field, note.detail): count for note, count in made.notes.items()} == counted
 
@@ -434,7 +435,7 @@ def test_a_header_that_names_no_columns_is_the_reason_of_every_record(header: by
 def test_the_table_is_named_by_the_path_or_the_option(file: str, options: Any, table: str | None) -> None:
     source = told("arcion_csv", mode="snapshot", includeHeader="true", **options)
     data = b"a\n1\n"
-    reader = FORMATS["arcion_csv"].input.reader(Catalog(), Needs(), source)
+    reader = FORMATS["arcion_csv"].read_side.reader(Catalog(), Projection(), source)
     events: list[Any] = []
     for chunk in reader.chunks(io.BytesIO(data), file, 0, None, layout_of("arcion_csv", data, source)):
         events += reader.read(chunk)
@@ -479,10 +480,10 @@ def test_records_are_found_wherever_blocks_of_the_file_end(monkeypatch: pytest.M
     assert len(whole.plain) == 6
     assert len(whole.rejects) == 1
     for size in range(1, len(data) + 2):
-        monkeypatch.setattr(arcion_csv_text, "CHUNK_BYTES", size)
+        monkeypatch.setattr(csv_text, "CHUNK_BYTES", size)
         assert read("arcion_csv", data, told("arcion_csv", **PLAIN)).operations == whole.operations
-    monkeypatch.setattr(arcion_csv_text, "MAX_RECORD_BYTES", 14)
-    monkeypatch.setattr(arcion_csv_text, "CHUNK_BYTES", 4)
+    monkeypatch.setattr(csv_text, "MAX_RECORD_BYTES", 14)
+    monkeypatch.setattr(csv_text, "CHUNK_BYTES", 4)
     assert read("arcion_csv", data, told("arcion_csv", **PLAIN)).operations == whole.operations
 
 
@@ -599,7 +600,7 @@ def test_a_run_writes_csv_that_a_run_reads(tmp_path: Path) -> None:
     assert [path.parent.name for path in files] == ["s%2F1.other", "tpch.nation"]
     (handler,) = read_configuration([], settings).handlers
     back = ("gg.handler.h.format=arcion_json",)
-    source = Source(handler.options, Context())
+    source = WriterSettings(handler.options, Context())
     run_ggfmt([tmp_path / "one" / "h"], tmp_path / "two", *back, input_format="arcion_csv", source=source)
     run_ggfmt([tmp_path / "in.json"], tmp_path / "three", *back, input_format="arcion_json")
     assert content(tmp_path / "two", "h") == content(tmp_path / "three", "h")

@@ -36,17 +36,25 @@ from strategies import (
 from ggfmt.columnar import avro as kernels
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join_binary
-from ggfmt.config.handler import read_configuration
+from ggfmt.config.handlers import read_configuration
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
 from ggfmt.engine.run import RunSettings, execute
 from ggfmt.engine.runner import InProcess
-from ggfmt.errors import Abend, ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.avro_container import ObjectContainer
-from ggfmt.formats.avro_schema import AvroSchema, canonical_form, crc_64_avro, java_hash, name_problem, wrapper_schema
-from ggfmt.formats.base import Context, Formatter, RowErrors
-from ggfmt.formats.gg_avro import AvroOpOptions, AvroOptions, AvroRowOptions
-from ggfmt.formats.gg_avro_schema import avro_schema
-from ggfmt.formats.shared import CODECS
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import Formatter, RowErrors
+from ggfmt.formats.avro.container import ObjectContainer
+from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, AvroRowOptions
+from ggfmt.formats.goldengate.avro.schema import (
+    AvroSchema,
+    canonical_form,
+    crc_64_avro,
+    java_hash,
+    name_problem,
+    wrapper_schema,
+)
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -80,7 +88,7 @@ def avro_formatter(
     table: TableDef, by_image: bool, options: Mapping[str, Any] | None = None, context: Context | None = None
 ) -> Formatter:
     format = FORMATS["avro_op" if by_image else "avro_row"]
-    return format.writer.formatter(table, format.options(**(options or {})), context or Context(), Clock(NOW))
+    return format.write_side.formatter(table, format.options(**(options or {})), context or Context(), Clock(NOW))
 
 
 def defaults(by_image: bool, **given: Any) -> dict[str, Any]:
@@ -147,8 +155,8 @@ def test_messages_decoded_are_what_the_oracle_says(
 
     messages = written(avro_formatter(definition, by_image, {**options, **handling}, context), make_batch(made))
     format = FORMATS["avro_op" if by_image else "avro_row"]
-    assert format.writer.schema is not None
-    files = format.writer.schema(definition, format.options(**{**options, **handling}), context)
+    assert format.write_side.schema is not None
+    files = format.write_side.schema(definition, format.options(**{**options, **handling}), context)
     schemas = {file.name: file.content.decode() for file in files}
     text = schemas.pop(f"{made.table.name}.avsc")
     delimiter = str(options["line_delimiter"]).encode()

@@ -19,15 +19,15 @@ from strategies import Changes, make_batch
 
 from ggfmt.columnar.avro import text_bytes, zigzag_varint
 from ggfmt.columnar.clock import Clock
-from ggfmt.engine.spark import Session, SparkSettings
 from ggfmt.formats import FORMATS
-from ggfmt.formats.avro_container import ObjectContainer
-from ggfmt.formats.avro_schema import canonical_form, name_problem, wrapper_schema
-from ggfmt.formats.base import Context
-from ggfmt.formats.gg_avro import AvroOptions
-from ggfmt.formats.gg_avro_schema import avro_schema
-from ggfmt.formats.shared import CODECS
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.avro.container import ObjectContainer
+from ggfmt.formats.goldengate.avro import AvroOptions
+from ggfmt.formats.goldengate.avro.schema import canonical_form, name_problem, wrapper_schema
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.model.table import Column, TableDef
+from ggfmt.spark.session import SparkRunner, SparkSettings
 
 WORDS = ["", "plain", "é€", "😀 𝄞", 'a\nb\t"quoted"\\', "x" * 10_000]
 TABLE = PlainTable(
@@ -76,7 +76,7 @@ STAMP = "2015-09-18T13:39:35.447000"
 
 @pytest.fixture(scope="module")
 def java() -> Iterator[AvroJava]:
-    with Session(SparkSettings("local[1]")) as session:
+    with SparkRunner(SparkSettings("local[1]")) as session:
         assert session._context is not None
         yield AvroJava(session._context._jvm)
 
@@ -87,7 +87,7 @@ def messages(format: str, release: str, **options: Any) -> pa.Array:
         options["pk_update_handling"] = "update"
     context = Context(True, release)
     clock = Clock(datetime.fromisoformat(STAMP))
-    return described.writer.formatter(BATCH.table, described.options(**options), context, clock).format(BATCH)
+    return described.write_side.formatter(BATCH.table, described.options(**options), context, clock).format(BATCH)
 
 
 def schema_text(format: str, release: str, **options: Any) -> str:
@@ -129,7 +129,7 @@ def test_java_unwraps_and_knows_the_schema_by_its_number(java: AvroJava, format:
 @pytest.mark.parametrize("format", ["avro_row_ocf", "avro_op_ocf"])
 def test_java_reads_container_files_of_every_codec(java: AvroJava, format: str, codec: str, tmp_path: Path) -> None:
     described = FORMATS[format]
-    framing = described.writer.framing(BATCH.table, described.options(), Context(True, codec=codec))
+    framing = described.write_side.framing(BATCH.table, described.options(), Context(True, codec=codec))
     whole = messages(format, "12.2")
     blocks = [bytes(framing.frame(part)[0]) for part in (whole.slice(0, 7), whole.slice(7))]
     path = tmp_path / "orders.avro"
@@ -199,7 +199,7 @@ def test_polars_reads_the_blocks_of_container_files(codec: str, tmp_path: Path) 
 def test_polars_cannot_read_the_map_of_tokens(tmp_path: Path) -> None:
     """Should this fail, it has learnt to: then let it read the messages of both formats above."""
     described = FORMATS["avro_row_ocf"]
-    framing = described.writer.framing(BATCH.table, described.options(), Context(True))
+    framing = described.write_side.framing(BATCH.table, described.options(), Context(True))
     path = tmp_path / "orders.avro"
     path.write_bytes(framing.header + bytes(framing.frame(messages("avro_row_ocf", "12.2"))[0]))
     with pytest.raises(ComputeError, match="OutOfSpec"):

@@ -16,8 +16,10 @@ from runs import metadata, operation, run_ggfmt, snapshot, tables, write_lines
 from strategies import Changes, examples, make_batch, plain_operations, table_def
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.formats import FORMATS, gg_avro_read
-from ggfmt.formats.base import Context, Definition, Event, Needs, Reject, Source
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.reading import Event, Reject, SchemaChange
+from ggfmt.formats.goldengate.avro import read as avro_read
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -64,15 +66,15 @@ def shown(operation: PlainOperation, table: PlainTable, by_image: bool) -> Plain
 
 def write(name: str, made: Changes, options: Any, context: Context) -> bytes:
     format, table = FORMATS[name], table_def(made.table)
-    formatter = format.writer.formatter(table, options, context, Clock())
-    framing = format.writer.framing(table, options, context)
+    formatter = format.write_side.formatter(table, options, context, Clock())
+    framing = format.write_side.framing(table, options, context)
     return framing.header + bytes(framing.frame(formatter.format(make_batch(made)))[0])
 
 
-def read(name: str, data: bytes, source: Source, catalog: Catalog) -> list[Event]:
-    make = FORMATS[name].input.reader
+def read(name: str, data: bytes, source: WriterSettings, catalog: Catalog) -> list[Event]:
+    make = FORMATS[name].read_side.reader
     assert make is not None
-    reader = make(catalog, Needs(tokens=True), source)
+    reader = make(catalog, Projection(tokens=True), source)
     layout = make.layout(data, True, source)
     events: list[Event] = []
     for chunk in make.chunks(io.BytesIO(data), "f", 0, None, layout):
@@ -93,7 +95,7 @@ def test_streams_are_read_back(made: Changes, name: str, wrapped: bool, fingerpr
         wrap_message_in_generic_avro_message=wrapped,  # type: ignore[call-arg]
         generic_wrapper_use_fingerprint=fingerprint,
     )
-    source = Source(options, Context(include_tokens=True))
+    source = WriterSettings(options, Context(include_tokens=True))
     catalog = Catalog({made.table.name: table_def(made.table)})
     events = read(name, write(name, made, options, source.context), source, catalog)
     assert not [event for event in events if isinstance(event, Reject)]
@@ -104,13 +106,13 @@ def test_streams_are_read_back(made: Changes, name: str, wrapped: bool, fingerpr
 @given(stories(), st.sampled_from(CONTAINERS), st.sampled_from(CODECS), st.sampled_from([1, 100, 1 << 20]))
 def test_containers_are_read_back_and_tell_their_tables(made: Changes, name: str, codec: str, blocks: int) -> None:
     options = FORMATS[name].options()
-    source = Source(options, Context(include_tokens=True, codec=codec))
+    source = WriterSettings(options, Context(include_tokens=True, codec=codec))
     data = write(name, made, options, source.context)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gg_avro_read, "BLOCKS_BYTES", max(blocks, 4096))
+        patch.setattr(avro_read, "BLOCKS_BYTES", max(blocks, 4096))
         events = read(name, data, source, Catalog())
     assert operations(events) == [shown(item, made.table, name == "avro_op_ocf") for item in made.operations]
-    (definition,) = [event.table for event in events if isinstance(event, Definition)]
+    (definition,) = [event.table for event in events if isinstance(event, SchemaChange)]
     assert definition.column_names == table_def(made.table).column_names
     if made.operations:
         assert definition.primary_keys == table_def(made.table).primary_keys
@@ -123,7 +125,7 @@ def test_damaged_files_give_operations_and_rejects_with_places(name: str, data: 
     table = PlainTable("S.T", (PlainColumn("A", "string"), PlainColumn("B", "double")))
     story = [PlainOperation("I", "t", "p", None, {"A": "x" * n, "B": "1.5"}, {}) for n in range(5)]
     options = FORMATS[name].options()
-    source = Source(options)
+    source = WriterSettings(options)
     good = bytearray(write(name, Changes(table, story, False), options, source.context))
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(good) - 1))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ggfmt.engine.causes import cause_in_log, cause_of_exception, cause_of_job, clause, failed, innermost
+from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, innermost
 
 JOB = """org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, \
 most recent failure: Lost task 0.3 in stage 1.0 (TID 7) (127.0.0.1 executor driver): """
@@ -49,7 +49,10 @@ class JavaError(Exception):
         ("java.lang.ClassNotFoundException: foo.Bar", "ClassNotFoundException: foo.Bar"),
         ("java.lang.RuntimeException: java.io.IOException: it is full.", "it is full"),
         ("\n  ValueError: no good\nsecond line", "ValueError: no good"),
-        ("ggfmt.errors.Abend: error[GG506] full", "ggfmt.errors.Abend: error[GG506] full"),
+        (
+            "ggfmt.diagnostics.diagnostic.Abend: error[GG506] full",
+            "ggfmt.diagnostics.diagnostic.Abend: error[GG506] full",
+        ),
         ("java.lang.IllegalStateException", "java.lang.IllegalStateException"),
         ("Error: Not allowed (x)", "Not allowed (x)"),
         ("", "no reason given"),

@@ -22,7 +22,8 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.engine.files import list_inputs
 from ggfmt.engine.plan import detect_format
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, RowErrors
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import RowErrors
 from ggfmt.model.table import Kind, SqlType
 
 AT = "2024-02-04 11:59:56.013000"
@@ -305,7 +306,7 @@ def test_a_key_that_an_update_does_not_show_is_the_one_before() -> None:
 
 def test_what_is_lost_is_counted() -> None:
     batch = make_batch(story(replace(UPDATE, after={"t": "2024-02-04 11:59:56.0139", "d": "1", "b": None})))
-    made = FORMATS["cdl_json"].writer.formatter(batch.table, FORMATS["cdl_json"].options(), Context(), Clock())
+    made = FORMATS["cdl_json"].write_side.formatter(batch.table, FORMATS["cdl_json"].options(), Context(), Clock())
     made.format(batch)
     missing = "missing from the image, which will be read back as NULL"
     assert {(note.field, note.detail): count for note, count in made.notes.items()} == {

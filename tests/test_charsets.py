@@ -15,13 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from ggfmt.engine.java import find_java
-from ggfmt.engine.jvm import spark_home
-from ggfmt.formats.framing import TextFraming
-from ggfmt.options import charset_names
-from ggfmt.options.charset_codecs import tables
-from ggfmt.options.charsets import aliases, byte_order_mark, codec_of, encoder, native_charset, refusal
-from ggfmt.options.kinds import Charset, IllegalValue
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.java import charset_names
+from ggfmt.java.charset_codecs import tables
+from ggfmt.java.charsets import aliases, byte_order_mark, codec_of, encoder, native_charset, refusal
+from ggfmt.java.text import IllegalValue
+from ggfmt.options.value_types import Charset
+from ggfmt.spark.java_home import find_java
+from ggfmt.spark.jvm import spark_home
 
 SERVED = [name for name in aliases() if refusal(name) is None]
 REFUSED = {

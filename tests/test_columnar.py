@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples, java_numbers, numbers, texts
 
-from ggfmt.columnar.build import MISSING, MISSING_RAW, int64s, raw_column, text_column, token_maps
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.from_python import MISSING, MISSING_RAW, int64s, raw_column, text_column, token_maps
 from ggfmt.columnar.join import join, repeat
 from ggfmt.columnar.metadata import OpKeys, joined_pairs, or_empty, token_texts
-from ggfmt.columnar.text import (
+from ggfmt.columnar.strings import (
     count_holding,
     escape_json,
     escape_json_text,

@@ -11,9 +11,9 @@ import pyarrow.fs as pafs
 import pytest
 from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, run_ggfmt, snapshot, tables, write_lines
 
-from ggfmt.engine import commit
-from ggfmt.engine.commit import Output
-from ggfmt.errors import Abend, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.engine.output import commit
+from ggfmt.engine.output.commit import OutputDirectory
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_handlers_with_roots_of_their_own_commit_together(
 
 
 def test_a_pointer_without_its_journal_means_nothing(source: Path, tmp_path: Path) -> None:
-    text = Output(str(tmp_path / "text"))
+    text = OutputDirectory(str(tmp_path / "text"))
     text.fs.create_dir(text.metadata())
     text.put("pointer.json", {"root": str(tmp_path / "json"), "run": "never decided"})
     run_ggfmt([source], None, *_roots(tmp_path))
@@ -172,7 +172,7 @@ def test_what_a_dead_run_left_in_staging_is_removed(source: Path, tmp_path: Path
 
 
 def _hold(root: str, held: multiprocessing.synchronize.Event, end: multiprocessing.synchronize.Event) -> None:
-    output = Output(root)
+    output = OutputDirectory(root)
     output.acquire()
     held.set()
     end.wait(30)

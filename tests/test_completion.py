@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ggfmt.codes import CODES
+from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracle import PlainOperation
 from strategies import examples
 
-from ggfmt.formats.base import Needs
+from ggfmt.formats.api.context import Projection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NAME = "debezium_json"
@@ -230,8 +230,8 @@ def test_before_images_may_have_keys_alone() -> None:
     blank = {"id": 1, "name": "", "price": "AA=="}
     fields = [*ROW_FIELDS, field("price", "bytes", "org.apache.kafka.connect.data.Decimal", scale="2")]
     data = lines(wrapped(event("d", blank), *fields), wrapped(event("u", blank, {**blank, "id": 2}), *fields))
-    for needs in (Needs(tokens=True), Needs(row_only=True, key_updates=True)):
-        keyed = read(NAME, data, told(NAME, beforeImage="keys", primaryKeys="t=id"), needs=needs)
+    for projection in (Projection(tokens=True), Projection(row_only=True, key_updates=True)):
+        keyed = read(NAME, data, told(NAME, beforeImage="keys", primaryKeys="t=id"), projection=projection)
         assert keyed.reasons == []
         assert keyed.plain[0].before == {"id": "1"}
         assert keyed.plain[1].after == {"id": "2", "name": "", "price": "0.00"}
@@ -407,7 +407,7 @@ def test_a_mistake_is_a_reject_with_its_reason(record: Any, reason: str) -> None
 def test_the_dialect_is_recognised_by_its_records() -> None:
     from ggfmt.formats import FORMATS
 
-    sniff = FORMATS[NAME].input.reader.sniff
+    sniff = FORMATS[NAME].read_side.reader.sniff
     own = [
         wrapped(event("c", None, ROW)), event("u", ROW, ROW), {"before": None, "after": ROW, "op": "c"},
         {**ROW, "__op": "c"}, table_change("CREATE"), {"schema": None, "payload": None},

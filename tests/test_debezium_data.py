@@ -17,7 +17,7 @@ import pytest
 from dialects import DATA, Read, lines, read, told
 from oracle import PlainOperation
 
-from ggfmt.formats.base import Needs
+from ggfmt.formats.api.context import Projection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NAME = "debezium_json"
@@ -399,8 +399,8 @@ def test_before_images_of_the_default_identity_have_keys_alone() -> None:
     assert {(item.before or {})["customer"] for item in deletes} == {""}  # what Debezium writes where nothing is known
     source = told(NAME, **{**WITHOUT, "beforeImage": "keys"})
     trusted = {table.full_name: table for table in (ORDERS, LINES)}
-    for needs in (Needs(tokens=True), Needs(row_only=True)):
-        found = read(NAME, live("without-schema"), source, trusted=trusted, needs=needs)
+    for projection in (Projection(tokens=True), Projection(row_only=True)):
+        found = read(NAME, live("without-schema"), source, trusted=trusted, projection=projection)
         deletes = [item for item in of_table(found, "shop.orders") if item.op == "D"]
         assert len(deletes) == 42
         assert {tuple(item.before or {}) for item in deletes} == {("id",)}

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from strategies import examples
 from test_debezium import NAME, event, field, wrapped
 
-from ggfmt.columnar.build import texts
-from ggfmt.formats import debezium_values as values
-from ggfmt.formats.debezium_types import TableColumn, of_table_column
+from ggfmt.columnar.from_python import texts
+from ggfmt.formats.debezium import values as values
+from ggfmt.formats.debezium.types import TableColumn, of_table_column
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"

@@ -17,7 +17,8 @@ from test_debezium import AT, NAME, SOURCE, TEXTS, event
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, RowErrors
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import RowErrors
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 TABLE = TableDef(
@@ -270,7 +271,7 @@ def test_a_text_that_is_the_placeholder_is_counted() -> None:
         PlainOperation("U", None, None, {"NAME": text}, {"NAME": text}, {}),
         PlainOperation("D", None, None, {}, None, {}),
     ]
-    formatter = format.writer.formatter(TABLE, format.options.parse({}), Context(), Clock(NOW))
+    formatter = format.write_side.formatter(TABLE, format.options.parse({}), Context(), Clock(NOW))
     formatter.format(make_batch(Changes(PLAIN, operations, True), TABLE))
     ((note, count),) = formatter.notes.items()
     assert (note.code, note.field, count) == ("GG406", "NAME", 2)
@@ -279,7 +280,7 @@ def test_a_text_that_is_the_placeholder_is_counted() -> None:
 def test_other_tokens_are_shown_if_tokens_are_asked_for() -> None:
     format = FORMATS[NAME]
     operation = PlainOperation("I", None, None, None, ROW, {"R": "AAA", "lsn": "5"})
-    formatter = format.writer.formatter(TABLE, format.options.parse({}), Context(include_tokens=False), Clock(NOW))
+    formatter = format.write_side.formatter(TABLE, format.options.parse({}), Context(include_tokens=False), Clock(NOW))
     (message,) = formatter.format(make_batch(Changes(PLAIN, [operation], False), TABLE)).to_pylist()
     source = json.loads(message)["source"]
     assert source["lsn"] == "5"
@@ -431,5 +432,5 @@ def test_messages_do_not_depend_on_their_batch() -> None:
 
 def test_reading_is_the_same_by_the_plain_model() -> None:
     batch = make_batch(Changes(PLAIN, [PlainOperation("I", AT, "1", None, ROW, {})], False), TABLE)
-    found: Read = read(NAME, "\n".join(write(*plain_operations(batch))).encode(), needs=EVERYTHING)
+    found: Read = read(NAME, "\n".join(write(*plain_operations(batch))).encode(), projection=EVERYTHING)
     assert found.plain == plain_operations(batch)

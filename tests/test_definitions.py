@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ggfmt.definitions import load_definitions, read_definitions
-from ggfmt.errors import ConfigurationError
+from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 ROOT = Path(__file__).parent.parent
@@ -664,9 +664,9 @@ def test_content_that_is_not_recognised(write: Write, content: str | bytes) -> N
 
 def test_what_goldengate_leaves_in_one_directory_is_read_by_the_file_that_tells_most(write: Write) -> None:
     """Schemas do not know keys, or that a NUMBER is one: of all files on one table the DEFGEN file decides."""
-    from ggfmt.formats.base import Context
-    from ggfmt.formats.gg_json import JsonOptions
-    from ggfmt.formats.gg_json_write import json_schema
+    from ggfmt.formats.api.context import Context
+    from ggfmt.formats.goldengate.json import JsonOptions
+    from ggfmt.formats.goldengate.json.write import json_schema
 
     definitions = load_definitions([str(Path(__file__).parents[1] / "samples" / "TCUSTORD.def")])
     (schema,) = json_schema(definitions["GG.TCUSTORD"], JsonOptions(), Context())

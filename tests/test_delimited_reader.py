@@ -17,13 +17,14 @@ from runs import JSON_LINES, PIPES, content, operation, run_ggfmt, tables, write
 from strategies import Changes, examples, make_batch, plain_operations, table_def
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.errors import Abend, UsageError
-from ggfmt.formats import gg_delimited_read
-from ggfmt.formats.base import Context, Needs, Reject, Source
-from ggfmt.formats.framing import TextFraming
-from ggfmt.formats.gg_delimited import DelimitedTextOptions
-from ggfmt.formats.gg_delimited_read import DelimitedTextReader
-from ggfmt.formats.gg_delimited_write import DelimitedTextFormatter
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.reading import Reject
+from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
+from ggfmt.formats.goldengate.delimited import read as delimited_read
+from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
+from ggfmt.formats.goldengate.delimited.write import DelimitedTextFormatter
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, TableDef
 
@@ -65,7 +66,7 @@ options = st.builds(
 
 
 def read(
-    data: bytes, catalog: Catalog, source: Source, cuts: Sequence[int] = ()
+    data: bytes, catalog: Catalog, source: WriterSettings, cuts: Sequence[int] = ()
 ) -> tuple[list[ChangeBatch], list[Reject]]:
     """The batches and rejects of a file, read in splits that start at `cuts` where the layout allows it."""
     layout = DelimitedTextReader.layout(data, True, source)
@@ -73,7 +74,7 @@ def read(
     batches: list[ChangeBatch] = []
     rejects: list[Reject] = []
     for start, end in pairwise([*edges, max(len(data), 1)]):
-        reader = DelimitedTextReader(catalog, Needs(tokens=True), source)
+        reader = DelimitedTextReader(catalog, Projection(tokens=True), source)
         length = end - start if layout.splittable else None
         for chunk in DelimitedTextReader.chunks(io.BytesIO(data), "f", start, length, layout):
             for event in reader.read(chunk):
@@ -96,8 +97,8 @@ def test_what_the_text_shows_is_read_back(
     assert lost == 0
     catalog = Catalog({made.table.name: table_def(made.table)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gg_delimited_read, "CHUNK_BYTES", chunk)
-        batches, rejects = read(framing.header + bytes(frame), catalog, Source(chosen, context), cuts)
+        patch.setattr(delimited_read, "CHUNK_BYTES", chunk)
+        batches, rejects = read(framing.header + bytes(frame), catalog, WriterSettings(chosen, context), cuts)
     assert rejects == []
     found = [item for batch in batches for item in plain_operations(batch)]
     assert len(found) == len(made.operations)
@@ -109,7 +110,7 @@ def test_what_the_text_shows_is_read_back(
 
 
 def test_a_value_that_stands_for_null_and_missing_is_missing() -> None:
-    source = Source(DelimitedTextOptions(field_delimiter="|", null_value_representation="", encoding="UTF-8"))
+    source = WriterSettings(DelimitedTextOptions(field_delimiter="|", null_value_representation="", encoding="UTF-8"))
     (batch,), _ = read(b"I|GG.T|t|c|p||x\n", Catalog({"GG.T": TABLE}), source)
     assert plain_operations(batch)[0].after == {"B": "x"}
 
@@ -128,7 +129,7 @@ def test_a_value_that_stands_for_null_and_missing_is_missing() -> None:
 )
 def test_a_line_that_does_not_fit_is_a_reject_with_its_place(line: bytes, code: str, message: str) -> None:
     good = b"I|GG.T|t|c|p|1|2"
-    source = Source(DelimitedTextOptions(field_delimiter="|", encoding="UTF-8"))
+    source = WriterSettings(DelimitedTextOptions(field_delimiter="|", encoding="UTF-8"))
     batches, (reject,) = read(b"\n".join([good, line, good, b""]), Catalog({"GG.T": TABLE}), source)
     assert sum(map(len, batches)) == 2
     assert (reject.diagnostic.code, reject.diagnostic.message) == (code, message)
@@ -137,7 +138,7 @@ def test_a_line_that_does_not_fit_is_a_reject_with_its_place(line: bytes, code: 
 
 
 def test_lines_that_do_not_name_their_table_need_one_definition() -> None:
-    source = Source(DelimitedTextOptions(field_delimiter="|", include_table_name=False, encoding="UTF-8"))
+    source = WriterSettings(DelimitedTextOptions(field_delimiter="|", include_table_name=False, encoding="UTF-8"))
     (batch,), _ = read(b"I|t|c|p|1|2\n", Catalog({"GG.T": TABLE}), source)
     assert batch.table == TABLE
     two = Catalog({"GG.T": TABLE, "GG.U": TableDef("GG.U", TABLE.columns)})
@@ -148,7 +149,7 @@ def test_lines_that_do_not_name_their_table_need_one_definition() -> None:
 @examples(100)
 @given(st.binary(max_size=200), st.sampled_from(["UTF-8", "UTF-16", "ISO-8859-1"]))
 def test_any_bytes_give_operations_or_rejects(data: bytes, encoding: str) -> None:
-    source = Source(DelimitedTextOptions(field_delimiter="|", encoding=encoding))
+    source = WriterSettings(DelimitedTextOptions(field_delimiter="|", encoding=encoding))
     _, rejects = read(data, Catalog({"GG.T": TABLE}), source)
     assert all(0 <= (reject.diagnostic.span.offset or 0) <= len(data) for reject in rejects)
 
@@ -161,7 +162,7 @@ def test_a_run_turns_delimited_text_into_json(tmp_path: Path) -> None:
     definitions = {
         name: TableDef(name, tuple(Column(c) for c in ("ID", "NAME", "AMOUNT"))) for name in ("GG.T0", "GG.T1")
     }
-    written = Source(DelimitedTextOptions(field_delimiter="|", encoding="UTF-8"))
+    written = WriterSettings(DelimitedTextOptions(field_delimiter="|", encoding="UTF-8"))
     for split_size in (None, 300):
         run_ggfmt(
             [tmp_path / "text" / "d"],
@@ -179,12 +180,12 @@ def test_a_run_turns_delimited_text_into_json(tmp_path: Path) -> None:
 
 
 def test_an_empty_batch_of_tokens_has_the_right_type() -> None:
-    from ggfmt.columnar.fields import tokens_of
+    from ggfmt.columnar.delimited import tokens_of
 
     assert tokens_of(pa.array(["", ""]), ",", "=").to_pylist() == [[], []]
 
 
 def test_an_encoding_that_is_only_written_is_refused() -> None:
-    source = Source(DelimitedTextOptions(encoding="GB18030"))
+    source = WriterSettings(DelimitedTextOptions(encoding="GB18030"))
     with pytest.raises(UsageError, match="ggfmt writes `GB18030`, but does not read it"):
         DelimitedTextReader.layout(b"", True, source)

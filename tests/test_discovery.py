@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import examples, names
 
-from ggfmt.formats.base import Chunk, Definition, Discovered, Layout
-from ggfmt.formats.gg_json_discovery import JsonDiscovery
-from ggfmt.formats.gg_json_read import JsonReader
+from ggfmt.formats.api.reading import Chunk, Discovered, Layout, SchemaChange
+from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
+from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
 
 NUMBER, BOOLEAN = SqlType(Kind.DECIMAL), SqlType(Kind.BOOLEAN)
@@ -227,7 +227,7 @@ def test_metadata_records_are_events_at_their_places_and_repeated_ones_are_none(
         found = discovered(content, NOTHING, [cut])
         assert changes_of(found) == expected
         assert found.tables == (TableDef("S.T", (Column("OLD"),)),)
-        assert all(event == Definition(event.table, event.input, event.offset) for event in found.events)
+        assert all(event == SchemaChange(event.table, event.input, event.offset) for event in found.events)
 
 
 def test_what_images_hold_after_a_metadata_record_tells_nothing() -> None:

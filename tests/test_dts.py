@@ -19,11 +19,13 @@ from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
 from strategies import Changes, examples, java_numbers, json_numbers, make_batch, names, table_def, texts
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.formats import FORMATS, dts_files
-from ggfmt.formats.base import Context, Formatter, RowErrors
-from ggfmt.formats.dts_charsets import decoder
-from ggfmt.formats.dts_ddl import NoTable, is_truncate, truncated
-from ggfmt.formats.dts_schema import BRANCHES, NAMESPACE, record_schema, version_of
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import Formatter, RowErrors
+from ggfmt.formats.dts import files as dts_files
+from ggfmt.formats.dts.charsets import decoder
+from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
+from ggfmt.formats.dts.schema import BRANCHES, NAMESPACE, record_schema, version_of
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 OFFICIAL = DATA / "dts-avro"
@@ -399,7 +401,7 @@ def test_bytes_that_are_no_text_of_their_charset_are_a_reject_that_names_the_col
 
 
 def test_every_charset_of_mysql_that_is_known_has_a_codec() -> None:
-    from ggfmt.formats.dts_charsets import _CODECS
+    from ggfmt.formats.dts.charsets import _CODECS
 
     for charset in _CODECS:
         decode = decoder(charset)
@@ -643,7 +645,7 @@ def test_a_container_of_other_records_is_a_reject() -> None:
     fastavro.writer(out, fastavro.parse_schema(schema), [{"x": "y"}])
     found = read("dts_avro", out.getvalue())
     assert found.reasons == ["GG313 the schema of the file is not the one of DTS's records"]
-    assert FORMATS["dts_avro"].input.reader.sniff(out.getvalue()) is None
+    assert FORMATS["dts_avro"].read_side.reader.sniff(out.getvalue()) is None
 
 
 def test_lines_of_base64() -> None:
@@ -678,9 +680,9 @@ def test_formats_are_recognised_by_the_first_record() -> None:
         (lines, "its first line is a record of DTS in Base64"),
     ):
         assert any(mark in data for mark in format.marks)
-        assert format.input.reader.sniff(data) == reason
+        assert format.read_side.reader.sniff(data) == reason
     for data in (b"", b"\0\0\0\x04abcd", b"\0\0", b'{"a":"\0"}', b"cGtfdWtfaW5mb", b"Obj\x01"):
-        assert format.input.reader.sniff(data) is None
+        assert format.read_side.reader.sniff(data) is None
 
 
 @pytest.mark.parametrize("shift", range(3))
@@ -825,7 +827,7 @@ def test_a_finer_time_is_cut_off_and_counted() -> None:
 
 def formatter_of(changes: Changes, **options: str) -> Formatter:
     format = FORMATS["dts_avro"]
-    return format.writer.formatter(
+    return format.write_side.formatter(
         table_def(changes.table), format.options.parse(options), Context(include_tokens=True), Clock(None)
     )
 
@@ -973,7 +975,7 @@ def test_what_is_written_is_read_back_less_the_losses(
                 (c.name, _READ_AS[source].get(Kind(c.kind), Kind(c.kind)), c.key) for c in made.table.columns
             ]
     if made.operations:
-        assert FORMATS["dts_avro"].input.reader.sniff(file) is not None
+        assert FORMATS["dts_avro"].read_side.reader.sniff(file) is not None
 
 
 @needs_official
@@ -1066,7 +1068,7 @@ def test_damaged_files_never_raise(data: st.DataObject, framing: str) -> None:
         good = container(*story(), codec="deflate" if framing == "deflate" else "null", sync_interval=300)
     damaged = _damaged(data, good)
     read("dts_avro", damaged)
-    FORMATS["dts_avro"].input.reader.sniff(damaged)
+    FORMATS["dts_avro"].read_side.reader.sniff(damaged)
 
 
 # A run

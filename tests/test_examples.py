@@ -17,18 +17,19 @@ from runs import content, run_ggfmt, write_lines
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
-from ggfmt.codes import CODES, Severity
-from ggfmt.config.handler import read_configuration
-from ggfmt.config.lint import lint
+from ggfmt.config.handlers import read_configuration
+from ggfmt.config.lint.linter import lint
 from ggfmt.definitions import load_definitions
-from ggfmt.engine.java import find_java
+from ggfmt.diagnostics.code_examples import EXAMPLES
+from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.engine.runner import InProcess
 from ggfmt.engine.schema import schemas
-from ggfmt.errors import GgfmtError
-from ggfmt.examples import EXAMPLES
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, Event, Needs, Reject, Source
+from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
+from ggfmt.spark.java_home import find_java
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = TableDef(
@@ -97,9 +98,9 @@ def read(text: str) -> set[str]:
         lines = []
     settings = [f"gg.handler.x.format={name}", *(f"gg.handler.x.format.{line}" for line in lines)]
     (handler,) = read_configuration([], settings).handlers
-    source = Source(handler.options, Context())
-    reader = FORMATS[name].input.reader
-    reading = reader(Catalog(dict(DEFINITIONS)), Needs(), source)
+    source = WriterSettings(handler.options, Context())
+    reader = FORMATS[name].read_side.reader
+    reading = reader(Catalog(dict(DEFINITIONS)), Projection(), source)
     events: list[Event] = []
     for chunk in reader.chunks(io.BytesIO(data), "f", 0, None, reader.layout(data, True, source)):
         events += reading.read(chunk)
@@ -182,7 +183,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: None) -> Pa
     (tmp_path / "old" / "GG.T.avsc").write_text(AVRO % (column % "string"), encoding="utf-8")
     (tmp_path / "new" / "GG.T.avsc").write_text(AVRO % (column % "double"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ggfmt.engine.spark.Session", lambda settings: InProcess())
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
     return tmp_path
 
 

@@ -15,18 +15,33 @@ from test_terminal import ESCAPE, on_terminal
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
-from ggfmt.codes import CODES
-from ggfmt.config.handler import read_configuration
+from ggfmt.config.handlers import read_configuration
 from ggfmt.config.properties import parse_properties
-from ggfmt.config.words import CodeWord, FormatWord, OutsideWord, PropertyWord, meaning, nearest, option_sets, titles
+from ggfmt.config.symbols import (
+    CodeSymbol,
+    FormatSymbol,
+    GoldenGateSymbol,
+    PropertySymbol,
+    meaning,
+    nearest,
+    option_sets,
+    titles,
+)
+from ggfmt.diagnostics.codes import CODES
 from ggfmt.engine.example import example
 from ggfmt.formats import FORMATS
-from ggfmt.options.kinds import Bool, Charset, Choice, Int, Kind, NamePart, Size, Text
-from ggfmt.options.kinds import Path as PathKind
 from ggfmt.options.spec import OptionSpec
-from ggfmt.render.explanation import explain, explanation_json, explanation_markdown, explanation_rich, explanation_text
+from ggfmt.options.value_types import Bool, Charset, Choice, Int, NamePart, Size, Text, ValueType
+from ggfmt.options.value_types import Path as PathKind
+from ggfmt.render.explanation import (
+    explain,
+    explanation_json,
+    explanation_markdown,
+    explanation_rich,
+    explanation_text,
+)
 
-PROPERTIES = [word for word, _ in titles() if isinstance(meaning(word), PropertyWord)]
+PROPERTIES = [word for word, _ in titles() if isinstance(meaning(word), PropertySymbol)]
 CHANGE_NO_MESSAGE = {
     "compressionCodec",
     "fileSuffix",
@@ -48,9 +63,9 @@ CHANGE_NO_MESSAGE = {
 }
 
 
-def property_word(word: str) -> PropertyWord:
+def property_word(word: str) -> PropertySymbol:
     found = meaning(word)
-    assert isinstance(found, PropertyWord)
+    assert isinstance(found, PropertySymbol)
     return found
 
 
@@ -65,7 +80,7 @@ def shown(word: str) -> str:
 
 @pytest.mark.parametrize("word", ["GG103", "gg103", "Gg103", " GG103 "])
 def test_a_code_is_found_in_any_case(word: str) -> None:
-    assert meaning(word) == CodeWord("GG103", CODES["GG103"])
+    assert meaning(word) == CodeSymbol("GG103", CODES["GG103"])
 
 
 @pytest.mark.parametrize(
@@ -116,7 +131,7 @@ def test_whether_a_name_is_the_property_s_own(word: str, renamed: bool) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_format_is_found_in_any_case(name: str) -> None:
-    assert meaning(name.upper()) == FormatWord(FORMATS[name])
+    assert meaning(name.upper()) == FormatSymbol(FORMATS[name])
 
 
 @pytest.mark.parametrize(
@@ -139,7 +154,7 @@ def test_a_format_is_found_in_any_case(name: str) -> None:
     ],
 )
 def test_what_ggfmt_does_not_use(word: str, reason: str) -> None:
-    assert meaning(word) == OutsideWord(reason)
+    assert meaning(word) == GoldenGateSymbol(reason)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +224,7 @@ def test_an_example_value_is_legal_and_not_the_default(where: tuple[str, str]) -
         (Choice({"a": "first", "b": "second"}), "b", "a"),
     ],
 )
-def test_an_example_value_by_kind(kind: Kind[object], default: object, shown: str) -> None:
+def test_an_example_value_by_kind(kind: ValueType[object], default: object, shown: str) -> None:
     assert OptionSpec("x", "x", kind, default, "", "", ()).example_text == shown
 
 

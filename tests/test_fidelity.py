@@ -11,8 +11,8 @@ from runs import MOMENT, manifest, operation, output_files, run_ggfmt, write_lin
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.engine.runner import InProcess
-from ggfmt.errors import Abend, UsageError
 
 TEXT = (
     "gg.handler.d.format=delimitedtext",
@@ -84,7 +84,7 @@ def call(*arguments: str) -> Any:
 
 @pytest.fixture
 def in_canal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("ggfmt.engine.spark.Session", lambda settings: InProcess())
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
     return write_lines(tmp_path / "in.json", [DELETE])
 
 

@@ -30,16 +30,17 @@ from strategies import (
 )
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.errors import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, Formatter, Note, RowErrors
-from ggfmt.formats.framing import TextFraming
-from ggfmt.formats.gg_delimited import DelimitedTextOptions
-from ggfmt.formats.gg_delimited_write import DelimitedTextFormatter
-from ggfmt.formats.gg_json import JsonOptions
-from ggfmt.formats.gg_json_write import JsonFormatter, json_schema
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import Formatter, Note, RowErrors
+from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
+from ggfmt.formats.goldengate.delimited.write import DelimitedTextFormatter
+from ggfmt.formats.goldengate.json import JsonOptions
+from ggfmt.formats.goldengate.json.write import JsonFormatter, json_schema
+from ggfmt.java.charsets import byte_order_mark, codec_of
 from ggfmt.model.change import ChangeBatch, Image
-from ggfmt.options.charsets import byte_order_mark, codec_of
 
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)
 
@@ -371,5 +372,5 @@ def test_a_number_as_java_reads_it_is_written_as_a_json_number_of_the_same_value
 @pytest.mark.parametrize("name", ["delimitedtext", "json"])
 def test_a_batch_without_operations_gives_no_messages(name: str) -> None:
     format = FORMATS[name]
-    formatter = format.writer.formatter(table_def(ORDERS), format.options(), Context(True), Clock(NOW))
+    formatter = format.write_side.formatter(table_def(ORDERS), format.options(), Context(True), Clock(NOW))
     assert messages(formatter, orders()) == []

@@ -17,10 +17,11 @@ from strategies import Changes, changes, examples, json_numbers, make_batch, tab
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, RowErrors
-from ggfmt.formats.gg_json_read import JsonReader
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import RowErrors
+from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.java.text import IllegalValue
 from ggfmt.model.table import Column, Kind, SqlType
-from ggfmt.options.kinds import IllegalValue
 
 NAME = "goldengate_streams_json"
 ROW = {"ID": 1, "NAME": "a", "NOTE": None}
@@ -177,7 +178,7 @@ def test_what_is_no_record_of_data_streams_is_a_reject_with_its_reason(record: A
 )
 def test_a_file_is_of_data_streams_or_of_the_json_formatter_but_not_of_both(records: Any, reason: str | None) -> None:
     head = lines(*records)
-    assert FORMATS[NAME].input.reader.sniff(head) == reason
+    assert FORMATS[NAME].read_side.reader.sniff(head) == reason
     plain = any("table" in record for record in records) and reason is None
     assert JsonReader.sniff(head) == ("a record has `table` and `op_type`" if plain else None)
 
@@ -227,12 +228,12 @@ def test_in_a_file_of_many_definitions_what_describes_a_record_stands_before_it(
     batch = make_batch(Changes(TABLE, OPS, True))
     format = FORMATS[NAME]
     context = Context(mixed=True)
-    formatter = format.writer.formatter(batch.table, format.options.parse({}), context, Clock(NOW))
+    formatter = format.write_side.formatter(batch.table, format.options.parse({}), context, Clock(NOW))
     made = formatter.format(batch).to_pylist()
     assert [text.count("OBJECT_METADATA") for text in made] == [1, 0, 0, 0]
     assert made[0].startswith(COLUMNS + "\n")
     for table in (None, batch.table):
-        assert format.writer.framing(table, format.options.parse({}), context).header == b""
+        assert format.write_side.framing(table, format.options.parse({}), context).header == b""
 
 
 @pytest.mark.parametrize("setting", ["partitionByTable=false", "rollOnMetadataChange=false", "partitionByTable=true"])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ggfmt.config.handler import read_configuration
+from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.engine.run import RunResult, RunSettings, execute
 from ggfmt.engine.runner import InProcess

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ggfmt.config.handler import Configuration, HandlerConfig, HandlerOptions, read_configuration
-from ggfmt.config.outside import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, is_outside_scope
-from ggfmt.errors import ConfigurationError
+from ggfmt.config.goldengate_keys import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, is_outside_scope
+from ggfmt.config.handlers import Configuration, HandlerConfig, HandlerOptions, read_configuration
+from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.gg_delimited import DelimitedTextOptions
-from ggfmt.formats.gg_json import JsonOptions
-from ggfmt.render.diagnostics import diagnostics_text
+from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
+from ggfmt.formats.goldengate.json import JsonOptions
+from ggfmt.render.diagnostics.text import diagnostics_text
 
 LINT = Path(__file__).parent / "lint"
 

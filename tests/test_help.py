@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from ggfmt import __version__
 from ggfmt.cli import app
 from ggfmt.cli.help import calls_first, register
-from ggfmt.engine import java as java_module
-from ggfmt.engine.java import find_java
+from ggfmt.spark import java_home as java_module
+from ggfmt.spark.java_home import find_java
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM: Any = typer.main.get_command(app)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ggfmt.engine import java as java_module
-from ggfmt.engine.java import Java, find_java
-from ggfmt.errors import Abend
+from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.spark import java_home as java_module
+from ggfmt.spark.java_home import Java, find_java
 
 
 def fake_home(home: Path, version: str = "17.0.9", release: bool = True, script: str = "exit 1") -> Path:

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from ggfmt.engine.java import find_java
-from ggfmt.options.java_regex import ATOMIC_GROUPS, translate
-from ggfmt.options.java_replacement import Replacement
-from ggfmt.options.kinds import IllegalValue
+from ggfmt.java.regex import ATOMIC_GROUPS, translate
+from ggfmt.java.replacement import Replacement
+from ggfmt.java.text import IllegalValue
+from ggfmt.spark.java_home import find_java
 
 # A pattern, a replacement, and texts to replace in.
 CORPUS: list[tuple[str, str, list[str]]] = [

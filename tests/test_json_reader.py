@@ -18,11 +18,12 @@ from reading import as_written, chunk_size, layout_of, read, read_in_splits
 from strategies import Changes, changes, examples, json_numbers, make_batch, names, table_def, texts
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.reorder import key_updates
-from ggfmt.formats.base import Context, Layout, Needs
-from ggfmt.formats.gg_json import JsonOptions
-from ggfmt.formats.gg_json_read import JsonReader
-from ggfmt.formats.gg_json_write import JsonFormatter
+from ggfmt.columnar.key_updates import key_updates
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.reading import Layout
+from ggfmt.formats.goldengate.json import JsonOptions
+from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.formats.goldengate.json.write import JsonFormatter
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NOW = datetime(2024, 5, 1, 10, 0)
@@ -147,7 +148,7 @@ def test_operations_of_many_tables_come_in_input_order_for_every_size_of_split(
     with chunk_size(data.draw(st.sampled_from([16, 200, 1 << 20]))):
         parts = [part.plain for part in read_in_splits(content, known, size)] if lines else []
         assert [op for part in parts for op in part] == [op for _, op in lines]
-        assert read(content, known, replace(Needs(tokens=True), in_order=True)).plain == [op for _, op in lines]
+        assert read(content, known, replace(Projection(tokens=True), in_order=True)).plain == [op for _, op in lines]
 
 
 def test_every_place_to_split_a_file_of_lines_gives_each_record_to_one_split() -> None:
@@ -217,7 +218,7 @@ def test_a_reader_asked_for_one_image_gives_the_row_and_the_key_updates_of_the_f
 ) -> None:
     data = lay_out(made, "lines")
     full = read(data, tables(made)).batches
-    narrow = read(data, tables(made), Needs(row_only=True, key_updates=True, tokens=tokens)).batches
+    narrow = read(data, tables(made), Projection(row_only=True, key_updates=True, tokens=tokens)).batches
     assert len(full) == len(narrow) == bool(made.operations)
     for whole, part in zip(full, narrow, strict=True):
         assert row_images(part) == row_images(whole)
@@ -388,7 +389,7 @@ def test_a_reader_may_hold_operations_of_rare_tables_back_but_gives_all_in_order
     ]
     with chunk_size(10_000):
         result = read(b"\n".join(records), KNOWN)
-        in_order = read(b"\n".join(records), KNOWN, Needs(in_order=True))
+        in_order = read(b"\n".join(records), KNOWN, Projection(in_order=True))
     assert sorted(result.operations) == list(range(6000))
     assert [next(iter((op.after or {}).values())) for op in result.plain] == [str(number) for number in range(6000)]
     assert len(result.batches) < 10 < len(in_order.batches)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from reading import EVERYTHING, FILE, chunk_size, chunks_of, layout_of, read
 from strategies import examples
 
-from ggfmt.errors import Diagnostic, Span
-from ggfmt.formats.base import Needs
-from ggfmt.formats.json_records import record_spans
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import Projection
+from ggfmt.formats.json.files import record_spans
 from ggfmt.model.table import MAX_NAME_BYTES, Column, Kind, SqlType, TableDef
 
 T = TableDef("S.T", (Column("ID", SqlType(Kind.DECIMAL), key=1), Column("NAME")))
@@ -209,12 +209,14 @@ BAD: dict[str, tuple[str | bytes, Diagnostic]] = {
 }
 
 
-@pytest.mark.parametrize("needs", [EVERYTHING, Needs(row_only=True, key_updates=True)], ids=["all", "row"])
+@pytest.mark.parametrize("projection", [EVERYTHING, Projection(row_only=True, key_updates=True)], ids=["all", "row"])
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_record_is_rejected_with_its_place_and_reason_and_harms_no_other(case: str, needs: Needs) -> None:
+def test_a_bad_record_is_rejected_with_its_place_and_reason_and_harms_no_other(
+    case: str, projection: Projection
+) -> None:
     record, diagnostic = BAD[case]
     record = record if isinstance(record, bytes) else record.encode()
-    result = read(b"\n".join([GOOD, record, GOOD, record, GOOD]), KNOWN, needs)
+    result = read(b"\n".join([GOOD, record, GOOD, record, GOOD]), KNOWN, projection)
     offsets = [len(GOOD) + 1, 2 * len(GOOD) + len(record) + 3]
     assert [result.rejects[ordinal].record for ordinal in (1, 3)] == [record] * 2
     assert [result.rejects[ordinal].diagnostic for ordinal in (1, 3)] == [
@@ -228,7 +230,7 @@ def test_tokens_of_a_wrong_type_are_rejected_where_somebody_asks_for_tokens() ->
     record = (HEAD + ',"tokens":true,"after":{"ID":1}}').encode()
     result = read(record, KNOWN)
     assert result.rejects[0].diagnostic == wrong_type("`tokens` is a boolean and not an object").at(file=FILE, offset=0)
-    assert [op.after for op in read(record, KNOWN, Needs()).plain] == [{"ID": "1"}]
+    assert [op.after for op in read(record, KNOWN, Projection()).plain] == [{"ID": "1"}]
 
 
 def test_a_file_that_ends_in_the_middle_of_a_record_is_told_so() -> None:
@@ -327,11 +329,11 @@ def mutated(draw: random.Random, data: bytes) -> bytes:
     st.integers(0, 10**9),
     st.sampled_from([b"\n", b"\r\n", b"", b"|", b",\n"]),
     st.sampled_from([40, 200, 1 << 20]),
-    st.sampled_from([EVERYTHING, Needs(row_only=True, key_updates=True), Needs(in_order=True)]),
+    st.sampled_from([EVERYTHING, Projection(row_only=True, key_updates=True), Projection(in_order=True)]),
     st.booleans(),
 )
 def test_damaged_files_give_operations_and_rejects_and_every_record_is_accounted_for(
-    seed: int, end: bytes, size: int, needs: Needs, known: bool
+    seed: int, end: bytes, size: int, projection: Projection, known: bool
 ) -> None:
     draw = random.Random(seed)
     records = [draw.choice(SEEDS) for _ in range(draw.randint(1, 12))]
@@ -340,7 +342,7 @@ def test_damaged_files_give_operations_and_rejects_and_every_record_is_accounted
         data = b"[" + data + b"]"
     layout = layout_of(data)
     with chunk_size(size):
-        result = read(data, KNOWN if known else {}, needs)
+        result = read(data, KNOWN if known else {}, projection)
         spans = [
             (chunk.offset + start, chunk.offset + end)
             for chunk in chunks_of(data, layout)

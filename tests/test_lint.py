@@ -19,35 +19,34 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ggfmt.codes import CODES, Severity
-from ggfmt.config.assemble import FILE_TYPES
-from ggfmt.config.handler import HandlerOptions, read_configuration
-from ggfmt.config.lint import lint
+from ggfmt.config.handler_options import FILE_TYPES
+from ggfmt.config.handlers import HandlerOptions, read_configuration
+from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.reading import ConfigurationReading
 from ggfmt.config.properties import parse_content
-from ggfmt.config.reading import Reading
-from ggfmt.errors import ConfigurationError
+from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.declaration import Format
-from ggfmt.options.kinds import (
+from ggfmt.formats.api.format import Format
+from ggfmt.java.text import IllegalValue, trim
+from ggfmt.options.spec import Options, option
+from ggfmt.options.table_keys import TableKeys
+from ggfmt.options.value_types import (
     Bool,
     Charset,
     Choice,
     Delimiter,
-    IllegalValue,
     Int,
-    Kind,
     NamePart,
     Representation,
     SchemaDirectory,
     Size,
     Text,
+    ValueType,
     escaped,
-    trim,
 )
-from ggfmt.options.kinds import Path as PathKind
-from ggfmt.options.spec import Options, option
-from ggfmt.options.table_keys import TableKeys
-from ggfmt.render.diagnostics import diagnostics_text
+from ggfmt.options.value_types import Path as PathKind
+from ggfmt.render.diagnostics.text import diagnostics_text
 
 ROOT = Path(__file__).resolve().parents[1]
 LINT = ROOT / "tests" / "lint"
@@ -448,7 +447,7 @@ def test_the_checks_hold_for_a_format_that_is_declared_later() -> None:
 
     def found(*lines: str) -> list[tuple[int | None, str]]:
         text = "\n".join(("gg.handlerlist=k", "gg.handler.k.format=new", *(f"gg.handler.k.{line}" for line in lines)))
-        reading = Reading([("f", parse_content(text.encode(), "f"))], {"new": new})
+        reading = ConfigurationReading([("f", parse_content(text.encode(), "f"))], {"new": new})
         reading.handlers()
         return [(finding.span.line, finding.code) for finding in reading.told()]
 
@@ -534,7 +533,7 @@ ANY_TEXT = (Text, Delimiter, Representation)
 WORDS = ["|", ";", "~", "NULL", "before", "__", "hex:00"]
 
 
-def is_legal(kind: Kind[Any]) -> Callable[[str], bool]:
+def is_legal(kind: ValueType[Any]) -> Callable[[str], bool]:
     def check(text: str) -> bool:
         try:
             return bool(kind.parse(text) == text)
@@ -544,7 +543,7 @@ def is_legal(kind: Kind[Any]) -> Callable[[str], bool]:
     return check
 
 
-VALUES: list[tuple[type[Kind[Any]], Callable[[Any], st.SearchStrategy[Any]]]] = [
+VALUES: list[tuple[type[ValueType[Any]], Callable[[Any], st.SearchStrategy[Any]]]] = [
     (Bool, lambda kind: st.booleans()),
     (Int, lambda kind: st.integers(kind.low, 10**6)),
     (Size, lambda kind: st.integers(1, 10**12)),
@@ -599,7 +598,7 @@ def test_a_valid_configuration_is_read_back_without_errors(
 
 
 def test_the_linter_loads_nothing_heavy() -> None:
-    program = "import json, sys, ggfmt.config.lint; print(json.dumps(sorted(sys.modules)))"
+    program = "import json, sys, ggfmt.config.lint.linter; print(json.dumps(sorted(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     loaded = {name.partition(".")[0] for name in json.loads(ended.stdout)}
     assert "ggfmt" in loaded

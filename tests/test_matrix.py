@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from runs import content, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
 
-from ggfmt.config.handler import read_configuration
+from ggfmt.config.handlers import read_configuration
 from ggfmt.engine.files import list_inputs
 from ggfmt.engine.plan import detect_format
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, Source
+from ggfmt.formats.api.context import Context, WriterSettings
 from ggfmt.model.table import Column, TableDef
 
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
@@ -73,7 +73,7 @@ def settings(name: str, folder: Path) -> list[str]:
 
 def convert(source: Path, old: str, new: str, out: Path, **others: Any) -> Path:
     (handler,) = read_configuration([], settings(old, out / "dirdef")).handlers
-    told = Source(handler.options, Context(include_tokens=True))
+    told = WriterSettings(handler.options, Context(include_tokens=True))
     quarantine = new in NO_TRUNCATE  # sets the truncate aside
     run_ggfmt(
         [source], out, *settings(new, out / "dirdef"), input_format=old, source=told, quarantine=quarantine, **others

@@ -16,7 +16,8 @@ from strategies import Changes, changes, examples, json_numbers, make_batch, pla
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, Needs, RowErrors
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.writing import RowErrors
 
 ROW = {"id": 1, "name": "a", "price": 10.50}
 TEXTS = {"id": "1", "name": "a", "price": "10.5"}
@@ -133,15 +134,17 @@ def test_keys_are_told_by_rows_or_by_an_option() -> None:
     assert read("maxwell_json", lines(message("insert", ROW)), source).operations[0][0].primary_keys == ("name", "id")
 
 
-@pytest.mark.parametrize("needs", [Needs(tokens=True), Needs(row_only=True), Needs(row_only=True, key_updates=True)])
-def test_what_is_not_there_is_missing_or_null_as_the_option_says(needs: Needs) -> None:
+@pytest.mark.parametrize(
+    "projection", [Projection(tokens=True), Projection(row_only=True), Projection(row_only=True, key_updates=True)]
+)
+def test_what_is_not_there_is_missing_or_null_as_the_option_says(projection: Projection) -> None:
     data = lines(message("insert", ROW), message("update", {"id": 2}, old={"id": 1}), message("delete", {"id": 2}))
-    shown = read("maxwell_json", data, needs=needs).plain
+    shown = read("maxwell_json", data, projection=projection).plain
     assert [item.after or item.before for item in shown] == [TEXTS, {"id": "2"}, {"id": "2"}]
-    filled = read("maxwell_json", data, told("maxwell_json", absentMeans="null"), needs=needs).plain
+    filled = read("maxwell_json", data, told("maxwell_json", absentMeans="null"), projection=projection).plain
     two = {"id": "2", "name": None, "price": None}
     assert [item.after or item.before for item in filled] == [TEXTS, two, two]
-    if not needs.row_only:
+    if not projection.row_only:
         assert [item.before for item in filled] == [None, {**two, "id": "1"}, two]
 
 
@@ -182,7 +185,7 @@ def test_what_is_no_message_of_maxwell_is_a_reject_with_its_reason(record: Any, 
 
 
 def test_it_is_recognised_by_its_database_and_type() -> None:
-    sniff = FORMATS["maxwell_json"].input.reader.sniff
+    sniff = FORMATS["maxwell_json"].read_side.reader.sniff
     assert sniff(lines(message("insert", ROW))) == "a record has `database` and the type `insert`"
     assert sniff(lines(statement())) == "a record has `database` and the type `table-alter`"
     assert sniff(lines(message("INSERT", [ROW], isDdl=False))) is None
@@ -244,7 +247,7 @@ def test_values_that_are_not_told_apart_are_counted(
     ]
     batch = make_batch(Changes(TABLE, ops, True))
     parsed = FORMATS["maxwell_json"].options.parse(options)
-    formatter = FORMATS["maxwell_json"].writer.formatter(batch.table, parsed, Context(), Clock(NOW))
+    formatter = FORMATS["maxwell_json"].write_side.formatter(batch.table, parsed, Context(), Clock(NOW))
     formatter.format(batch)
     counted = Counter({(note.field, note.detail): count for note, count in formatter.notes.items()})
     assert counted >= Counter(expected)

@@ -14,37 +14,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ggfmt.config.handler import HandlerOptions
+from ggfmt.config.handlers import HandlerOptions
 from ggfmt.config.properties import parse_properties
 from ggfmt.formats import FORMATS
-from ggfmt.options.kinds import (
-    JAVA_BLANKS,
+from ggfmt.java.text import JAVA_BLANKS, IllegalValue, trim, visible
+from ggfmt.options.reference import as_dicts, markdown_table, rich_table
+from ggfmt.options.spec import Options, option
+from ggfmt.options.value_types import (
     Bool,
     Charset,
     Choice,
     Delimiter,
-    IllegalValue,
     Int,
-    Kind,
     NamePart,
     Path,
     Representation,
     SchemaDirectory,
     Size,
     Text,
+    ValueType,
     escaped,
-    trim,
     unwrap_cdata,
-    visible,
 )
-from ggfmt.options.reference import as_dicts, markdown_table, rich_table
-from ggfmt.options.spec import Options, option
 
 CHOICE = Choice({"tx": "a transaction", "delete-insert": "two operations"})
 
 CHARSETS = ["native", "UTF-8", "ISO-8859-1", "US-ASCII", "UTF-16", "windows-1252", "x-IBM930", "IBM037"]
 
-KINDS_AND_VALUES: list[tuple[Kind[Any], st.SearchStrategy[Any]]] = [
+KINDS_AND_VALUES: list[tuple[ValueType[Any], st.SearchStrategy[Any]]] = [
     (Bool(), st.booleans()),
     (Int(), st.integers(0, 10**18 - 1)),
     (Int(-5), st.integers(-5, 10)),
@@ -63,7 +60,7 @@ KINDS_AND_VALUES: list[tuple[Kind[Any], st.SearchStrategy[Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "values"), KINDS_AND_VALUES)
-def test_what_a_kind_renders_it_reads_back(kind: Kind[Any], values: st.SearchStrategy[Any]) -> None:
+def test_what_a_kind_renders_it_reads_back(kind: ValueType[Any], values: st.SearchStrategy[Any]) -> None:
     @given(values)
     def check(value: Any) -> None:
         text = kind.render(value)
@@ -75,7 +72,7 @@ def test_what_a_kind_renders_it_reads_back(kind: Kind[Any], values: st.SearchStr
 
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in KINDS_AND_VALUES])
-def test_any_text_is_a_value_or_illegal(kind: Kind[Any]) -> None:
+def test_any_text_is_a_value_or_illegal(kind: ValueType[Any]) -> None:
     @given(st.text(st.characters()) | st.text("0123456789kmgtb- "))
     def check(text: str) -> None:
         try:
@@ -92,7 +89,7 @@ def test_any_text_is_a_value_or_illegal(kind: Kind[Any]) -> None:
 
 @given(st.text(st.characters()) | st.text("CDATA[] \t"))
 def test_delimiters_and_representations_are_read_as_texts_are(text: str) -> None:
-    def read(kind: Kind[str]) -> str | None:
+    def read(kind: ValueType[str]) -> str | None:
         try:
             return kind.parse(trim(text))
         except IllegalValue:
@@ -146,7 +143,7 @@ def test_cdata_keeps_blanks_and_trimming_drops_those_around_it(before: str, valu
         (Path(), "CDATA[ x]", " x"),
     ],
 )
-def test_other_ways_to_write_a_value(kind: Kind[Any], text: str, value: Any) -> None:
+def test_other_ways_to_write_a_value(kind: ValueType[Any], text: str, value: Any) -> None:
     assert kind.parse(text) == value
 
 
@@ -174,7 +171,7 @@ def test_other_ways_to_write_a_value(kind: Kind[Any], text: str, value: Any) -> 
         (Text(), "\ud800", "cannot be `\ud800`", "give both halves of the surrogate pair"),
     ],
 )
-def test_illegal_values(kind: Kind[Any], text: str, message: str, help: str) -> None:
+def test_illegal_values(kind: ValueType[Any], text: str, message: str, help: str) -> None:
     with pytest.raises(IllegalValue) as raised:
         kind.parse(text)
     assert str(raised.value) == message

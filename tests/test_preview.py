@@ -26,22 +26,23 @@ from runs import JSON_LINES, MOMENT, PIPES, metadata, operation, output_files, r
 from strategies import Changes, changes, examples, json_numbers, table_def, texts
 from test_terminal import ESCAPE, on_terminal
 
-from ggfmt.config.assemble import HandlerConfig, HandlerOptions
-from ggfmt.config.handler import read_configuration
-from ggfmt.engine import beginning
-from ggfmt.engine.names import safe_name
-from ggfmt.engine.preview import Preview, PreviewSettings, preview
-from ggfmt.engine.preview_handler import Fields, Message, TablePreview
+from ggfmt.config.handler_options import HandlerConfig, HandlerOptions
+from ggfmt.config.handlers import read_configuration
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
+from ggfmt.engine.output.names import safe_name
+from ggfmt.engine.preview import head
+from ggfmt.engine.preview.handler import Message, ShownFields, TablePreview
+from ggfmt.engine.preview.preview import Preview, PreviewSettings, preview
 from ggfmt.engine.run import RunSettings, execute
 from ggfmt.engine.runner import InProcess
-from ggfmt.errors import Abend, Diagnostic, UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.avro_blocks import parts, read_header
-from ggfmt.formats.gg_json import JsonOptions
-from ggfmt.formats.show import Piece, TextShow, hex_lines, json_lines, laid_out
+from ggfmt.formats.api.show import ShownPiece, TextShow, hex_lines, json_lines, laid_out
+from ggfmt.formats.avro.blocks import parts, read_header
+from ggfmt.formats.goldengate.json import JsonOptions
+from ggfmt.java.charsets import byte_order_mark
+from ggfmt.java.text import visible
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.options.charsets import byte_order_mark
-from ggfmt.options.kinds import Bool, Charset, Choice, visible
+from ggfmt.options.value_types import Bool, Charset, Choice
 from ggfmt.render.preview import preview_text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,8 +75,8 @@ def rejects(table: TablePreview) -> list[str]:
     return [str(item) for item in table.items if isinstance(item, Diagnostic)]
 
 
-def fields(table: TablePreview) -> list[Fields]:
-    return [item for item in table.items if isinstance(item, Fields)]
+def fields(table: TablePreview) -> list[ShownFields]:
+    return [item for item in table.items if isinstance(item, ShownFields)]
 
 
 def previewed(found: Preview, handler: str) -> dict[str, bytes]:
@@ -443,14 +444,14 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read_of(path: Path, monkeypatch: pytest.MonkeyPatch, **others: Any) -> tuple[Preview, int]:
     """A preview, and how far into the input it read."""
-    made: list[beginning.Beginning] = []
-    own = beginning.Beginning
+    made: list[head.Head] = []
+    own = head.Head
 
-    def make(*arguments: Any) -> beginning.Beginning:
+    def make(*arguments: Any) -> head.Head:
         made.append(own(*arguments))
         return made[-1]
 
-    monkeypatch.setattr("ggfmt.engine.preview.Beginning", make)
+    monkeypatch.setattr("ggfmt.engine.preview.preview.Beginning", make)
     found = first([path], *JSON_LINES, **others)
     (only,) = made
     return found, only.read
@@ -843,9 +844,7 @@ def test_only_what_is_needed_is_loaded(name: str, unwanted: set[str]) -> None:
     libraries, modules = (set(line.split()) for line in ended.stdout.splitlines()[-2:])
     assert "pyarrow" in libraries
     assert libraries & unwanted == set()
-    assert (
-        modules & {"ggfmt.engine.run", "ggfmt.engine.worker", "ggfmt.engine.spark", "ggfmt.options.java_regex"} == set()
-    )
+    assert modules & {"ggfmt.engine.run", "ggfmt.engine.task", "ggfmt.spark.session", "ggfmt.java.regex"} == set()
 
 
 @given(
@@ -887,5 +886,5 @@ def test_hex_is_cut() -> None:
 
 def test_a_format_without_a_way_to_show_its_messages_is_shown_as_text() -> None:
     shown = TextShow("UTF-8").message("Ä\n\x1b".encode())
-    assert shown.lines == ((Piece("value", "Ä\n\x1b"),),)
+    assert shown.lines == ((ShownPiece("value", "Ä\n\x1b"),),)
     assert visible(shown.lines[0][0].text) == "Ä\\n\\u001b"

@@ -18,9 +18,10 @@ from strategies import Changes, changes, examples, make_batch, table_def
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join, join_binary
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, RowErrors
-from ggfmt.formats.qlik_masks import BYTES, HEX_DIGITS, Ordinals, mask_pieces
-from ggfmt.formats.qlik_types import sql_type, type_word
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import RowErrors
+from ggfmt.formats.qlik.masks import BYTES, HEX_DIGITS, Ordinals, mask_pieces
+from ggfmt.formats.qlik.types import sql_type, type_word
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 ID = "8FB9D3C10EA4B25751DF9CC8318F0A02"
@@ -525,7 +526,7 @@ def test_states_that_are_read_back_as_others_are_counted(name: str) -> None:
     ]
     made = Changes(TABLE, ops, True)
     format = FORMATS[name]
-    formatter = format.writer.formatter(table_def(TABLE), format.options.parse({}), Context(), Clock(NOW))
+    formatter = format.write_side.formatter(table_def(TABLE), format.options.parse({}), Context(), Clock(NOW))
     formatter.format(make_batch(made))
     assert {(note.field, note.detail): count for note, count in formatter.notes.items()} == {
         ("NAME", "missing from the before image, which will be read back as NULL"): 1,

@@ -20,8 +20,9 @@ from strategies import Changes, examples
 from test_qlik import AT, BARE, ID, TABLE, TOKENS, column, qlik_changes, read_back
 
 from ggfmt.columnar.avro import zigzag_varint
-from ggfmt.formats import FORMATS, qlik_envelope
-from ggfmt.formats.base import RowErrors
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.writing import RowErrors
+from ggfmt.formats.qlik import envelope as qlik_envelope
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 ENVELOPE = fastavro.parse_schema(
@@ -353,7 +354,7 @@ def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataOb
 def test_it_is_recognised_by_its_first_bytes() -> None:
     for name, data in (("qlik_avro", metadata()), ("qlik_json", b'{"magic":"atMSG","type":"DT"}\n')):
         for other in ("qlik_avro", "qlik_json"):
-            assert (FORMATS[other].input.reader.sniff(data) is not None) == (other == name)
+            assert (FORMATS[other].read_side.reader.sniff(data) is not None) == (other == name)
         assert any(mark in data for mark in FORMATS[name].marks)
     assert not layout_of("qlik_avro", metadata(), told("qlik_avro")).splittable
 

@@ -19,9 +19,9 @@ import readme
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
-from ggfmt.codes import CODES
-from ggfmt.config.handler import HandlerOptions, read_configuration
+from ggfmt.config.handlers import HandlerOptions, read_configuration
 from ggfmt.config.properties import read_properties
+from ggfmt.diagnostics.codes import CODES
 from ggfmt.engine.run import execute
 from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
@@ -120,7 +120,7 @@ def test_the_first_command_runs(checkout: Path) -> None:
 @pytest.mark.parametrize("block", [block for block in BLOCKS if readme.ggfmt_commands(block)])
 def test_every_command_of_the_page_runs(block: str, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Spark: the task function is the same, and the options for Spark are read all the same."""
-    monkeypatch.setattr("ggfmt.engine.spark.Session", lambda settings: InProcess())
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
     for arguments in readme.ggfmt_commands(block):
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 0, f"ggfmt {shlex.join(arguments)}\n{result.output}\n{result.exception}"
@@ -249,7 +249,7 @@ def test_the_sample_is_the_story_of_the_manual_and_more() -> None:
 def test_the_sample_is_converted_with_and_without_definitions(
     handler_file: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ggfmt.engine.spark.Session", lambda settings: InProcess())
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
     common = ["run", "samples/tcustord.json", "-c", f"conf/{handler_file.name}"]
     common += ["--current-timestamp", "2015-09-18T13:39:35.447000"]
     for output, more in (("with", ["--definitions", "samples/TCUSTORD.def"]), ("without", [])):
@@ -269,7 +269,7 @@ def test_what_a_handler_file_writes_of_the_sample_is_read_back(
     handler_file: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All operations but truncates, which some systems have no form for."""
-    monkeypatch.setattr("ggfmt.engine.spark.Session", lambda settings: InProcess())
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
     definitions = ["--definitions", "samples/TCUSTORD.def"]
     told = ["--on-reject", "quarantine", "--report", "report.json"]
     first = ["run", "samples/tcustord.json", "-c", f"conf/{handler_file.name}", "-o", "one", *definitions, *told]

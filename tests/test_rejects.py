@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from runs import JSON_LINES, PIPES, content, manifest, operation, run_ggfmt, snapshot, write_lines
 
-from ggfmt.errors import Abend
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 GOOD = [operation(number) for number in range(4)]

@@ -24,13 +24,19 @@ from hypothesis import strategies as st
 from lxml import etree
 from requests_cache.backends.sqlite import SQLiteCache
 
-from ggfmt.codes import CODES, Severity
-from ggfmt.errors import Diagnostic, Span
-from ggfmt.render.diagnostics import diagnostics_json, diagnostics_rich, diagnostics_text, print_diagnostics, tally
-from ggfmt.render.github import diagnostics_github
-from ggfmt.render.junit import diagnostics_junit
+from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.render.diagnostics.github import diagnostics_github
+from ggfmt.render.diagnostics.junit import diagnostics_junit
+from ggfmt.render.diagnostics.sarif import diagnostics_sarif
+from ggfmt.render.diagnostics.text import (
+    diagnostics_json,
+    diagnostics_rich,
+    diagnostics_text,
+    print_diagnostics,
+    tally,
+)
 from ggfmt.render.patches import print_patch
-from ggfmt.render.sarif import diagnostics_sarif
 
 ERROR = Diagnostic(
     "GG103",

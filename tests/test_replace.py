@@ -28,8 +28,8 @@ from runs import (
 )
 from strategies import GARBAGE, Changes, changes, examples, make_batch, plain_operations, slice_batch
 
-from ggfmt.columnar.reorder import key_updates
-from ggfmt.columnar.replace import (
+from ggfmt.columnar.key_updates import key_updates
+from ggfmt.columnar.replacement import (
     Replacer,
     UnusableName,
     replace_content,
@@ -37,14 +37,14 @@ from ggfmt.columnar.replace import (
     replace_values,
     two_tables,
 )
-from ggfmt.config.handler import Configuration, read_configuration
+from ggfmt.config.handlers import Configuration, read_configuration
 from ggfmt.definitions import load_definitions
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.engine.schema import schemas
-from ggfmt.errors import Abend, ConfigurationError
+from ggfmt.java.regex import translate
+from ggfmt.java.replacement import Replacement
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.options.java_regex import translate
-from ggfmt.options.java_replacement import Replacement
 from ggfmt.options.replacements import Replacements
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -26,7 +26,7 @@ from runs import (
     write_lines,
 )
 
-from ggfmt.engine.names import safe_name
+from ggfmt.engine.output.names import safe_name
 
 OGG = Path(__file__).resolve().parents[2] / "shared" / "data" / "ogg" / "apache_flink__ogg-data.txt"
 

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import operation, run_ggfmt, write_lines
 
-from ggfmt.errors import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats import FORMATS
-from ggfmt.formats.avro_compat import can_read, change
-from ggfmt.formats.base import Context
-from ggfmt.formats.gg_delimited import DelimitedTextOptions
-from ggfmt.formats.gg_delimited_write import hive_table
-from ggfmt.formats.hive_ddl import literal, table_name, unique
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.avro.resolution import can_read, change
+from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
+from ggfmt.formats.goldengate.delimited.write import hive_table
+from ggfmt.formats.goldengate.hive_ddl import literal, table_name, unique
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -197,8 +197,8 @@ def test_hive_reads_container_files_through_the_printed_table(name: str, tmp_pat
     settings = (f"gg.handler.a.format={name}", f"gg.handler.a.format.schemaDirectory={tmp_path / 'dirdef'}")
     run_ggfmt([source], out, *settings, "gg.handler.a.compressionCodec=deflate", definitions=definitions)
     format = FORMATS[name]
-    assert format.writer.ddl is not None
-    statement = format.writer.ddl(
+    assert format.write_side.ddl is not None
+    statement = format.write_side.ddl(
         definitions["GG.TCUSTORD"], format.options(), Context(), str(out / "a" / "GG.TCUSTORD")
     )
     assert isinstance(statement, str)

@@ -15,7 +15,7 @@ from strategies import Changes, changes, examples, make_batch
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Context, Needs
+from ggfmt.formats.api.context import Context, Projection
 
 ROW = {"ID": "1", "NAME": "a", "NOTE": None}
 AT = "2017-06-16 14:24:34.000000"
@@ -72,11 +72,13 @@ def test_key_is_the_row_before_and_data_what_changed() -> None:
     assert whole.plain[1] == operation("U", ROW, {"ID": "1", "NAME": "b", "NOTE": "x"})
 
 
-@pytest.mark.parametrize("needs", [Needs(tokens=True), Needs(row_only=True), Needs(row_only=True, key_updates=True)])
-def test_a_completed_after_image_is_the_row_of_row_formats(needs: Needs) -> None:
+@pytest.mark.parametrize(
+    "projection", [Projection(tokens=True), Projection(row_only=True), Projection(row_only=True, key_updates=True)]
+)
+def test_a_completed_after_image_is_the_row_of_row_formats(projection: Projection) -> None:
     source = told("shareplex_json", completeAfter="true")
     data = lines(message("upd", {"NAME": "b"}, ROW), message("upd", {"NAME": "c"}))
-    assert [item.after for item in read("shareplex_json", data, source, needs=needs).plain] == [
+    assert [item.after for item in read("shareplex_json", data, source, projection=projection).plain] == [
         {**ROW, "NAME": "b"}, {"NAME": "c"},
     ]  # fmt: skip
 
@@ -131,7 +133,7 @@ def test_what_is_no_message_of_shareplex_is_a_reject_with_its_reason(record: Any
 
 
 def test_it_is_recognised_by_its_meta() -> None:
-    sniff = FORMATS["shareplex_json"].input.reader.sniff
+    sniff = FORMATS["shareplex_json"].read_side.reader.sniff
     assert sniff(lines(message("ins", ROW))) == "a record has `meta` with `op`"
     assert sniff(lines({"meta": {"op": "ins"}})) == "a record has `meta` with `op`"
     assert sniff(lines({"meta": {}, "data": ROW})) is None
@@ -174,7 +176,7 @@ def test_a_column_that_will_be_read_back_as_unchanged_is_counted() -> None:
     ops = [PlainOperation("U", AT, None, {"ID": "1", "N": "x"}, {"ID": "1"}, {})]
     batch = make_batch(Changes(TABLE, ops, True))
     options = FORMATS["shareplex_json"].options.parse({})
-    formatter = FORMATS["shareplex_json"].writer.formatter(batch.table, options, Context(), Clock(NOW))
+    formatter = FORMATS["shareplex_json"].write_side.formatter(batch.table, options, Context(), Clock(NOW))
     formatter.format(batch)
     ((note, count),) = formatter.notes.items()
     assert (note.field, count) == ("N", 1)

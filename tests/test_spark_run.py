@@ -15,9 +15,9 @@ import pytest
 from runs import JSON_LINES, MOMENT, PIPES, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
 from spark_cluster import standalone_cluster
 
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.runner import Runner
-from ggfmt.engine.spark import Session, SparkSettings
-from ggfmt.errors import Abend
+from ggfmt.spark.session import SparkRunner, SparkSettings
 
 TABLES = tuple(f"GG.T{number}" for number in range(12))
 
@@ -46,8 +46,8 @@ def expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session(SparkSettings("local[2]")) as running:
+def session() -> Iterator[SparkRunner]:
+    with SparkRunner(SparkSettings("local[2]")) as running:
         yield running
 
 
@@ -67,7 +67,7 @@ def over(runner: Runner) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("split_size", [None, 20_000])
 def test_local_spark_writes_what_one_process_writes(
-    source: Path, expected: dict[str, str], session: Session, tmp_path: Path, split_size: int | None
+    source: Path, expected: dict[str, str], session: SparkRunner, tmp_path: Path, split_size: int | None
 ) -> None:
     result = run_ggfmt([source], tmp_path / "out", start=over(session), split_size=split_size)
     assert data(tmp_path / "out") == expected
@@ -125,7 +125,7 @@ class Sabotage:
 
 
 def test_killed_workers_leave_no_gap_and_no_duplicate(
-    source: Path, expected: dict[str, str], session: Session, tmp_path: Path
+    source: Path, expected: dict[str, str], session: SparkRunner, tmp_path: Path
 ) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -136,7 +136,7 @@ def test_killed_workers_leave_no_gap_and_no_duplicate(
     assert [path.name for path in (tmp_path / "out" / "_ggfmt").iterdir()] == ["manifest.json"]
 
 
-def test_when_every_attempt_fails_the_output_is_as_before(source: Path, session: Session, tmp_path: Path) -> None:
+def test_when_every_attempt_fails_the_output_is_as_before(source: Path, session: SparkRunner, tmp_path: Path) -> None:
     out, marks = tmp_path / "out", tmp_path / "marks"
     marks.mkdir()
     small = write_lines(tmp_path / "small.json", [operation(1)])
@@ -148,7 +148,7 @@ def test_when_every_attempt_fails_the_output_is_as_before(source: Path, session:
     assert len(output_files(out, "j")) == 1
 
 
-def test_a_mistake_in_the_data_is_not_tried_again(source: Path, session: Session, tmp_path: Path) -> None:
+def test_a_mistake_in_the_data_is_not_tried_again(source: Path, session: SparkRunner, tmp_path: Path) -> None:
     bad = tmp_path / "in"
     bad.mkdir()
     for path in source.iterdir():

@@ -16,19 +16,19 @@ from pathlib import Path
 import pytest
 from spark_cluster import free_port, standalone_cluster
 
-from ggfmt.engine.java import find_java
-from ggfmt.engine.jvm import ClassArchive, class_archive, spark_home
-from ggfmt.engine.spark import Session, SparkSettings
-from ggfmt.errors import Abend, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.spark.java_home import find_java
+from ggfmt.spark.jvm import ClassArchive, class_archive, spark_home
+from ggfmt.spark.session import SparkRunner, SparkSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
+def session() -> Iterator[SparkRunner]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GGFMT_CDS", "off")
-        with Session(SparkSettings("local[2]")) as session:
+        with SparkRunner(SparkSettings("local[2]")) as session:
             yield session
 
 
@@ -44,7 +44,7 @@ def kill_first(marker: Path, victim: int) -> Callable[[int, int], tuple[int, int
     return task
 
 
-def test_results_are_in_the_order_of_the_items(session: Session) -> None:
+def test_results_are_in_the_order_of_the_items(session: SparkRunner) -> None:
     def task(item: int, attempt: int) -> int:
         time.sleep(0.3 if item == 0 else 0)
         return item * item
@@ -54,17 +54,17 @@ def test_results_are_in_the_order_of_the_items(session: Session) -> None:
     assert session.parallelism == 2
 
 
-def test_items_and_results_are_any_pickled_values(session: Session) -> None:
+def test_items_and_results_are_any_pickled_values(session: SparkRunner) -> None:
     items = [{"rows": [None, b"\x00\xff", float("inf")]}, "x" * 2_000_000, ("nested", ("tuple",))]
     assert session.run(lambda item, attempt: item, items) == items
 
 
-def test_attempts_are_unique_over_the_session(session: Session) -> None:
+def test_attempts_are_unique_over_the_session(session: SparkRunner) -> None:
     attempts = session.run(lambda item, attempt: attempt, [0] * 8) + session.run(lambda item, attempt: attempt, [0] * 8)
     assert len(set(attempts)) == 16
 
 
-def test_a_killed_worker_is_retried_and_only_the_winner_counts(session: Session, tmp_path: Path) -> None:
+def test_a_killed_worker_is_retried_and_only_the_winner_counts(session: SparkRunner, tmp_path: Path) -> None:
     marker = tmp_path / "killed"
     results = session.run(kill_first(marker, 1), [0, 1, 2])
     assert [item for item, _ in results] == [0, 1, 2]
@@ -72,7 +72,7 @@ def test_a_killed_worker_is_retried_and_only_the_winner_counts(session: Session,
     assert len({attempt for _, attempt in results}) == 3
 
 
-def test_progress_rises_to_the_total(session: Session) -> None:
+def test_progress_rises_to_the_total(session: SparkRunner) -> None:
     def task(item: int, attempt: int) -> None:
         time.sleep(0.5)
 
@@ -91,7 +91,7 @@ def test_progress_rises_to_the_total(session: Session) -> None:
     assert threading.main_thread() not in threads
 
 
-def test_an_error_in_progress_is_raised(session: Session) -> None:
+def test_an_error_in_progress_is_raised(session: SparkRunner) -> None:
     def progress(done: int, total: int) -> None:
         raise ZeroDivisionError
 
@@ -99,7 +99,7 @@ def test_an_error_in_progress_is_raised(session: Session) -> None:
         session.run(lambda item, attempt: time.sleep(0.5), [0], progress)
 
 
-def test_ctrl_c_cancels_and_the_session_lives_on(session: Session, tmp_path: Path) -> None:
+def test_ctrl_c_cancels_and_the_session_lives_on(session: SparkRunner, tmp_path: Path) -> None:
     def task(item: int, attempt: int) -> None:
         (tmp_path / f"{item}").touch()
         time.sleep(1.5)
@@ -126,7 +126,7 @@ def test_ctrl_c_cancels_and_the_session_lives_on(session: Session, tmp_path: Pat
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:{port}", "spark://127.0.0.1:{port},localhost:{port}"])
 def test_a_master_that_refuses(master: str) -> None:
     start = time.monotonic()
-    with pytest.raises(Abend) as caught, Session(SparkSettings(master.format(port=free_port()))):
+    with pytest.raises(Abend) as caught, SparkRunner(SparkSettings(master.format(port=free_port()))):
         pass
     assert time.monotonic() - start < 4
     (diagnostic,) = caught.value.diagnostics
@@ -144,7 +144,7 @@ def test_a_master_that_is_silent() -> None:
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
         start = time.monotonic()
-        with pytest.raises(Abend) as caught, Session(SparkSettings(f"spark://127.0.0.1:{full.getsockname()[1]}")):
+        with pytest.raises(Abend) as caught, SparkRunner(SparkSettings(f"spark://127.0.0.1:{full.getsockname()[1]}")):
             pass
         took = time.monotonic() - start
         for waiting in queued:
@@ -156,7 +156,7 @@ def test_a_master_that_is_silent() -> None:
 
 @pytest.mark.parametrize("master", ["spark://somewhere", "spark://:7077", "spark://host:port", "spark://host:99999"])
 def test_an_address_that_is_none(master: str) -> None:
-    with pytest.raises(UsageError, match="is not the address of a master"), Session(SparkSettings(master)):
+    with pytest.raises(UsageError, match="is not the address of a master"), SparkRunner(SparkSettings(master)):
         pass
 
 
@@ -235,7 +235,9 @@ def test_a_task_that_always_fails(tmp_path: Path) -> None:
     )
     first, second, log = printed.splitlines()
     assert first == f"GG505|a Spark task failed: ValueError: no good|see the log file `{log}`"
-    assert second.startswith("GG505|a Spark task failed: ggfmt.errors.Abend: error[GG506] the disk is full|")
+    assert second.startswith(
+        "GG505|a Spark task failed: ggfmt.diagnostics.diagnostic.Abend: error[GG506] the disk is full|"
+    )
     assert here == []
     assert temporary == [Path(log).name]
     assert "second line" in Path(log).read_text()
@@ -392,7 +394,7 @@ def in_subprocess(tmp_path: Path, settings: str) -> str:
             if item == 1 and not marker.exists():
                 marker.write_text(str(attempt))
                 os.kill(os.getpid(), signal.SIGKILL)
-            return item, attempt, sys.executable, ggfmt.errors.__file__
+            return item, attempt, sys.executable, ggfmt.diagnostics.diagnostic.__file__
         with Session(SparkSettings({settings})) as session:
             results = session.run(task, list(range(5)))
             print(session.version)

@@ -25,9 +25,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggfmt.cli.validate import validate_config
-from ggfmt.config.fix import apply_fixes, mend, patch
-from ggfmt.config.lint import lint
-from ggfmt.errors import Diagnostic, Span, UsageError
+from ggfmt.config.lint.fix import apply_fixes, mend, patch
+from ggfmt.config.lint.linter import lint
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMATS = ("text", "json", "github", "sarif", "junit")

@@ -20,12 +20,13 @@ from test_golden import CASES, MANUAL
 from xml_oracle import can_carry, fits, xml_message
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.engine.schema import schemas
-from ggfmt.errors import Diagnostic, Span
-from ggfmt.formats.base import Context, RowErrors
-from ggfmt.formats.gg_xml import XmlOptions
-from ggfmt.formats.gg_xml_schema import xml_schema
-from ggfmt.formats.gg_xml_write import XmlFormatter
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import RowErrors
+from ggfmt.formats.goldengate.xml import XmlOptions
+from ggfmt.formats.goldengate.xml.schema import xml_schema
+from ggfmt.formats.goldengate.xml.write import XmlFormatter
 from ggfmt.model.change import ChangeBatch
 
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)

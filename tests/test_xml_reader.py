@@ -21,17 +21,18 @@ from xml_oracle import as_written
 from ggfmt.columnar.clock import Clock
 from ggfmt.engine.files import list_inputs
 from ggfmt.engine.plan import detect_format, reader_of
-from ggfmt.formats import gg_xml_records
-from ggfmt.formats.base import UNTOLD, Chunk, Context, Definition, Needs, Reject, Source
-from ggfmt.formats.framing import TextFraming
-from ggfmt.formats.gg_xml import XmlOptions
-from ggfmt.formats.gg_xml_read import XmlDiscovery, XmlReader
-from ggfmt.formats.gg_xml_write import XmlFormatter
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection, WriterSettings
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.reading import Chunk, Reject, SchemaChange
+from ggfmt.formats.goldengate.xml import XmlOptions
+from ggfmt.formats.goldengate.xml import records as xml_records
+from ggfmt.formats.goldengate.xml.read import XmlDiscovery, XmlReader
+from ggfmt.formats.goldengate.xml.write import XmlFormatter
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, TableDef
 
 FILE = "f.xml"
-BOTH = Needs(tokens=True)
+BOTH = Projection(tokens=True)
 ORDERS = TableDef("GG.ORDERS", (Column("ID"), Column("NOTE")))
 
 
@@ -39,7 +40,7 @@ ORDERS = TableDef("GG.ORDERS", (Column("ID"), Column("NOTE")))
 class Read:
     operations: dict[int, tuple[TableDef, PlainOperation]] = field(default_factory=dict)
     rejects: dict[int, Reject] = field(default_factory=dict)
-    definitions: list[Definition] = field(default_factory=list)
+    definitions: list[SchemaChange] = field(default_factory=list)
     members: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -52,15 +53,15 @@ class Read:
         return [(diagnostic.code, diagnostic.message) for diagnostic in found]
 
 
-def chunks_of(data: bytes, source: Source = UNTOLD, size: int = 1 << 20) -> list[Chunk]:
+def chunks_of(data: bytes, source: WriterSettings = DEFAULT_SETTINGS, size: int = 1 << 20) -> list[Chunk]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gg_xml_records, "CHUNK_BYTES", size)
+        patch.setattr(xml_records, "CHUNK_BYTES", size)
         layout = XmlReader.layout(data, True, source)
         assert not layout.splittable
         return list(XmlReader.chunks(io.BytesIO(data), FILE, 0, None, layout))
 
 
-def discovered(data: bytes, source: Source = UNTOLD) -> tuple[TableDef, ...]:
+def discovered(data: bytes, source: WriterSettings = DEFAULT_SETTINGS) -> tuple[TableDef, ...]:
     discovery = XmlDiscovery(Catalog())
     for chunk in chunks_of(data, source):
         discovery.read(chunk)
@@ -70,24 +71,24 @@ def discovered(data: bytes, source: Source = UNTOLD) -> tuple[TableDef, ...]:
 def read(
     data: bytes,
     definitions: Sequence[TableDef] | None = None,
-    needs: Needs = BOTH,
-    source: Source = UNTOLD,
+    projection: Projection = BOTH,
+    source: WriterSettings = DEFAULT_SETTINGS,
     size: int = 1 << 20,
 ) -> Read:
     """The file's records, by definitions or else by what is discovered. Every place that is told is checked."""
     catalog = Catalog({table.full_name: table for table in definitions or ()})
     if definitions is None:
         catalog = catalog.with_tables(discovered(data, source))
-    reader, result = XmlReader(catalog, needs, source), Read()
+    reader, result = XmlReader(catalog, projection, source), Read()
 
-    def take(event: ChangeBatch | Reject | Definition) -> None:
+    def take(event: ChangeBatch | Reject | SchemaChange) -> None:
         if isinstance(event, ChangeBatch):
             for ordinal, operation in zip(event.ordinal.to_pylist(), plain_operations(event), strict=True):
                 assert ordinal not in result.operations
                 result.operations[ordinal] = event.table, operation
                 chunk, start, end = reader.locate(ordinal)
                 assert chunk.data[start:end] == data[chunk.offset + start : chunk.offset + end]
-                (alone,) = gg_xml_records.records(replace(chunk, data=chunk.data[start:end]))
+                (alone,) = xml_records.records(replace(chunk, data=chunk.data[start:end]))
                 assert alone.content.get("table") == event.table.full_name
                 assert alone.content.get("pos") == operation.pos
         elif isinstance(event, Reject):
@@ -125,7 +126,7 @@ def written(made: Changes, tokens: bool = True, **options: Any) -> bytes:
 @given(xml_changes(), st.booleans(), st.sampled_from(["UTF-8", "UTF-16", "UTF-16LE", "UTF-32BE"]), st.integers(1, 3000))
 def test_what_was_written_comes_back(made: Changes, prolog: bool, charset: str, size: int) -> None:
     data = written(made, include_prolog=prolog, encoding=charset)
-    source = Source(XmlOptions(encoding=charset))
+    source = WriterSettings(XmlOptions(encoding=charset))
     expected = [as_written(item) for item in made.operations]
     by_discovery = read(data, source=source, size=size)
     assert by_discovery.rejects == {}
@@ -144,14 +145,16 @@ def test_what_a_configured_handler_wrote_comes_back_with_its_configuration(
     words = {f"{kind}_op_key": f"<{kind}>" for kind in ("insert", "update", "delete", "truncate")}
     options = {**options, **words, "encoding": "UTF-8"}
     data = written(made, **options)
-    assert read(data, source=Source(XmlOptions(**options))).plain == [as_written(item) for item in made.operations]
+    assert read(data, source=WriterSettings(XmlOptions(**options))).plain == [
+        as_written(item) for item in made.operations
+    ]
     assert {code for code, _ in read(data).told} == {"GG304"}
 
 
 def test_tokens_are_read_for_those_who_want_them_alone() -> None:
     data = message(tokens="<tokens><token><Name>R</Name><Value>x</Value></token></tokens>")
     assert [item.tokens for item in read(data).plain] == [{"R": "x"}]
-    assert [item.tokens for item in read(data, needs=Needs()).plain] == [{}]
+    assert [item.tokens for item in read(data, projection=Projection()).plain] == [{}]
 
 
 # Other ways to write the same
@@ -231,13 +234,13 @@ def test_an_encoding_is_that_of_the_prolog_or_of_the_configuration() -> None:
     prolog = b"<?xml version='1.0' encoding='windows-1252'?>\n"
     text = message().replace(b">1<", b">\x80<")
     assert [item.after for item in read((prolog + text) * 2).plain] == [{"ID": "€"}] * 2
-    assert [item.after for item in read(text, source=Source(XmlOptions(encoding="windows-1252"))).plain] == [
+    assert [item.after for item in read(text, source=WriterSettings(XmlOptions(encoding="windows-1252"))).plain] == [
         {"ID": "€"}
     ]
     assert read(text, [ORDERS]).told == [("GG303", "the record is not UTF-8: it holds the byte 0x80")]
     wrong = "the encoding of the prolog is unknown, or not that of the file"
     assert read(prolog.replace(b"windows-1252", b"x-none") + message(), [ORDERS]).told == [("GG312", wrong)]
-    only_written = read(message(), [ORDERS], source=Source(XmlOptions(encoding="GB18030")))
+    only_written = read(message(), [ORDERS], source=WriterSettings(XmlOptions(encoding="GB18030")))
     assert only_written.told == [("GG303", "the charset GB18030 cannot be read")]
     mixed = read(prolog + text + prolog.replace(b"windows-1252", b"UTF-8") + message() + prolog + text)
     assert (len(mixed.plain), mixed.told) == (2, [("GG312", wrong)])
@@ -431,7 +434,7 @@ def test_another_list_of_columns_is_a_metadata_change(in_order: bool, size: int)
         table_message("A", "B"),
     ]
     data = b"".join(parts)
-    result = read(data, needs=Needs(in_order=in_order), size=size)
+    result = read(data, projection=Projection(in_order=in_order), size=size)
     assert [table.column_names for table, _ in (result.operations[n] for n in range(6))] == [
         ("A", "B"),
         ("A", "B"),
@@ -442,7 +445,7 @@ def test_another_list_of_columns_is_a_metadata_change(in_order: bool, size: int)
     ]
     offsets = [len(b"".join(parts[:number])) for number in (2, 4, 5)]
     expected = [
-        Definition(definition(*names), 0, offset) for names, offset in zip(("ABC", "ADC", "AB"), offsets, strict=True)
+        SchemaChange(definition(*names), 0, offset) for names, offset in zip(("ABC", "ADC", "AB"), offsets, strict=True)
     ]
     assert result.definitions == expected
 
@@ -468,12 +471,12 @@ def test_discovery_finds_the_events_that_readers_tell_however_files_are_shared_o
     found = XmlDiscovery.settle(findings, Catalog(), False)
     assert found.complete
     assert found.tables == (definition(*listed[0]),)
-    told: list[Definition] = []
+    told: list[SchemaChange] = []
     for number, file in enumerate(bytes_of):
         before = [event.table for event in found.events if event.input < number]
         reader = XmlReader(Catalog().with_tables([*found.tables, *before]), BOTH)
         events = [event for chunk in chunks_of(file) for event in reader.read(replace(chunk, input=number))]
-        told += [event for event in [*events, *reader.flush()] if isinstance(event, Definition)]
+        told += [event for event in [*events, *reader.flush()] if isinstance(event, SchemaChange)]
     assert tuple(told) == found.events
 
 

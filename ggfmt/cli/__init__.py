@@ -15,7 +15,7 @@ import typer
 from ggfmt import logs
 from ggfmt.cli import completion, convert, preview, reference, schemas, validate
 from ggfmt.cli.help import calls_first, register
-from ggfmt.errors import GgfmtError
+from ggfmt.diagnostics.diagnostic import GgfmtError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -71,7 +71,7 @@ def main() -> NoReturn:
     try:
         app()
     except GgfmtError as error:
-        from ggfmt.render.diagnostics import print_diagnostics
+        from ggfmt.render.diagnostics.text import print_diagnostics
 
         print_diagnostics(error.diagnostics, sys.stderr)
         sys.exit(error.exit_code)

@@ -19,14 +19,14 @@ _Offers = list[tuple[str, str]]  # words, each with a few words on it
 
 def words(incomplete: str) -> _Offers:
     """For `explain`: codes, formats and properties."""
-    from ggfmt.config.words import titles
+    from ggfmt.config.symbols import titles
 
     return _starting(incomplete, titles())
 
 
 def option_sets(incomplete: str) -> _Offers:
     """For `options`: formats, `handler` and `ggfmt`."""
-    from ggfmt.config.words import option_sets
+    from ggfmt.config.symbols import option_sets
     from ggfmt.formats import FORMATS
 
     docs = {name: format.doc for name, format in FORMATS.items()}
@@ -49,8 +49,8 @@ def handlers(ctx: typer.Context, incomplete: str) -> _Offers:
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:
     """For `--set`: the keys of the handlers that are known or named, with their values where there are few."""
-    from ggfmt.config.handler import HandlerOptions, RunOptions
-    from ggfmt.config.words import format_spec
+    from ggfmt.config.handlers import HandlerOptions, RunOptions
+    from ggfmt.config.symbols import format_spec
     from ggfmt.formats import FORMATS
 
     known = _handlers(ctx.params)
@@ -69,7 +69,7 @@ def settings(ctx: typer.Context, incomplete: str) -> _Offers:
 
 def _lines(prefix: str, specs: Sequence[OptionSpec]) -> dict[str, str]:
     """Lines of a handler file with every legal value; without a value where there are too many."""
-    from ggfmt.options.kinds import Bool, Choice
+    from ggfmt.options.value_types import Bool, Choice
 
     lines = {}
     for spec in specs:
@@ -104,8 +104,8 @@ def _starting(incomplete: str, offers: Iterable[tuple[str, str]]) -> _Offers:
 
 def _handlers(parameters: dict[str, Any]) -> dict[str, str | None]:
     """The names of `gg.handlerlist`, or else of all handlers with keys, and their formats; none where nothing helps."""
-    from ggfmt.config.keys import handler_key
     from ggfmt.config.properties import entries_from_settings, read_properties
+    from ggfmt.config.property_names import handler_key
 
     try:
         sources = [read_properties(str(path)) for path in parameters.get("config") or ()]

@@ -74,11 +74,11 @@ def run(
 
     `ggfmt run changes.json --set gg.handler.out.format=delimitedtext -o out`
     """
-    from ggfmt.config.handler import read_configuration
+    from ggfmt.config.handlers import read_configuration
     from ggfmt.definitions import load_definitions
     from ggfmt.engine.run import RunSettings, execute
-    from ggfmt.engine.spark import Session, SparkSettings
     from ggfmt.render.progress import progress_bar
+    from ggfmt.spark.session import SparkRunner, SparkSettings
 
     configuration = read_configuration(texts(config), settings or [], handlers or [])
     warn(configuration.diagnostics)
@@ -102,7 +102,7 @@ def run(
     if report is not None:
         _check_writable(report, "--report")
     with progress_bar(sys.stderr.isatty() if progress is None else progress) as tell:
-        result = execute(wanted, lambda: Session(spark), tell)
+        result = execute(wanted, lambda: SparkRunner(spark), tell)
     if report is not None:
         report.write_text(json.dumps(result.manifest["totals"], indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if result.totals.rejects:
@@ -116,7 +116,8 @@ def _check_writable(file: Path, option: str) -> None:
 
 
 def _size(text: str | None) -> int | None:
-    from ggfmt.options.kinds import IllegalValue, Size
+    from ggfmt.java.text import IllegalValue
+    from ggfmt.options.value_types import Size
 
     try:
         return None if text is None else Size().parse(text)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ggfmt.cli import completion
-from ggfmt.errors import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from ggfmt.formats.base import Source
+    from ggfmt.formats.api.context import WriterSettings
 
 Inputs = Annotated[
     list[str], typer.Argument(metavar="INPUT", help="Files, directories or globs; .gz, .bz2 and .zst are read.")
@@ -88,19 +88,19 @@ def moment(text: str | None) -> datetime | None:
 
 def warn(diagnostics: Sequence[Diagnostic]) -> None:
     if diagnostics:
-        from ggfmt.render.diagnostics import print_diagnostics
+        from ggfmt.render.diagnostics.text import print_diagnostics
 
         print_diagnostics(diagnostics, sys.stderr)
 
 
-def written_input(input_format: str, config: Path | None, options: list[str] | None) -> tuple[str, Source]:
+def written_input(input_format: str, config: Path | None, options: list[str] | None) -> tuple[str, WriterSettings]:
     """The format of the input, if it is told, and how it was written."""
-    from ggfmt.config.handler import read_configuration
+    from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
     from ggfmt.engine.plan import written_by
-    from ggfmt.formats.base import UNTOLD
+    from ggfmt.formats.api.context import DEFAULT_SETTINGS
 
-    source = UNTOLD
+    source = DEFAULT_SETTINGS
     if config is not None:
         written, source = written_by(read_configuration([str(config)]))
         input_format = written if input_format == "auto" else input_format

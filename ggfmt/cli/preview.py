@@ -55,9 +55,9 @@ def preview(
     read or written.
     """
     with _nothing_collected():
-        from ggfmt.config.handler import read_configuration
+        from ggfmt.config.handlers import read_configuration
         from ggfmt.definitions import load_definitions
-        from ggfmt.engine import preview as engine
+        from ggfmt.engine.preview import preview as engine
         from ggfmt.render.preview import print_preview
 
         configuration = read_configuration(texts(config), settings or [], handlers or [])

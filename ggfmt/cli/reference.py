@@ -11,7 +11,7 @@ import typer
 
 from ggfmt import __version__
 from ggfmt.cli import completion
-from ggfmt.errors import Abend, Diagnostic, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 
 OptionsFormat = Literal["text", "json", "markdown"]
 
@@ -43,7 +43,7 @@ def options(
 
     `ggfmt options handler --output-format json`
     """
-    from ggfmt.config.words import option_sets
+    from ggfmt.config.symbols import option_sets
     from ggfmt.options.reference import as_dicts, markdown_table, rich_table
     from ggfmt.render.tables import print_rich
 
@@ -81,7 +81,7 @@ def explain(
 
     `ggfmt explain gg.handler.json.format.jsonDelimiter`
     """
-    from ggfmt.config.words import meaning, nearest
+    from ggfmt.config.symbols import meaning, nearest
     from ggfmt.render.explanation import explain, explanation_json, explanation_markdown, print_explanation
 
     found = meaning(word)
@@ -100,7 +100,7 @@ def explain(
 
 def version() -> str:
     """The versions of ggfmt, alone in the first line, and of what it runs on."""
-    from ggfmt.engine.java import find_java
+    from ggfmt.spark.java_home import find_java
 
     try:
         java = find_java()

@@ -17,7 +17,7 @@ from ggfmt.cli.parameters import (
     texts,
     warn,
 )
-from ggfmt.errors import ConfigurationError
+from ggfmt.diagnostics.diagnostic import ConfigurationError
 
 SchemaKind = Literal["avro", "json", "xsd", "ddl"]
 
@@ -45,7 +45,7 @@ def schema(
 
     `ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o dirdef --check`
     """
-    from ggfmt.config.handler import read_configuration
+    from ggfmt.config.handlers import read_configuration
     from ggfmt.definitions import load_definitions
     from ggfmt.engine.schema import drift, schemas, write
 

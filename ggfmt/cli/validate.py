@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
-from ggfmt.errors import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from ggfmt.config.inputs import Source
+    from ggfmt.config.lint.files import HandlerFile
 
 FindingsFormat = Literal["text", "json", "github", "sarif", "junit"]
 
@@ -43,9 +43,9 @@ def validate_config(
     Ends with 1 if there are errors, or warnings and `--strict`; with 2 if a file is missing. With `--fix`, what
     remains counts.
     """
-    from ggfmt.codes import Severity
-    from ggfmt.config.inputs import STANDARD_INPUT, find_sources
-    from ggfmt.config.lint import lint
+    from ggfmt.config.lint.files import STANDARD_INPUT, find_sources
+    from ggfmt.config.lint.linter import lint
+    from ggfmt.diagnostics.codes import Severity
 
     if fix and STANDARD_INPUT in files:
         raise typer.BadParameter("standard input cannot be written; use `--diff`", param_hint="--fix")
@@ -63,11 +63,11 @@ def validate_config(
         raise typer.Exit(1)
 
 
-def _mended(source: Source, fix: bool, diff: bool) -> Sequence[Diagnostic]:
+def _mended(source: HandlerFile, fix: bool, diff: bool) -> Sequence[Diagnostic]:
     """Write or show the fixes of a file; what is found in it afterwards."""
-    from ggfmt.config.fix import mend, patch, write_file
-    from ggfmt.config.lint import lint
-    from ggfmt.options.kinds import visible
+    from ggfmt.config.lint.fix import mend, patch, write_file
+    from ggfmt.config.lint.linter import lint
+    from ggfmt.java.text import visible
     from ggfmt.render.patches import print_patch
 
     mended = mend(source.content, source.name)
@@ -84,7 +84,7 @@ def _mended(source: Source, fix: bool, diff: bool) -> Sequence[Diagnostic]:
 
 
 def _print(found: Mapping[str, Sequence[Diagnostic]], output_format: FindingsFormat, stream: TextIO) -> None:
-    from ggfmt.render.diagnostics import diagnostics_json, print_diagnostics, write_text
+    from ggfmt.render.diagnostics.text import diagnostics_json, print_diagnostics, write_text
 
     findings = [finding for of_file in found.values() for finding in of_file]
     if output_format == "text":
@@ -92,21 +92,21 @@ def _print(found: Mapping[str, Sequence[Diagnostic]], output_format: FindingsFor
     elif output_format == "json":
         write_text(diagnostics_json(findings), stream)
     elif output_format == "github":
-        from ggfmt.render.github import diagnostics_github
+        from ggfmt.render.diagnostics.github import diagnostics_github
 
         write_text(diagnostics_github(findings), stream)
     elif output_format == "sarif":
-        from ggfmt.render.sarif import diagnostics_sarif
+        from ggfmt.render.diagnostics.sarif import diagnostics_sarif
 
         write_text(diagnostics_sarif(findings), stream)
     else:
-        from ggfmt.render.junit import diagnostics_junit
+        from ggfmt.render.diagnostics.junit import diagnostics_junit
 
         write_text(diagnostics_junit(found), stream)
 
 
 def _summary(found: Mapping[str, Sequence[Diagnostic]]) -> str:
-    from ggfmt.render.diagnostics import tally
+    from ggfmt.render.diagnostics.text import tally
 
     return f"{_count(len(found), 'file')}: {tally(finding for findings in found.values() for finding in findings)}"
 

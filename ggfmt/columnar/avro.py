@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.join import Piece, join_binary
-from ggfmt.columnar.text import text_buffer
+from ggfmt.columnar.strings import text_buffer
 from ggfmt.model.change import Image, ImageColumn
 
 _BINARY = pa.binary()
@@ -104,7 +104,7 @@ def strings(values: pa.Array) -> list[Piece]:
 
 
 Encoded = tuple[list[Piece], list[int]]
-Encoder = Callable[[pa.StringArray], Encoded]  # the second result are rows whose text is no value of the type
+AvroEncoder = Callable[[pa.StringArray], Encoded]  # the second result are rows whose text is no value of the type
 
 
 def optional_strings(values: pa.StringArray) -> Encoded:
@@ -223,7 +223,7 @@ def _branch(values: pa.Array) -> pa.BinaryArray:
     return _BRANCHES.take(values.is_valid().cast(pa.int8()))
 
 
-ENCODERS: dict[str, Encoder] = {
+ENCODERS: dict[str, AvroEncoder] = {
     "string": optional_strings,
     "boolean": optional_booleans,
     "long": optional_longs,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.join import Piece, join, repeat
-from ggfmt.columnar.text import escape_json_text
+from ggfmt.columnar.strings import escape_json_text
 from ggfmt.model.change import Image, ImageColumn
 
 # Makes JSON values, `null` for NULL, of the values of a column; the second result are rows whose value is illegal.

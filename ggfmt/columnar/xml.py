@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.join import Piece
-from ggfmt.columnar.text import text_buffer
+from ggfmt.columnar.strings import text_buffer
 from ggfmt.model.change import Image
 
 # A parser makes a blank of a bare tab or line end in an attribute, and a line feed of a bare carriage return anywhere.

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ggfmt.codes import CODES, Severity
 from ggfmt.config.properties import Comment, Entry
-from ggfmt.errors import Diagnostic, Span, suggestion
-from ggfmt.options.kinds import trim, unwrap_cdata, visible
+from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
+from ggfmt.java.text import trim, visible
+from ggfmt.options.value_types import unwrap_cdata
 
 # What starts a comment elsewhere: in SQL and parameter files of GoldenGate, in Java, in files of Windows.
 _NO_COMMENT = ("--", "//", ";")

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import javaproperties
 
-from ggfmt.errors import Diagnostic, Span
-from ggfmt.options.kinds import JAVA_BLANKS
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.java.text import JAVA_BLANKS
 
 SETTINGS = "--set"
 

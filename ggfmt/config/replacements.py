@@ -10,17 +10,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ggfmt.config.assemble import report_duplicate
 from ggfmt.config.comments import has_comment
-from ggfmt.config.keys import renamed
+from ggfmt.config.handler_options import report_duplicate
 from ggfmt.config.properties import Entry
+from ggfmt.config.property_names import renamed
 from ggfmt.config.texts import lost_blanks, misread_wrapper
-from ggfmt.errors import Diagnostic
-from ggfmt.options.kinds import IllegalValue, Text, trim
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.java.text import IllegalValue, trim
 from ggfmt.options.replacements import Replacements
+from ggfmt.options.value_types import Text
 
 if TYPE_CHECKING:
-    from ggfmt.options.java_replacement import Replacement
+    from ggfmt.java.replacement import Replacement
 
 _KEY = re.compile(r"gg\.(?:schema|content)replace(?:regex|string)[0-9]*")
 
@@ -67,8 +68,8 @@ def _pairs(prefix: str, given: Mapping[str, Entry], findings: list[Diagnostic]) 
     if not numbers:
         return
     # Most files have no replacement, and what carries one out takes a while to load.
-    from ggfmt.options.java_regex import translate
-    from ggfmt.options.java_replacement import Replacement
+    from ggfmt.java.regex import translate
+    from ggfmt.java.replacement import Replacement
 
     for number in numbers:
         pattern = given[f"{prefix}regex{number}"]

@@ -6,19 +6,9 @@ import re
 from typing import Any
 
 from ggfmt.config.properties import Entry
-from ggfmt.errors import Diagnostic
-from ggfmt.options.kinds import (
-    JAVA_BLANKS,
-    Delimiter,
-    Kind,
-    Path,
-    Representation,
-    Text,
-    escaped,
-    trim,
-    unwrap_cdata,
-    visible,
-)
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.java.text import JAVA_BLANKS, trim, visible
+from ggfmt.options.value_types import Delimiter, Path, Representation, Text, ValueType, escaped, unwrap_cdata
 
 _CHARACTER = re.compile(r"\\u[0-9A-Fa-f]{4}|\\.|.", re.DOTALL)
 _WRAPPER = re.compile(r"(<?!?\[?)CDATA\s*([\[({])(.*)", re.DOTALL | re.IGNORECASE)
@@ -32,7 +22,7 @@ _NAMED = re.compile(
 _LETTERS = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
 
 
-def misread_wrapper(entry: Entry, kind: Kind[Any]) -> Diagnostic | None:
+def misread_wrapper(entry: Entry, kind: ValueType[Any]) -> Diagnostic | None:
     """GG115 if the value was meant to be wrapped in `CDATA[...]`, and is not."""
     text = trim(entry.value)
     match = _WRAPPER.fullmatch(entry.value.lstrip(JAVA_BLANKS))
@@ -49,7 +39,7 @@ def misread_wrapper(entry: Entry, kind: Kind[Any]) -> Diagnostic | None:
     return Diagnostic("GG115", f"`{entry.key}` does not close its `CDATA[`", entry.value_span, _wrap(entry, inner))
 
 
-def lost_blanks(entry: Entry, kind: Kind[Any], default: Any = "") -> Diagnostic | None:
+def lost_blanks(entry: Entry, kind: ValueType[Any], default: Any = "") -> Diagnostic | None:
     """GG114 if blanks at the ends of the value were meant to be part of the text."""
     value, text = entry.value, trim(entry.value)
     if not isinstance(kind, Text) or unwrap_cdata(text) != text:
@@ -68,7 +58,7 @@ def lost_blanks(entry: Entry, kind: Kind[Any], default: Any = "") -> Diagnostic 
     return Diagnostic("GG114", f"the blanks at the ends of `{entry.key}` are trimmed away", entry.value_span, help)
 
 
-def odd_delimiter(entry: Entry, kind: Kind[Any], text: str) -> Diagnostic | None:
+def odd_delimiter(entry: Entry, kind: ValueType[Any], text: str) -> Diagnostic | None:
     """GG117 if a delimiter is the name of a character, or of more characters than readers know."""
     if not isinstance(kind, Delimiter) or len(text) < 2 or (kind.line and text == "\r\n"):
         return None

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from ggfmt.definitions.avro_schema import is_avro_schema, parse_avro_schema
 from ggfmt.definitions.defgen import is_defgen, parse_defgen
 from ggfmt.definitions.json_schema import is_json_schema, parse_json_schema
-from ggfmt.definitions.source import Source
-from ggfmt.errors import ConfigurationError, Diagnostic, Span
+from ggfmt.definitions.source import DefinitionFile
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.model.table import Column, TableDef
 
 __all__ = ["load_definitions", "read_definitions"]
@@ -40,7 +40,7 @@ def _read(path: str) -> tuple[int, list[TableDef]]:
     """The tables of a file, and the kind of the file: `_DEFGEN`, `_AVRO` or `_JSON`."""
     try:
         with open(path, "rb") as file:
-            source = Source(path, file.read())
+            source = DefinitionFile(path, file.read())
     except (OSError, ValueError) as error:
         raise ConfigurationError(_unreadable(path, error)) from error
     kind, tables = _parse(source)
@@ -105,7 +105,7 @@ def _unreadable(path: str, error: Exception) -> Diagnostic:
     return Diagnostic("GG201", f"the definitions cannot be read: {reason}", Span(path))
 
 
-def _parse(source: Source) -> tuple[int, list[TableDef]]:
+def _parse(source: DefinitionFile) -> tuple[int, list[TableDef]]:
     if source.text.lstrip().startswith(("{", "[")):
         try:
             document = json.loads(source.text)

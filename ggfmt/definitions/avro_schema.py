@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ggfmt.definitions.source import METADATA_FIELDS, Source
-from ggfmt.formats.types import AVRO_KINDS
+from ggfmt.definitions.source import METADATA_FIELDS, DefinitionFile
+from ggfmt.formats.goldengate.types import AVRO_KINDS
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 LOGICAL_KINDS = {
@@ -34,7 +34,7 @@ def is_avro_schema(document: object) -> bool:
     return isinstance(document, dict) and document.get("type") == "record" and isinstance(document.get("fields"), list)
 
 
-def parse_avro_schema(source: Source, document: Mapping[str, object]) -> list[TableDef]:
+def parse_avro_schema(source: DefinitionFile, document: Mapping[str, object]) -> list[TableDef]:
     """The one table of an Avro schema, none for the generic wrapper; problems go to `source.problems`, all GG202."""
     name, namespace = document.get("name"), document.get("namespace")
     if not isinstance(name, str):
@@ -57,7 +57,7 @@ def parse_avro_schema(source: Source, document: Mapping[str, object]) -> list[Ta
     return [table] if table else []
 
 
-def _named_fields(source: Source, record: Mapping[str, object], table: str) -> dict[str, object]:
+def _named_fields(source: DefinitionFile, record: Mapping[str, object], table: str) -> dict[str, object]:
     """The fields of a record as name and type, with a problem for each that is not such a pair or comes again."""
     fields: dict[str, object] = {}
     given = record.get("fields")
@@ -83,7 +83,7 @@ def _image(fields: Mapping[str, object]) -> Mapping[str, object] | None:
     return None
 
 
-def _columns(source: Source, fields: Mapping[str, object], table: str) -> Iterable[Column]:
+def _columns(source: DefinitionFile, fields: Mapping[str, object], table: str) -> Iterable[Column]:
     for name, spec in fields.items():
         if name.endswith(FLAG_SUFFIX) and name.removesuffix(FLAG_SUFFIX) in fields:
             continue

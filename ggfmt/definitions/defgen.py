@@ -27,7 +27,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ggfmt.definitions.source import Source, is_charset
+from ggfmt.definitions.source import DefinitionFile, is_charset
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 RECOGNISED = re.compile(
@@ -61,7 +61,7 @@ def is_defgen(text: str) -> bool:
     return RECOGNISED.search(text) is not None
 
 
-def parse_defgen(source: Source) -> list[TableDef]:
+def parse_defgen(source: DefinitionFile) -> list[TableDef]:
     """The tables of a DEFGEN file, in its order; a table given more than once (APPEND) as it is given last.
 
     The encoding named in the first line governs the bytes. Problems go to `source.problems`, all GG202.
@@ -96,7 +96,7 @@ class _Block:
 
 
 class _Parser:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: DefinitionFile) -> None:
         self.source = source
         self.fields: list[str] = []
         self.in_field_list = False

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ggfmt.definitions.source import METADATA_FIELDS, Source
+from ggfmt.definitions.source import METADATA_FIELDS, DefinitionFile
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 TYPES = {
@@ -33,7 +33,7 @@ def is_json_schema(document: object) -> bool:
     )
 
 
-def parse_json_schema(source: Source, document: Mapping[str, object]) -> list[TableDef]:
+def parse_json_schema(source: DefinitionFile, document: Mapping[str, object]) -> list[TableDef]:
     """The one table of a JSON schema, named by its `title`; problems go to `source.problems`, all GG202."""
     title = document.get("title")
     if not isinstance(title, str):

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from ggfmt.errors import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.model.table import Column, TableDef, split_name
 
 # Fields of a message that are not columns, in GoldenGate's Avro and JSON schemas (manual of 12.2, 6.3.3 and 6.4.3).
@@ -39,7 +39,7 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-class Source:
+class DefinitionFile:
     """The text of a definition file and the diagnostics collected about it.
 
     The bytes are read by their byte order mark; without one they are UTF-8, or else cp1252, or else latin-1, so that

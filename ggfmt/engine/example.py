@@ -9,14 +9,17 @@ from datetime import datetime
 from functools import cache
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.config.handler import read_configuration
-from ggfmt.config.words import HANDLER, PropertyWord
-from ggfmt.errors import ConfigurationError, Span
+from ggfmt.config.handlers import read_configuration
+from ggfmt.config.symbols import HANDLER, PropertySymbol
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import UNTOLD, Context, Event, Needs, RowErrors
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection
+from ggfmt.formats.api.reading import Event
+from ggfmt.formats.api.writing import RowErrors
+from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
-from ggfmt.options.kinds import NATIVE, Bool, NamePart, Path, Size, visible
+from ggfmt.options.value_types import NATIVE, Bool, NamePart, Path, Size
 
 _HANDLER = "out"
 _KINDS_BESIDE_MESSAGES = (Path, NamePart, Size)
@@ -58,7 +61,7 @@ class Example:
     after: tuple[str, ...] = ()
 
 
-def example(word: PropertyWord) -> Example:
+def example(word: PropertySymbol) -> Example:
     """An example for the property, with the first of its formats whose messages it changes."""
     spec = word.variants[0].spec
     handler = HANDLER.replace("<name>", word.handler or _HANDLER)
@@ -117,7 +120,7 @@ def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], di
     if getattr(options, "encoding", None) == NATIVE:
         options = replace(options, encoding="UTF-8")  # type: ignore[call-arg]
     context = Context(config.handler.include_tokens, configuration.run.compatibility, config.handler.compression_codec)
-    formatter = FORMATS[config.format].writer.formatter(_TABLE, options, context, Clock(_MOMENT))
+    formatter = FORMATS[config.format].write_side.formatter(_TABLE, options, context, Clock(_MOMENT))
     read, written = {}, {}
     for operation, batch in zip(_RECORDS, _batches(), strict=True):
         try:
@@ -135,12 +138,12 @@ def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], di
 @cache
 def _batches() -> tuple[ChangeBatch, ...]:
     """The operations, each in a batch of its own."""
-    reader = FORMATS["json"].input.reader
+    reader = FORMATS["json"].read_side.reader
     batches = []
     for number, record in enumerate(_RECORDS.values()):
         data = _ENVELOPE.format(position=1444 + number, rest=record).encode()
-        reading = reader(Catalog({_TABLE.full_name: _TABLE}), Needs(tokens=True))
-        layout = reader.layout(data, True, UNTOLD)
+        reading = reader(Catalog({_TABLE.full_name: _TABLE}), Projection(tokens=True))
+        layout = reader.layout(data, True, DEFAULT_SETTINGS)
         events: list[Event] = []
         for chunk in reader.chunks(io.BytesIO(data), "", 0, None, layout):
             events += reading.read(chunk)

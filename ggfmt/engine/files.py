@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from ggfmt.errors import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20

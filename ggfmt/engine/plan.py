@@ -11,16 +11,18 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from ggfmt.config.handler import Configuration
+from ggfmt.config.handlers import Configuration
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.engine.files import InputFile, list_inputs, open_input, unreadable
-from ggfmt.errors import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import UNTOLD, Context, Definition, Layout, Reader, Source
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
+from ggfmt.formats.api.reading import Layout, Reader, SchemaChange
+from ggfmt.java.charsets import native_charset
+from ggfmt.java.text import IllegalValue
 from ggfmt.model.table import Catalog
-from ggfmt.options.charsets import native_charset
-from ggfmt.options.kinds import NATIVE, IllegalValue
 from ggfmt.options.replacements import Replacements
 from ggfmt.options.spec import Options
+from ggfmt.options.value_types import NATIVE
 
 HEAD_BYTES = 256 << 10
 SPLIT_BYTES = 64 << 20
@@ -29,7 +31,7 @@ READ = [name for name, format in FORMATS.items() if format.reads is not None]
 
 
 @dataclass(frozen=True)
-class Input:
+class PlannedInput:
     """A file of the run: its place in the order of inputs and the layout of its records."""
 
     file: InputFile
@@ -41,7 +43,7 @@ class Input:
 class Range:
     """The records of an input that start in `length` bytes from `start`; None means to the end."""
 
-    input: Input
+    input: PlannedInput
     start: int
     length: int | None
 
@@ -63,7 +65,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Target:
+class HandlerOutput:
     """One handler's output as a task needs to know it. `directory` is `<output>/<handler>`."""
 
     handler: str
@@ -85,15 +87,15 @@ class Job:
 
     run: str
     input_format: str
-    targets: tuple[Target, ...]
+    targets: tuple[HandlerOutput, ...]
     catalog: Catalog
-    events: tuple[Definition, ...] = ()
+    events: tuple[SchemaChange, ...] = ()
     settled: bool = False
     quarantine: bool = False
     strict: bool = False
     current_timestamp: datetime | None = None
     staging: dict[str, str] = field(default_factory=dict)
-    source: Source = UNTOLD
+    source: WriterSettings = DEFAULT_SETTINGS
     trace: bool = False
     replacements: Replacements = field(default_factory=Replacements)
 
@@ -107,7 +109,7 @@ class Job:
         place = (first.input.index, first.start)
         return sum((event.input, event.offset) < place for event in self.events)
 
-    def epoch_after(self, event: Definition) -> int:
+    def epoch_after(self, event: SchemaChange) -> int:
         """How many metadata change events there are up to and with `event`."""
         return self.events.index(event) + 1
 
@@ -133,7 +135,7 @@ def _candidates(head: bytes) -> list[str]:
     return [name for name in READ if any(mark in head for mark in FORMATS[name].marks)]
 
 
-def written_by(configuration: Configuration) -> tuple[str, Source]:
+def written_by(configuration: Configuration) -> tuple[str, WriterSettings]:
     """The input format and the source of what one configured handler wrote; UsageError GG105 if there are more."""
     handlers = configuration.handlers
     if len(handlers) != 1:
@@ -141,7 +143,7 @@ def written_by(configuration: Configuration) -> tuple[str, Source]:
         message = f"`--input-config` has more than one handler: {names}"
         raise UsageError(Diagnostic("GG105", message, help="leave one of them in its `gg.handlerlist`"))
     (handler,) = handlers
-    return handler.format, Source(
+    return handler.format, WriterSettings(
         handler.options, Context(handler.handler.include_tokens, configuration.run.compatibility)
     )
 
@@ -154,7 +156,7 @@ def reader_of(name: str) -> type[Reader]:
         raise UsageError(
             Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
         )
-    return FORMATS[name].input.reader
+    return FORMATS[name].read_side.reader
 
 
 def settled_options(options: Options) -> Options:
@@ -164,7 +166,7 @@ def settled_options(options: Options) -> Options:
     return replace(options, encoding=native_charset())  # type: ignore[call-arg]
 
 
-def with_defaults(source: Source, input_format: str) -> Source:
+def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
     """The source, with the default options of the format where nobody told others; UsageError for illegal ones."""
     make = FORMATS[input_format].options
     options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
@@ -189,7 +191,9 @@ def read_head(file: InputFile) -> bytes:
         raise Abend(unreadable(file.shown, error)) from None
 
 
-def plan_inputs(inputs: Sequence[str], input_format: str, source: Source = UNTOLD) -> tuple[str, str, list[Input]]:
+def plan_inputs(
+    inputs: Sequence[str], input_format: str, source: WriterSettings = DEFAULT_SETTINGS
+) -> tuple[str, str, list[PlannedInput]]:
     """The input format, why it was taken, and the inputs in order with their layouts."""
     files = list_inputs(inputs)
     if input_format == "auto":
@@ -201,11 +205,11 @@ def plan_inputs(inputs: Sequence[str], input_format: str, source: Source = UNTOL
     planned = []
     for index, file in enumerate(files):
         head = read_head(file)
-        planned.append(Input(file, index, reader.layout(head, len(head) < HEAD_BYTES, source)))
+        planned.append(PlannedInput(file, index, reader.layout(head, len(head) < HEAD_BYTES, source)))
     return input_format, reason, planned
 
 
-def plan_splits(inputs: Sequence[Input], parallelism: int, split_size: int | None = None) -> list[Split]:
+def plan_splits(inputs: Sequence[PlannedInput], parallelism: int, split_size: int | None = None) -> list[Split]:
     """Splits of about equal size, in input order. A compressed file, or one whose layout cannot be split, is not cut;
     small files share a split."""
     total = sum(item.file.size for item in inputs)

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.codes import CODES
 from ggfmt.columnar.clock import Clock
-from ggfmt.engine.names import counted, without_credentials
-from ggfmt.engine.plan import Target
-from ggfmt.engine.worker import Outcome
+from ggfmt.diagnostics.codes import CODES
+from ggfmt.engine.output.names import counted, without_credentials
+from ggfmt.engine.plan import HandlerOutput
+from ggfmt.engine.task import Outcome
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import Note
+from ggfmt.formats.api.writing import Note
+from ggfmt.java.text import visible
 from ggfmt.model.change import OP_TYPES, OpType
 from ggfmt.model.table import TableDef
-from ggfmt.options.kinds import visible
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Totals:
         return None
 
 
-def add_up(outcomes: Sequence[Outcome], targets: Sequence[Target]) -> Totals:
+def add_up(outcomes: Sequence[Outcome], targets: Sequence[HandlerOutput]) -> Totals:
     totals = Totals(handlers={target.handler: HandlerTotals() for target in targets})
     for outcome in outcomes:
         totals.operations += outcome.operations
@@ -93,7 +93,7 @@ def definitions_met(outcomes: Sequence[Outcome]) -> list[TableDef]:
     return met
 
 
-def configuration_summary(target: Target) -> str:
+def configuration_summary(target: HandlerOutput) -> str:
     """What a handler will do, option by option."""
     format = FORMATS[target.format]
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
@@ -108,9 +108,9 @@ def configuration_summary(target: Target) -> str:
     return "\n".join(lines)
 
 
-def field_summary(target: Target, table: TableDef) -> str:
+def field_summary(target: HandlerOutput, table: TableDef) -> str:
     """The numbered fields of a table's messages, as one handler writes them."""
-    make = FORMATS[target.format].writer.formatter
+    make = FORMATS[target.format].write_side.formatter
     assert make is not None
     fields = make(table, target.options, target.context, Clock()).fields
     lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]

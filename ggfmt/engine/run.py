@@ -12,22 +12,31 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from ggfmt.columnar.replace import two_tables
-from ggfmt.config.handler import HandlerConfig
+from ggfmt.columnar.replacement import two_tables
+from ggfmt.config.handlers import HandlerConfig
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import report
-from ggfmt.engine.commit import Output
-from ggfmt.engine.discover import discover
+from ggfmt.engine.discovery import discover
 from ggfmt.engine.files import absolute, not_writable
-from ggfmt.engine.join import join_group, plan_groups
-from ggfmt.engine.names import stamp
-from ggfmt.engine.plan import Input, Job, Split, Target, plan_inputs, plan_splits, settled_options, with_defaults
-from ggfmt.engine.publish import Naming, describe, publish, schema_directories, schema_files
+from ggfmt.engine.output.commit import OutputDirectory
+from ggfmt.engine.output.join import join_group, plan_groups
+from ggfmt.engine.output.names import stamp
+from ggfmt.engine.output.publish import Naming, describe, publish, schema_directories, schema_files
+from ggfmt.engine.output.staging import StagedFile
+from ggfmt.engine.plan import (
+    HandlerOutput,
+    Job,
+    PlannedInput,
+    Split,
+    plan_inputs,
+    plan_splits,
+    settled_options,
+    with_defaults,
+)
 from ggfmt.engine.runner import Progress, Runner
-from ggfmt.engine.sink import StagedFile
-from ggfmt.engine.worker import Outcome, run_split
-from ggfmt.errors import Abend, ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.engine.task import Outcome, run_split
 from ggfmt.formats import FORMATS
-from ggfmt.formats.base import UNTOLD, Context, Source
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 
@@ -53,7 +62,7 @@ class RunSettings:
     current_timestamp: datetime | None = None
     split_size: int | None = None
     release: str = "12.2"
-    source: Source = UNTOLD
+    source: WriterSettings = DEFAULT_SETTINGS
     replacements: Replacements = field(default_factory=Replacements)
 
 
@@ -63,7 +72,7 @@ class RunResult:
     manifest: dict[str, Any]
 
 
-def make_targets(settings: RunSettings) -> list[Target]:
+def make_targets(settings: RunSettings) -> list[HandlerOutput]:
     """One target for each handler; ConfigurationError GG109 where there is nowhere to write to."""
     problems = []
     targets = []
@@ -85,7 +94,7 @@ def make_targets(settings: RunSettings) -> list[Target]:
         roll = handler.roll_on_metadata_change or FORMATS[config.format].by_table
         mixed = not (handler.partition_by_table and roll)
         targets.append(
-            Target(
+            HandlerOutput(
                 config.name,
                 config.format,
                 options,
@@ -127,7 +136,7 @@ def execute(
     with ExitStack() as stack:
         outputs = []
         for root in roots:
-            output = Output(root)
+            output = OutputDirectory(root)
             output.acquire()
             stack.callback(output.release)  # only of what was acquired: another run may be at work in there
             outputs.append(output)
@@ -191,7 +200,7 @@ def execute(
     return RunResult(totals, manifest)
 
 
-def _check_inputs(inputs: Sequence[Input], replaced: Sequence[str]) -> None:
+def _check_inputs(inputs: Sequence[PlannedInput], replaced: Sequence[str]) -> None:
     """UsageError if the run would delete what it reads."""
     for item in inputs:
         if item.file.path in replaced:
@@ -199,7 +208,7 @@ def _check_inputs(inputs: Sequence[Input], replaced: Sequence[str]) -> None:
             raise UsageError(Diagnostic("GG501", message, Span(file=item.file.shown), "give another output directory"))
 
 
-def _check_schema_directories(targets: Sequence[Target]) -> None:
+def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
     """Abend if schemas could not be written once the run is decided: they lie outside of the output directory."""
     for target in targets:
         for directory in schema_directories(target):
@@ -245,10 +254,10 @@ def _check_names(job: Job, tables: Iterable[str]) -> None:
 
 def _remove_staging(job: Job) -> None:
     for root in job.staging:
-        Output(root).drop_staging()
+        OutputDirectory(root).drop_staging()
 
 
-def _join(files: list[StagedFile], targets: Sequence[Target], runner: Runner) -> list[StagedFile]:
+def _join(files: list[StagedFile], targets: Sequence[HandlerOutput], runner: Runner) -> list[StagedFile]:
     limits = {target.handler: target.max_file_size for target in targets}
     groups = plan_groups(files, limits.__getitem__)
     shared = [group for group in groups if len(group.parts) > 1]

@@ -1,4 +1,4 @@
-"""Runners: what carries tasks out. Spark's is `ggfmt.engine.spark.Session`."""
+"""Runners: what carries tasks out. Spark's is `ggfmt.spark.session.SparkRunner`."""
 
 from __future__ import annotations
 

@@ -8,18 +8,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ggfmt.columnar.replace import UnusableName, replace_names, two_tables
-from ggfmt.config.handler import Configuration
-from ggfmt.engine.discover import find_definitions
+from ggfmt.columnar.replacement import UnusableName, replace_names, two_tables
+from ggfmt.config.handlers import Configuration
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.engine.discovery import find_definitions
 from ggfmt.engine.files import absolute, child
-from ggfmt.engine.names import safe_name, without_credentials
+from ggfmt.engine.output.names import safe_name, without_credentials
 from ggfmt.engine.plan import plan_inputs, plan_splits, with_defaults
 from ggfmt.engine.runner import InProcess
-from ggfmt.errors import ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.avro_compat import change
-from ggfmt.formats.base import UNTOLD, Context, SchemaFile
-from ggfmt.formats.declaration import Format
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.writing import SchemaFile
+from ggfmt.formats.avro.resolution import change
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 from ggfmt.options.spec import Options
@@ -30,7 +31,7 @@ DEFAULT_FORMATS = {"json": "json", "avro": "avro_row", "xsd": "xml"}
 
 
 @dataclass(frozen=True)
-class Described:
+class SchemaRequest:
     """A format with its options, as one handler has it; `location` is where that handler's tables lie."""
 
     format: Format
@@ -71,17 +72,17 @@ def schemas(
     return list(files.values())
 
 
-def _described(configuration: Configuration | None, kind: str | None) -> list[Described]:
+def _described(configuration: Configuration | None, kind: str | None) -> list[SchemaRequest]:
     if configuration is None:
         if kind == DDL:
             raise UsageError(Diagnostic("GG105", "a Hive table needs a handler", help="give a handler file with `-c`"))
-        return [Described(FORMATS[name], FORMATS[name].options(), Context()) for name in _defaults(kind)]
+        return [SchemaRequest(FORMATS[name], FORMATS[name].options(), Context()) for name in _defaults(kind)]
     release = configuration.run.compatibility
     described = []
     for handler in configuration.handlers:
         format = FORMATS[handler.format]
         fits = (
-            format.writer.ddl is not None
+            format.write_side.ddl is not None
             if kind == DDL
             else format.schema_kind is not None and kind in (None, format.schema_kind)
         )
@@ -89,7 +90,7 @@ def _described(configuration: Configuration | None, kind: str | None) -> list[De
             root = handler.handler.root_file_path
             location = None if root is None else child(absolute(root), handler.name)
             context = Context(handler.handler.include_tokens, release)
-            described.append(Described(format, handler.options, context, location))
+            described.append(SchemaRequest(format, handler.options, context, location))
     if not described:
         shown = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
         message = f"formats without such schemas: {shown}"
@@ -117,20 +118,20 @@ def _defaults(kind: str | None) -> list[str]:
     return [DEFAULT_FORMATS[kind or "json"]]
 
 
-def _schema(item: Described, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    assert item.format.writer.schema is not None
-    problem = item.format.writer.problem(table) if item.format.writer.problem is not None else None
+def _schema(item: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
+    assert item.format.write_side.schema is not None
+    problem = item.format.write_side.problem(table) if item.format.write_side.problem is not None else None
     if problem is not None:
         return problem
-    return item.format.writer.schema(table, item.options, item.context)
+    return item.format.write_side.schema(table, item.options, item.context)
 
 
-def _ddl(item: Described, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    assert item.format.writer.ddl is not None
+def _ddl(item: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
+    assert item.format.write_side.ddl is not None
     if item.location is None:
         return Diagnostic("GG109", "the handler has no `rootFilePath`, where its tables would lie", help="set it")
     location = without_credentials(child(item.location, safe_name(table.full_name)))
-    text = item.format.writer.ddl(table, item.options, item.context, location)
+    text = item.format.write_side.ddl(table, item.options, item.context, location)
     return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)
 
 
@@ -138,7 +139,11 @@ def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format
     input_format, _, planned = plan_inputs(inputs, input_format)
     catalog = Catalog(definitions)
     found = find_definitions(
-        input_format, catalog, plan_splits(planned, 1), InProcess(), source=with_defaults(UNTOLD, input_format)
+        input_format,
+        catalog,
+        plan_splits(planned, 1),
+        InProcess(),
+        source=with_defaults(DEFAULT_SETTINGS, input_format),
     )
     return list(catalog.with_tables([*found.tables, *(event.table for event in found.events)]).tables())
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ggfmt.options.kinds import Choice
 from ggfmt.options.spec import Options, OptionSpec
+from ggfmt.options.value_types import Choice
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ggfmt.options.kinds import visible
+from ggfmt.java.text import visible
 
 if TYPE_CHECKING:
-    from ggfmt.options.java_replacement import Replacement
+    from ggfmt.java.replacement import Replacement
 
 
 @dataclass(frozen=True)

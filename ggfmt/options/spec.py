@@ -15,20 +15,20 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
 
-from ggfmt.options.kinds import (
+from ggfmt.java.text import trim
+from ggfmt.options.value_types import (
     Bool,
     Charset,
     Choice,
     Delimiter,
     Int,
-    Kind,
     NamePart,
     Path,
     Representation,
     SchemaDirectory,
     Size,
+    ValueType,
     escaped,
-    trim,
 )
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class OptionSpec:
 
     name: str
     attr: str
-    kind: Kind[Any]
+    kind: ValueType[Any]
     default: Any
     doc: str
     since: str
@@ -69,7 +69,7 @@ class OptionSpec:
 
 
 def option(
-    kind: Kind[T],
+    kind: ValueType[T],
     default: T | None,
     doc: str,
     *,
@@ -82,7 +82,7 @@ def option(
     return cast(T, field(default=default, metadata=metadata))
 
 
-def _example(kind: Kind[Any], default: Any) -> str:
+def _example(kind: ValueType[Any], default: Any) -> str:
     if isinstance(kind, Bool):
         return kind.render(not default)
     if isinstance(kind, Choice):
@@ -90,7 +90,7 @@ def _example(kind: Kind[Any], default: Any) -> str:
     return escaped(kind.render(next(value for value in _candidates(kind, default) if value != default)))
 
 
-def _candidates(kind: Kind[Any], default: Any) -> tuple[Any, ...]:
+def _candidates(kind: ValueType[Any], default: Any) -> tuple[Any, ...]:
     """Values to show, the first of which that is not the default is taken."""
     if isinstance(kind, Charset):
         return "UTF-16BE", "UTF-8"

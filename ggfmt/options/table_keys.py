@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ggfmt.options.kinds import IllegalValue, Kind, trim
+from ggfmt.java.text import IllegalValue, trim
+from ggfmt.options.value_types import ValueType
 
 Keys = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-class TableKeys(Kind[Keys]):
+class TableKeys(ValueType[Keys]):
     """Pairs of a table and its key columns; a table by its full name or the last part of it."""
 
     keeps_empty: ClassVar[bool] = True

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ggfmt.config.words import CodeWord, FormatWord, OutsideWord, PropertyWord, Variant, Word
-from ggfmt.options.kinds import Choice
+from ggfmt.config.symbols import CodeSymbol, FormatSymbol, GoldenGateSymbol, PropertySymbol, Symbol, Variant
 from ggfmt.options.reference import as_dict, default_words
 from ggfmt.options.spec import OptionSpec
+from ggfmt.options.value_types import Choice
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -46,13 +46,13 @@ class Explanation:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-def explain(word: Word, given: str) -> Explanation:
+def explain(word: Symbol, given: str) -> Explanation:
     """What there is to say of a word, which the user gave as `given`."""
-    if isinstance(word, CodeWord):
+    if isinstance(word, CodeSymbol):
         return _code(word)
-    if isinstance(word, FormatWord):
+    if isinstance(word, FormatSymbol):
         return _format(word)
-    if isinstance(word, OutsideWord):
+    if isinstance(word, GoldenGateSymbol):
         return Explanation(given, (word.reason,), data={"kind": "outside", "word": given, "explanation": word.reason})
     from ggfmt.engine.example import example
 
@@ -122,7 +122,7 @@ def _pieces(explanation: Explanation) -> Iterator[_Piece]:
             yield f"  {line}".rstrip() + "\n", sample.style
 
 
-def _code(word: CodeWord) -> Explanation:
+def _code(word: CodeSymbol) -> Explanation:
     code = word.code
     before, after = code.before.splitlines(), code.after.splitlines()
     data = {
@@ -144,7 +144,7 @@ def _code(word: CodeWord) -> Explanation:
     )
 
 
-def _format(word: FormatWord) -> Explanation:
+def _format(word: FormatSymbol) -> Explanation:
     format = word.format
     abilities = {"read": format.reads is not None, "written": format.writes is not None}
     facts: list[_Fact] = [(label, ("yes" if able else "no",)) for label, able in abilities.items()]
@@ -164,7 +164,7 @@ def _format(word: FormatWord) -> Explanation:
     return Explanation(format.name, (format.doc,), tuple(facts), data=data)
 
 
-def _property(word: PropertyWord, given: str, example: Example) -> Explanation:
+def _property(word: PropertySymbol, given: str, example: Example) -> Explanation:
     paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
     if len(word.variants) == 1:
         paragraphs.append(word.variants[0].spec.doc)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from ggfmt.options.kinds import visible
+from ggfmt.java.text import visible
 
 _STYLES = {"---": "bold", "+++": "bold", "@@ ": "cyan", "-": "red", "+": "green"}
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
-from ggfmt.engine.names import counted
-from ggfmt.engine.preview import Preview
-from ggfmt.engine.preview_handler import Fields, HandlerPreview, Message, TablePreview
-from ggfmt.errors import Diagnostic
-from ggfmt.formats.show import Field, Line
-from ggfmt.options.kinds import visible
-from ggfmt.render.diagnostics import diagnostics_rich, diagnostics_text, text_width, write_text
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.engine.output.names import counted
+from ggfmt.engine.preview.handler import HandlerPreview, Message, ShownFields, TablePreview
+from ggfmt.engine.preview.preview import Preview
+from ggfmt.formats.api.show import Line, ShownField
+from ggfmt.java.text import visible
+from ggfmt.render.diagnostics.text import diagnostics_rich, diagnostics_text, text_width, write_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -90,7 +90,7 @@ def _table(handler: HandlerPreview, table: TablePreview, whole: bool) -> Iterato
     yield f": {met} {where}\n", "value"
     described, number = False, 0
     for item in table.items:
-        if isinstance(item, Fields):
+        if isinstance(item, ShownFields):
             yield from _fields(item, described)
             described = True
         elif isinstance(item, Message):
@@ -108,7 +108,7 @@ def _more(rejects: int) -> Iterator[_Part]:
         yield f"... and {counted(rejects, 'more record')} with such errors\n", "remark"
 
 
-def _fields(fields: Fields, changed: bool) -> Iterator[_Part]:
+def _fields(fields: ShownFields, changed: bool) -> Iterator[_Part]:
     if changed:
         yield "\nThe definition of the table changes here\n", "heading"
     for fact in fields.about:
@@ -139,7 +139,7 @@ def _line(line: Line) -> Iterator[_Part]:
         yield from _painted(piece.text, piece.role)
 
 
-def _named(fields: Sequence[Field]) -> Iterator[_Part]:
+def _named(fields: Sequence[ShownField]) -> Iterator[_Part]:
     """A line for each field: number, name and value."""
     names = [visible(field.name) for field in fields]
     width = max((min(text_width(name), _WIDEST_NAME) for name in names), default=0)

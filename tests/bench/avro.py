@@ -21,10 +21,10 @@ import fastavro
 import pyarrow as pa
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.formats.base import Context
-from ggfmt.formats.gg_avro import AvroOptions, AvroRowOcfOptions
-from ggfmt.formats.gg_avro_schema import avro_schema
-from ggfmt.formats.gg_avro_write import AvroOpFormatter, AvroRowFormatter
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.goldengate.avro import AvroOptions, AvroRowOcfOptions
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.avro.write import AvroOpFormatter, AvroRowFormatter
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 

@@ -16,11 +16,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from ggfmt.config.handler import read_configuration
+from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.engine.run import RunSettings, execute
 from ggfmt.engine.runner import InProcess
-from ggfmt.formats.base import Context, Source
+from ggfmt.formats.api.context import Context, WriterSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFINITIONS = [str(ROOT / "samples" / "TCUSTORD.def")]
@@ -46,7 +46,7 @@ def convert(inputs: list[Path], old: str, new: str, output: Path, options: tuple
         mode="overwrite",
         input_format=old,
         definitions=load_definitions(DEFINITIONS),
-        source=Source(context=Context(include_tokens=True)),
+        source=WriterSettings(context=Context(include_tokens=True)),
     )
     start = time.process_time()
     execute(wanted, InProcess)

@@ -1,0 +1,176 @@
+"""Search and replacement (`gg.schemareplace*`, `gg.contentreplace*`): in names once for each definition, in values for
+a column at once.
+
+Names are those of catalog, schema, table and columns, each on its own. Values are those of columns with character data
+(`Kind.STRING`); numbers, dates and all else stay as they are, and so do NULL, missing columns and tokens. Both are done
+before anything else sees an operation, except that a primary key update is one by the values of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.key_updates import key_updates
+from ggfmt.columnar.strings import text_buffer
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn
+from ggfmt.model.table import Kind, TableDef, split_name
+from ggfmt.options.replacements import Replacements
+
+if TYPE_CHECKING:
+    from ggfmt.java.replacement import Replacement
+
+
+class UnusableName(Exception):
+    """A definition that has no usable names after the replacement; `diagnostic` (GG210) has the source's names."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic)
+        self.diagnostic = diagnostic
+
+
+class Replacer:
+    """Carries replacements out on the batches of a task; a definition is looked at once."""
+
+    def __init__(self, replacements: Replacements) -> None:
+        self._replacements = replacements
+        self._tables: dict[TableDef, TableDef] = {}
+
+    def table(self, table: TableDef) -> TableDef:
+        """The definition with its names replaced; UnusableName if that cannot be."""
+        found = self._tables.get(table)
+        if found is None:
+            found = self._tables[table] = replace_names(table, self._replacements.schema)
+        return found
+
+    def batch(self, batch: ChangeBatch) -> ChangeBatch:
+        """The batch with names and values replaced; UnusableName if the names cannot be."""
+        table = self.table(batch.table)
+        if self._replacements.content:
+            batch = replace_content(batch, self._replacements.content)
+        return batch if table is batch.table else replace(batch, table=table)
+
+
+def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> TableDef:
+    """The definition with its names replaced, the same object if none changes; UnusableName if that cannot be."""
+    full_name = _replaced_parts(table.full_name, replacements)
+    names = [_replaced(name, replacements) for name in table.column_names]
+    if full_name == table.full_name and names == list(table.column_names):
+        return table
+    try:
+        split_name(full_name)
+        reason = None if full_name.count(".") == table.full_name.count(".") else "has a dot inside of a part"
+    except ValueError as error:
+        reason = str(error)
+    if reason is not None:
+        raise _unusable(table, f"the table's name becomes `{full_name}`, which {reason}")
+    first: dict[str, str] = {}
+    for old, new in zip(table.column_names, names, strict=True):
+        if not new:
+            raise _unusable(table, f"the name of column `{old}` becomes empty")
+        if new in first:
+            raise _unusable(table, f"the columns `{first[new]}` and `{old}` both become `{new}`")
+        first[new] = old
+    columns = tuple(replace(column, name=name) for column, name in zip(table.columns, names, strict=True))
+    return TableDef(full_name, columns)
+
+
+def two_tables(tables: Iterable[str], replacements: Sequence[Replacement]) -> Diagnostic | None:
+    """A GG210 for the first two names of tables that become one."""
+    if not replacements:
+        return None
+    first: dict[str, str] = {}
+    for old in tables:
+        new = _replaced_parts(old, replacements)
+        if first.setdefault(new, old) != old:
+            message = f"the tables `{first[new]}` and `{old}` both become `{new}`"
+            return Diagnostic("GG210", message, Span(table=old), _HELP)
+    return None
+
+
+_HELP = "change `gg.schemareplaceregex`, so that names stay apart"
+
+
+def _unusable(table: TableDef, message: str) -> UnusableName:
+    return UnusableName(Diagnostic("GG210", message, Span(table=table.full_name), _HELP))
+
+
+def _replaced_parts(full_name: str, replacements: Sequence[Replacement]) -> str:
+    return ".".join(_replaced(part, replacements) for part in full_name.split("."))
+
+
+def _replaced(text: str, replacements: Sequence[Replacement]) -> str:
+    for replacement in replacements:
+        text = replacement.apply(text)
+    return text
+
+
+def replace_content(batch: ChangeBatch, replacements: Sequence[Replacement]) -> ChangeBatch:
+    """The batch with the values of its character columns replaced; what does not change is shared with `batch`."""
+    indices = [index for index, column in enumerate(batch.table.columns) if column.type.kind is Kind.STRING]
+    before = _replace_image(batch.before, indices, replacements)
+    if batch.after.columns is batch.before.columns:  # they share what belongs to either
+        after = batch.after if before is batch.before else Image(before.columns, batch.after.exists)
+    else:
+        after = _replace_image(batch.after, indices, replacements)
+    if before is batch.before and after is batch.after:
+        return batch
+    key_update = batch.key_update
+    if key_update is None and _keys_differ(batch, before, after):
+        key_update = key_updates(batch)
+        if key_update is None:
+            key_update = pa.repeat(pa.scalar(False), len(batch))
+    return replace(batch, before=before, after=after, key_update=key_update)
+
+
+def _keys_differ(batch: ChangeBatch, before: Image, after: Image) -> bool:
+    return any(
+        new.columns[index] is not old.columns[index]
+        for old, new in ((batch.before, before), (batch.after, after))
+        for index in batch.table.key_indices
+    )
+
+
+def _replace_image(image: Image, indices: Sequence[int], replacements: Sequence[Replacement]) -> Image:
+    columns = list(image.columns)
+    for index in indices:
+        values = image.columns[index].values
+        for replacement in replacements:
+            values = replace_values(values, replacement)
+        if values is not image.columns[index].values:
+            columns[index] = ImageColumn(values, image.columns[index].present)
+    changed = any(new is not old for new, old in zip(columns, image.columns, strict=True))
+    return replace(image, columns=tuple(columns)) if changed else image
+
+
+def replace_values(values: pa.StringArray, replacement: Replacement) -> pa.StringArray:
+    """The values with all matches replaced, NULL where they are NULL; the same array if there is no match."""
+    data = text_buffer(values)
+    regex, re2 = replacement.regex, replacement.re2
+    if regex.needle and data.to_pybytes().find(regex.needle.encode()) < 0:
+        return values
+    if re2 is None:
+        return _by_distinct_value(values, replacement)
+    # A match in one of the values is a match in all of them put together, unless it depends on where a value ends.
+    whole = values if regex.is_anchored else pa.StringArray.from_buffers(1, _offsets(len(data)), data)
+    if not pc.any(pc.match_substring_regex(whole, re2[0]), min_count=0).as_py():
+        return values
+    return pc.replace_substring_regex(values, *re2)
+
+
+def _offsets(size: int) -> pa.Buffer:
+    return pa.array([0, size], pa.int32()).buffers()[1]
+
+
+def _by_distinct_value(values: pa.StringArray, replacement: Replacement) -> pa.StringArray:
+    encoded = values.dictionary_encode()
+    search = replacement.regex.compiled.search
+    distinct = encoded.dictionary.to_pylist()
+    if not any(map(search, distinct)):
+        return values
+    return pa.array(map(replacement.apply, distinct), pa.string()).take(encoded.indices)

@@ -1,0 +1,50 @@
+"""The handlers of a configuration, for a command that runs them.
+
+What is wrong in the files is found by `ggfmt.config.lint.reading`. Warnings are handed on, an error ends it, and notes
+are left to the linter (`ggfmt.config.lint.linter`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ggfmt.config.handler_options import HandlerConfig, HandlerOptions, RunOptions
+from ggfmt.config.lint.reading import ConfigurationReading
+from ggfmt.config.properties import SETTINGS, entries_from_settings, read_properties
+from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
+from ggfmt.formats import FORMATS
+from ggfmt.options.replacements import Replacements
+
+__all__ = ["Configuration", "HandlerConfig", "HandlerOptions", "RunOptions", "read_configuration"]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The handlers in the order of `gg.handlerlist`, the warnings in the order of the files, and what all handlers have
+    in common: ggfmt's own properties, and what is to be replaced in names and values."""
+
+    handlers: tuple[HandlerConfig, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    run: RunOptions = field(default_factory=RunOptions)
+    replacements: Replacements = field(default_factory=Replacements)
+
+
+def read_configuration(
+    paths: Sequence[str], settings: Sequence[str] = (), handlers: Sequence[str] = ()
+) -> Configuration:
+    """The handlers of properties files and `--set` settings; `handlers` picks some by name.
+
+    Later files and settings override earlier ones. ConfigurationError with every finding, warnings too, if one of them
+    is an error: an error cannot be ignored.
+    """
+    sources = [(path, read_properties(path)) for path in reversed(dict.fromkeys(reversed(paths)))]
+    if settings:
+        sources.append((SETTINGS, entries_from_settings(settings)))
+    reading = ConfigurationReading(sources, FORMATS)
+    configs = reading.handlers(handlers)
+    findings = tuple(finding for finding in reading.told() if finding.severity is not Severity.NOTE)
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        raise ConfigurationError(*findings)
+    return Configuration(configs, findings, reading.run, reading.replacements)

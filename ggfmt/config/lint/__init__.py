@@ -1,0 +1,1 @@
+"""What is wrong with handler files: every finding, and what mends it."""

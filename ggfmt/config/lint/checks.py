@@ -1,0 +1,187 @@
+"""What can be wrong with a handler whose values are all legal.
+
+The checks go by the kinds of options, so that they hold for every format, and for an option from its declaration on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any
+
+from ggfmt.config.comments import before_comment, has_comment
+from ggfmt.config.goldengate_keys import listing
+from ggfmt.config.handler_options import FILE_TYPES, Assembly
+from ggfmt.config.properties import Entry
+from ggfmt.config.property_names import is_later
+from ggfmt.config.texts import lost_blanks, misread_wrapper, odd_delimiter
+from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
+from ggfmt.formats.goldengate.types import RELEASES
+from ggfmt.java.charsets import encoder
+from ggfmt.java.text import visible
+from ggfmt.options.spec import Options, OptionSpec
+from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation, SchemaDirectory, Text
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+@dataclass(frozen=True)
+class _Value:
+    """The value of an option, and where it was given; `entry` is None for a default."""
+
+    spec: OptionSpec
+    value: Any
+    entry: Entry | None
+
+
+def check_handler(assembly: Assembly) -> Iterator[Diagnostic]:
+    """What is wrong with a handler besides its keys and illegal values."""
+    values = list(_values(assembly, assembly.handler, ""))
+    yield from _texts(values)
+    if assembly.format is None or assembly.options is None:
+        return
+    of_format = list(_values(assembly, assembly.options, "format."))
+    doubtful = list(_texts(of_format))
+    yield from doubtful
+    yield from _later_releases([*values, *of_format], assembly.release)
+    yield from _container_files(assembly, assembly.format)
+    yield from _schema_directories([*values, *of_format], assembly.format, assembly.options)
+    yield from _primary_key_updates(of_format)
+    # A text that is not what was meant says nothing about the others.
+    places = {finding.span for finding in doubtful if finding.code == "GG115"}
+    written = [
+        item
+        for item in of_format
+        if isinstance(item.spec.kind, Text)
+        and (assembly.handler.include_tokens or not _is_of_tokens(item))
+        and not (item.entry and (has_comment(item.entry) or item.entry.value_span in places))
+    ]
+    yield from _confusions(written, assembly.entries)
+    yield from _lacking_characters(written, of_format)
+
+
+def _values(assembly: Assembly, options: Options, prefix: str) -> Iterator[_Value]:
+    for spec in options.specs():
+        name = prefix + spec.name
+        if name not in assembly.illegal:
+            yield _Value(spec, getattr(options, spec.attr), assembly.given.get(name))
+
+
+def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
+    for item in values:
+        if item.entry is None or has_comment(item.entry):
+            continue
+        kind = item.spec.kind
+        misread = misread_wrapper(item.entry, kind)
+        if misread is not None:
+            yield misread
+            continue
+        for found in (lost_blanks(item.entry, kind, item.spec.default), odd_delimiter(item.entry, kind, item.value)):
+            if found is not None:
+                yield found
+
+
+def _later_releases(values: list[_Value], release: str | None) -> Iterator[Diagnostic]:
+    for item in values:
+        if release is None or item.entry is None or item.value == item.spec.default:
+            continue
+        if is_later(item.spec.since, release):
+            fitting = next((known for known in RELEASES if not is_later(item.spec.since, known)), None)
+            help = f"set `ggfmt.compatibility={fitting}`, or remove it" if fitting else "remove it"
+            message = f"`{item.entry.key}` is a property from GoldenGate for Big Data {item.spec.since} on"
+            yield Diagnostic("GG111", message, item.entry.key_span, help)
+
+
+def _container_files(assembly: Assembly, format: Format) -> Iterator[Diagnostic]:
+    if not format.by_table:
+        return
+    partition, kind = assembly.given.get("partitionByTable"), assembly.given.get("type")
+    if partition is not None and not assembly.handler.partition_by_table:
+        message = f"`{partition.key}` cannot be `false` for `{format.name}`"
+        help = "remove it: a file holds the records of one table"
+        yield Diagnostic("GG112", message, partition.value_span, help)
+    type = before_comment(kind) if kind and not kind.secret else ""
+    if type and not assembly.is_custom and type.lower() not in FILE_TYPES:
+        message = f"`{format.name}` is not a format of handlers of the type `{visible(type)}`"
+        near = suggestion(type, FILE_TYPES)
+        help = f"choose another format, or one of the types {listing(FILE_TYPES)}" + (f"; {near}" if near else "")
+        yield Diagnostic("GG112", message, assembly.given["format"].value_span, help)
+
+
+def _schema_directories(values: list[_Value], format: Format, options: Options) -> Iterator[Diagnostic]:
+    kinds = [item.spec.kind for item in values]
+    switches = [kind.switch for kind in kinds if isinstance(kind, SchemaDirectory) and kind.switch]
+    if not (format.schema_kind and format.schema_in_run and all(getattr(options, name) for name in switches)):
+        return
+    for item in values:
+        if item.entry is None or not isinstance(item.spec.kind, SchemaDirectory):
+            continue
+        if has_comment(item.entry) or _SCHEME.match(item.value) or os.path.isdir(item.value):
+            continue
+        path = "***" if item.entry.secret else visible(item.value)
+        message = f"the directory `{path}` does not exist"
+        help = "make it before GoldenGate starts; ggfmt makes it itself"
+        yield Diagnostic("GG119", message, item.entry.value_span, help)
+
+
+def _primary_key_updates(values: list[_Value]) -> Iterator[Diagnostic]:
+    for item in values:
+        if item.entry is not None and item.spec.kind is PK_UPDATE_HANDLING and item.value == DELETE_INSERT:
+            message = f"`{item.entry.key}` needs whole images of updates"
+            help = "see that the database logs all columns"
+            yield Diagnostic("GG121", message, item.entry.value_span, help)
+
+
+def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnostic]:
+    """GG116 for each two texts that a reader cannot tell apart."""
+    delimiters = [item for item in written if isinstance(item.spec.kind, Delimiter) and item.value]
+    # Those of tokens do not divide the columns.
+    of_columns = [item for item in delimiters if not _is_of_tokens(item)]
+    representations = [item for item in written if isinstance(item.spec.kind, Representation)]
+    either = [(one, other) for one, other in combinations(delimiters, 2) if _overlap(one, other)]
+    inside = [(one, other) for one, other in product(of_columns, representations) if one.value in other.value]
+    for one, other in either + inside:
+        given = [(order.index(item.entry), item) for item in (one, other) if item.entry is not None]
+        if not given:
+            continue
+        entry = max(given, key=lambda pair: pair[0])[1].entry
+        assert entry is not None
+        here, there = (one, other) if entry is one.entry else (other, one)
+        if here.value == there.value:
+            relation = "is equal to"
+        else:
+            relation = "is part of" if here.value in there.value else "contains"
+        default = "" if there.entry else f", which is `{there.spec.default_text}` by default"
+        message = f"`{entry.key}` {relation} `{there.spec.name}`{default}"
+        yield Diagnostic("GG116", message, entry.value_span, "choose texts that can be told apart")
+
+
+def _is_of_tokens(item: _Value) -> bool:
+    return isinstance(item.spec.kind, Delimiter) and item.spec.kind.tokens
+
+
+def _overlap(one: _Value, other: _Value) -> bool:
+    return one.value in other.value or other.value in one.value
+
+
+def _lacking_characters(written: list[_Value], values: list[_Value]) -> Iterator[Diagnostic]:
+    """GG118 for each text that the charset of the messages cannot encode, and one for all defaults."""
+    charset = next((v for v in values if isinstance(v.spec.kind, Charset) and v.spec.kind.messages), None)
+    if charset is None or charset.value == NATIVE:
+        return
+    encode = encoder(charset.value).encode
+    lacking = [item for item in written if encode(item.value)[1]]
+    for item in lacking:
+        if item.entry is not None:
+            message = f"`{charset.value}` has no bytes for `{item.entry.key}`"
+            help = f"choose another text, or another `{charset.spec.name}`"
+            yield Diagnostic("GG118", message, item.entry.value_span, help)
+    defaults = [item.spec.name for item in lacking if item.entry is None]
+    if defaults and charset.entry is not None:
+        message = f"`{charset.value}` has no bytes for the default of {listing(defaults)}"
+        yield Diagnostic("GG118", message, charset.entry.value_span, f"choose another `{charset.spec.name}`")

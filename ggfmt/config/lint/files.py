@@ -1,0 +1,142 @@
+"""The files to check: what files, directories, globs and `-` on a command line stand for."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from ggfmt.config.properties import parse_content
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+
+STANDARD_INPUT = "-"
+
+_NAME_OF_STANDARD_INPUT = "<stdin>"
+_ENDINGS = (".properties", ".props")
+
+
+@dataclass(frozen=True)
+class HandlerFile:
+    """A file to check: its name as it is told, its path (None for standard input) and its bytes."""
+
+    name: str
+    path: str | None
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class HandlerFiles:
+    """What the arguments stand for, each file once, in their order; how many files of directories are left out."""
+
+    found: tuple[HandlerFile, ...]
+    passed_over: int
+
+
+def find_sources(arguments: Sequence[str], standard_input: BinaryIO) -> HandlerFiles:
+    """The files that the arguments name, and what they hold.
+
+    A directory stands for the `*.properties` and `*.props` files below it that have a key which starts with `gg.`:
+    beside them are the files of producers and loggers. UsageError with a GG100 for each argument that stands for
+    nothing, and for each file that cannot be read.
+    """
+    return _Search(standard_input).sources(arguments)
+
+
+class _Search:
+    """One search: what is found so far, by its real path, and what is wrong with the arguments."""
+
+    def __init__(self, standard_input: BinaryIO) -> None:
+        self.standard_input = standard_input
+        self.found: dict[str, HandlerFile | None] = {}
+        self.passed_over: set[str] = set()
+        self.findings: list[Diagnostic] = []
+
+    def sources(self, arguments: Sequence[str]) -> HandlerFiles:
+        for argument in arguments:
+            known = len(self.findings)
+            if not self._take(argument) and len(self.findings) == known:
+                kind = "directory has no handler file" if os.path.isdir(argument) else "pattern fits no file"
+                help = f"a handler file ends in {' or '.join(f'`{ending}`' for ending in _ENDINGS)} and has `gg.` keys"
+                self._report(f"the {kind}", argument, help if os.path.isdir(argument) else None)
+        if self.findings:
+            raise UsageError(*self.findings)
+        found = tuple(source for source in self.found.values() if source is not None)
+        return HandlerFiles(found, len(self.passed_over - self.found.keys()))
+
+    def _take(self, argument: str) -> bool:
+        """Whether the argument stands for any file, be it one that cannot be read."""
+        if argument == STANDARD_INPUT:
+            if argument not in self.found:
+                self.found[argument] = HandlerFile(_NAME_OF_STANDARD_INPUT, None, self.standard_input.read())
+            return True
+        if os.path.lexists(argument) or not glob.has_magic(argument):
+            return self._take_path(argument)
+        paths = sorted(glob.glob(argument, recursive=True), key=_by_name)
+        taken = [self._take_path(path) for path in paths]
+        return any(taken)
+
+    def _take_path(self, path: str) -> bool:
+        if os.path.isdir(path):
+            taken = [self._take_member(member) for member in self._members(path)]
+            return any(taken)
+        real = os.path.realpath(path)
+        if real not in self.found:
+            self.found[real] = self._read(path)
+        return True
+
+    def _take_member(self, path: str) -> bool:
+        """Take a file of a directory; whether it is one to check."""
+        real = os.path.realpath(path)
+        if real not in self.found:
+            source = self._read(path)
+            if source is not None and not _is_handler_file(source):
+                self.passed_over.add(real)
+                return False
+            self.found[real] = source
+        return True
+
+    def _members(self, directory: str) -> Iterator[str]:
+        """The files below a directory that may be handler files, in the order of their names."""
+        paths = []
+        for parent, directories, names in os.walk(directory, onerror=self._report_unreadable):
+            directories[:] = [name for name in directories if not name.startswith(".")]
+            for name in names:
+                path = os.path.join(parent, name)
+                # What is no file, a pipe for example, may be silent for ever; a link to nothing is told.
+                is_file = os.path.isfile(path) or not os.path.exists(path)
+                if name.endswith(_ENDINGS) and not name.startswith(".") and is_file:
+                    paths.append(path)
+        yield from sorted(paths, key=_by_name)
+
+    def _read(self, path: str) -> HandlerFile | None:
+        try:
+            with open(path, "rb") as stream:
+                return HandlerFile(path, path, stream.read())
+        except OSError as error:
+            self._report_unreadable(error)
+            return None
+
+    def _report_unreadable(self, error: OSError) -> None:
+        kind = "directory" if isinstance(error.filename, str) and os.path.isdir(error.filename) else "file"
+        self._report(f"the {kind} cannot be read: {error.strerror}", error.filename)
+
+    def _report(self, message: str, name: str, help: str | None = None) -> None:
+        self.findings.append(Diagnostic("GG100", message, Span(name), help))
+
+
+def _by_name(path: str) -> list[str]:
+    return path.split(os.sep)
+
+
+def _is_handler_file(source: HandlerFile) -> bool:
+    """Whether the file has a key of GoldenGate, or is one of which it cannot be told."""
+    entries, findings, *_ = parse_content(source.content, source.name)
+    return any(entry.key.startswith("gg.") for entry in entries) or any(found.code == "GG100" for found in findings)
+
+
+def relative_name(name: str) -> str | None:
+    """The name of a file from the working directory, or None if the file is not below it."""
+    relative = os.path.relpath(name)
+    return None if relative.split(os.sep)[0] == os.pardir else relative

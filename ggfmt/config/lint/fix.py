@@ -1,0 +1,144 @@
+"""The fixes of a handler file: put into its text, written back to the file, or shown as a patch."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ggfmt.config.lint.files import relative_name
+from ggfmt.config.lint.linter import lint
+from ggfmt.config.properties import decode
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+
+_NATURAL_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_PLAIN_NAME = re.compile(rb"[ !#-\[\]-~]+")
+_MOST_ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A file after its fixes: its bytes, the number of keys that were fixed, and what is still found in it."""
+
+    content: bytes = field(repr=False)
+    keys: int
+    findings: tuple[Diagnostic, ...]
+
+
+def mend(content: bytes, file: str) -> Mended:
+    """Apply the fixes of a file, and then those of what only the fixed file shows, until none is left.
+
+    All other bytes stay as they are: encoding, byte order mark, line ends, a missing last line end.
+    """
+    findings = lint(content, file)
+    lines: set[int] = set()
+    # The bound is for fixes that would undo each other.
+    for _ in range(_MOST_ROUNDS):
+        fixed, touched = apply_fixes(content, findings)
+        if fixed == content:
+            break
+        lines |= touched
+        content, findings = fixed, lint(fixed, file)
+    return Mended(content, len(lines), findings)
+
+
+def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, set[int]]:
+    """The bytes with the fixes of the findings in them, and the numbers of the lines that have one.
+
+    A fix is left out if it overlaps one before it in its line, or if the text at its place is not what the finding
+    shows, as where a secret is masked.
+    """
+    text, encoding, mark = decode(content)
+    lines = _NATURAL_LINE.findall(text)
+    places: dict[int, set[tuple[int, int, str]]] = {}
+    for finding in findings:
+        span = finding.span
+        if finding.fix is None or span.line is None or span.column is None or span.line > len(lines):
+            continue
+        start, end = span.column - 1, span.column - 1 + span.length
+        if (span.source or "")[start:end] == lines[span.line - 1][start:end]:
+            places.setdefault(span.line, set()).add((start, end, _encodable(finding.fix, encoding)))
+    for number, wanted in places.items():
+        for start, end, fix in reversed(_apart(wanted)):
+            line = lines[number - 1]
+            lines[number - 1] = line[:start] + fix + line[end:]
+    return mark + "".join(lines).encode(encoding), set(places)
+
+
+def write_file(path: str, content: bytes) -> Diagnostic | None:
+    """Replace what a file holds, all at once; a link stays one, the mode stays. GG506 if it cannot be done."""
+    import tempfile
+
+    real = os.path.realpath(path)
+    temporary = None
+    try:
+        if not os.access(real, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        status = os.stat(real)
+        descriptor, temporary = tempfile.mkstemp(prefix=".ggfmt-", dir=os.path.dirname(real))
+        with open(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(descriptor)
+        for owner in ((-1, status.st_gid), (status.st_uid, -1)):
+            # Only root may give a file away; the mode counts for more than the owner.
+            with suppress(OSError):
+                os.chown(temporary, *owner)
+        os.chmod(temporary, stat.S_IMODE(status.st_mode))
+        os.replace(temporary, real)
+    except OSError as error:
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+        return Diagnostic("GG506", f"the file cannot be written: {error.strerror}", Span(path))
+    return None
+
+
+def patch(name: str, before: bytes, after: bytes) -> bytes:
+    """The change of a file as a unified diff, for `patch -p1` in the working directory; nothing for no change."""
+    from difflib import diff_bytes, unified_diff
+
+    path = os.fsencode(relative_name(name) or os.path.abspath(name).lstrip(os.sep))
+    files = _header_name(b"a/" + path), _header_name(b"b/" + path)
+    return b"".join(
+        line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+        for line in diff_bytes(unified_diff, _lines(before), _lines(after), *files, b"", b"", 3, b"\n")
+    )
+
+
+def _apart(places: Iterable[tuple[int, int, str]]) -> Sequence[tuple[int, int, str]]:
+    """The places in their order, without those that overlap the one before."""
+    kept: list[tuple[int, int, str]] = []
+    for place in sorted(places):
+        if not kept or kept[-1][1] <= place[0]:
+            kept.append(place)
+    return kept
+
+
+def _encodable(fix: str, encoding: str) -> str:
+    """The fix with Java escapes for what the encoding of its file lacks."""
+    try:
+        fix.encode(encoding)
+    except UnicodeEncodeError:
+        units = fix.encode("utf-16-be", "surrogatepass")
+        halves = (chr(int.from_bytes(units[at : at + 2], "big")) for at in range(0, len(units), 2))
+        return "".join(half if ord(half) < 0x80 else f"\\u{ord(half):04x}" for half in halves)
+    return fix
+
+
+def _lines(content: bytes) -> list[bytes]:
+    """The lines as `patch` sees them: each ends with a line feed, but for the last one perhaps."""
+    return re.findall(rb"[^\n]*\n|[^\n]+\Z", content)
+
+
+def _header_name(path: bytes) -> bytes:
+    """A path for the header of a diff: in quotes if it is not plain, and ended by a tab if it has blanks."""
+    if _PLAIN_NAME.fullmatch(path):
+        return path + b"\t" if b" " in path else path
+    escapes = {ord('"'): b'\\"', ord("\\"): b"\\\\"}
+    quoted = (escapes.get(byte) or (b"%c" % byte if 0x20 <= byte < 0x7F else b"\\%03o" % byte) for byte in path)
+    return b'"' + b"".join(quoted) + b'"'

@@ -1,0 +1,272 @@
+"""One reading of a configuration: what `gg.handlerlist` and the keys below `gg.handler.<name>` say, and what is wrong.
+
+Every finding of every file is collected before anything is done about it. Keys of handlers that are not to run, and
+GoldenGate's keys that ggfmt has no use for (`ggfmt.config.goldengate_keys`), are ignored in silence. Where no handlers
+are listed, those that were probably meant are looked at, so that everything is found in one go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from ggfmt.config.comments import Ignores, before_comment, is_prose, tell_comments
+from ggfmt.config.goldengate_keys import is_outside_scope
+from ggfmt.config.handler_options import (
+    DEFAULT_FORMAT,
+    Assembly,
+    HandlerConfig,
+    RunOptions,
+    report_duplicate,
+    report_missing_format,
+)
+from ggfmt.config.lint.checks import check_handler
+from ggfmt.config.properties import SETTINGS, Entry, Parsed
+from ggfmt.config.property_names import HandlerKey, handler_key, is_placeholder, nearest_handler, nearest_key, renamed
+from ggfmt.config.replacements import is_replacement, read_replacements
+from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
+from ggfmt.formats.api.format import Format
+from ggfmt.java.text import IllegalValue, trim
+from ggfmt.options.replacements import Replacements
+
+_OWN = "ggfmt."
+_NAME_HELP = "use letters, digits, `_` and `-`: the name is that of a directory"
+
+
+class ConfigurationReading:
+    """The entries of sources, each with its name, and the findings so far; later sources override earlier ones."""
+
+    def __init__(self, sources: Sequence[tuple[str, Parsed]], formats: Mapping[str, Format]) -> None:
+        self.run = RunOptions()
+        self.replacements = Replacements()
+        self._entries = [entry for _, source in sources for entry in source.entries]
+        self._findings = [finding for _, source in sources for finding in source.diagnostics]
+        self._whole = not self._findings
+        self._files = {file: index for index, file in enumerate(name for name, _ in sources)}
+        self._formats = formats
+        self._file = next((file for file, _ in sources if file != SETTINGS), None)
+        self._ignores = Ignores((file, comment) for file, source in sources for comment in source.comments)
+        self._all_known = len(sources) == 1
+
+    def handlers(self, wanted: Sequence[str] = ()) -> tuple[HandlerConfig, ...]:
+        """The handlers that are to run, `wanted` or all, less those that cannot; to be asked for once."""
+        self._all_known = self._all_known and not wanted
+        listed = self._listed()
+        selected = self._selected(listed, wanted)
+        if not listed:
+            listed = self._assumed()
+            selected = list(listed)
+        keyed, judged = self._keyed(listed, selected)
+        release = self._run_options()
+        configs = []
+        for name in selected:
+            if keyed[name]:
+                self._check_format(name, keyed[name], listed)
+                assembly = Assembly(name, keyed[name], self._formats, release, self._findings)
+                self._findings += check_handler(assembly)
+                configs.append(assembly.config())
+            elif self._whole:
+                self._report_empty(name, listed[name], listed)
+        self.replacements = read_replacements(self._entries, self._findings)
+        self._findings = tell_comments(judged, self._findings)
+        return tuple(config for config in configs if config is not None)
+
+    def told(self, errors_too: bool = False) -> tuple[Diagnostic, ...]:
+        """The findings in order, less those that comments silence; errors are silenced only with `errors_too`."""
+        told = []
+        for finding in self._findings:
+            silenced = self._ignores.silences(finding)
+            if not silenced or (finding.severity is Severity.ERROR and not errors_too):
+                told.append(finding)
+        return tuple(sorted([*told, *self._ignores.findings(self._all_known)], key=self._order))
+
+    def _order(self, finding: Diagnostic) -> tuple[int, int, int]:
+        span = finding.span
+        index = len(self._files) if span.file is None else self._files[span.file]
+        return index, span.line or 0, span.column or 0
+
+    def _report(self, code: str, message: str, span: Span, help: str | None = None) -> None:
+        self._findings.append(Diagnostic(code, message, span, help))
+
+    def _run_options(self) -> str | None:
+        """Read `ggfmt.<name>`; keys that are none of these are reported. The release that is meant, if it is legal."""
+        specs = {f"{_OWN}{spec.name}": spec for spec in RunOptions.specs()}
+        given: dict[str, Entry] = {}
+        values = {}
+        release: str | None = self.run.compatibility
+        for entry in self._entries:
+            if not entry.key.startswith(_OWN):
+                continue
+            if entry.key in specs:
+                if entry.key in given:
+                    report_duplicate(self._findings, given[entry.key], entry)
+                given[entry.key] = entry
+            else:
+                help = suggestion(entry.key, specs)
+                self._report("GG101", f"`{entry.key}` is not a property of ggfmt", entry.key_span, help)
+        for key, entry in given.items():
+            try:
+                values[specs[key].attr] = specs[key].value(entry.value)
+            except IllegalValue as error:
+                release = None
+                self._report("GG103", f"`{entry.key}` {error}", entry.value_span, error.help)
+        self.run = RunOptions(**values)
+        return release and self.run.compatibility
+
+    # Which handlers
+
+    def _listed(self) -> dict[str, Span]:
+        """The names of `gg.handlerlist`, or of the settings alone, and their places."""
+        lists = [entry for entry in self._entries if entry.key.lower() == "gg.handlerlist"]
+        for earlier, entry in zip([None, *lists], lists, strict=False):
+            if entry.key not in ("gg.handlerlist", "gg.Handlerlist"):
+                self._findings.append(renamed(entry, "gg.handlerlist", "gg.handlerlist"))
+            if earlier is not None:
+                report_duplicate(self._findings, earlier, entry)
+        names = self._names_in(lists[-1]) if lists else self._names_in_settings()
+        for name in list(names):
+            if not _is_directory_name(name):
+                self._report("GG103", f"`{name}` cannot be a handler's name", names.pop(name), _NAME_HELP)
+        return names
+
+    def _names_in(self, entry: Entry) -> dict[str, Span]:
+        names: dict[str, Span] = {}
+        for name in filter(None, map(trim, before_comment(entry).split(","))):
+            if name in names:
+                self._report("GG107", f"`{name}` is listed twice", entry.value_span, "remove one of them")
+            names.setdefault(name, _name_span(entry, name))
+        if not names:
+            self._report("GG105", "`gg.handlerlist` is empty", entry.key_span, "name the handlers to run")
+        elif before_comment(entry) != trim(entry.value):
+            # The handler without the comment is what was meant, and is looked at.
+            self._report_empty(trim(entry.value.rpartition(",")[2]), entry.value_span, names)
+        return names
+
+    def _names_in_settings(self) -> dict[str, Span]:
+        in_files: dict[str, Span] = {}
+        in_settings: dict[str, Span] = {}
+        for entry in self._entries:
+            key = handler_key(entry.key)
+            if key:
+                (in_settings if entry.file == SETTINGS else in_files).setdefault(key.handler, entry.key_span)
+        if in_settings and not in_files:
+            return in_settings
+        if self._whole:
+            known = ",".join(list(self._assumed())[:5])
+            help = f"add `gg.handlerlist={known}`" if known else "add `gg.handlerlist` and name a handler"
+            if self._file is None:
+                help = "give a file with `-c`, or `--set gg.handler.out.format=json`"
+            self._report("GG105", "there is no `gg.handlerlist`", Span(self._file), help)
+        return {}
+
+    def _assumed(self) -> dict[str, Span]:
+        """The handlers that a list would name: those with a format or a type, or else the one with the most keys."""
+        keys: dict[str, list[HandlerKey]] = {}
+        spans: dict[str, Span] = {}
+        for entry in self._entries:
+            key = handler_key(entry.key)
+            if key is not None and _is_directory_name(key.handler):
+                keys.setdefault(key.handler, []).append(key)
+                spans.setdefault(key.handler, entry.key_span)
+        named = {name: known for name, known in keys.items() if not is_placeholder(name)} or keys
+        complete = [name for name, known in named.items() if any(map(_is_complete, known))]
+        most = sorted(named, key=lambda name: -len(named[name]))[:1]
+        return {name: spans[name] for name in complete or most}
+
+    def _selected(self, listed: Mapping[str, Span], wanted: Sequence[str]) -> list[str]:
+        for name in dict.fromkeys(wanted):
+            if name not in listed and listed:
+                known = ", ".join(f"`{other}`" for other in listed)
+                near = suggestion(name, listed)
+                help = f"handlers are {known}" + (f"; {near}" if near else "")
+                self._report("GG105", f"`--handler` names `{name}`, which is no handler", Span(), help)
+        return [name for name in listed if not wanted or name in wanted]
+
+    def _report_empty(self, name: str, span: Span, listed: Iterable[str]) -> None:
+        listed = set(listed)
+        others = dict.fromkeys(key.handler for key in self._handler_keys() if key.handler not in listed)
+        near = nearest_handler(name, others)
+        help = f"did you mean `{near}`?" if near else f"add `gg.handler.{name}.format={DEFAULT_FORMAT}`"
+        self._report("GG104", f"`gg.handlerlist` names `{name}`, but no property is `gg.handler.{name}`", span, help)
+
+    # Which keys
+
+    def _handler_keys(self) -> Iterable[HandlerKey]:
+        return filter(None, (handler_key(entry.key) for entry in self._entries))
+
+    def _keyed(
+        self, listed: Mapping[str, Span], selected: Sequence[str]
+    ) -> tuple[dict[str, list[tuple[HandlerKey, Entry]]], list[Entry]]:
+        """The entries of each selected handler; with them all entries that are not ignored.
+
+        What belongs to no handler is reported or ignored.
+        """
+        keyed: dict[str, list[tuple[HandlerKey, Entry]]] = {name: [] for name in selected}
+        complete = {key.handler for key in self._handler_keys() if _is_complete(key)}
+        judged = []
+        for entry in self._entries:
+            key = handler_key(entry.key, listed)
+            if key is None:
+                judged.append(entry)
+                self._check_other(entry, listed)
+            elif key.handler in keyed:
+                judged.append(entry)
+                keyed[key.handler].append((key, entry))
+            elif key.handler not in listed and listed:
+                off = key.handler in complete and entry.file != SETTINGS
+                self._check_unlisted(entry, key, listed, selected, off)
+        return keyed, judged
+
+    def _check_format(self, name: str, keyed: Sequence[tuple[HandlerKey, Entry]], listed: Mapping[str, Span]) -> None:
+        """Look for the format of a handler without one among the keys that are below no handler."""
+        if any(key.is_format for key, _ in keyed):
+            return
+        for entry in self._entries:
+            if handler_key(entry.key, listed) is None and nearest_key(entry.key, listed) == f"gg.handler.{name}.format":
+                report_missing_format(self._findings, name, entry)
+
+    def _check_other(self, entry: Entry, listed: Mapping[str, Span]) -> None:
+        if entry.key.startswith(_OWN) or entry.key.lower() == "gg.handlerlist" or is_outside_scope(entry.key):
+            return
+        if is_replacement(entry.key) or is_prose(entry):
+            return
+        near = nearest_key(entry.key, listed)
+        message = f"`{entry.key}` is not a property that ggfmt knows" if entry.key else "the value has no key"
+        self._report("GG101", message, entry.key_span, f"did you mean `{near}`?" if near else None)
+
+    def _check_unlisted(
+        self, entry: Entry, key: HandlerKey, listed: Mapping[str, Span], selected: Sequence[str], off: bool
+    ) -> None:
+        """A misprinted handler name: it is near a listed one, or the manual's placeholder.
+
+        `off`: the handler has a format or a type, and is not to run; of it the placeholder alone is told.
+        """
+        near = None if off else nearest_handler(key.handler, listed)
+        if is_placeholder(key.handler):
+            known = listed if len(listed) > 1 else None
+            help = f"`{key.handler}` stands for the name of a handler: "
+            help += "write one that is listed" if known else f"write `gg.handler.{next(iter(listed))}.{key.rest}`"
+        elif near in selected:
+            help = f"did you mean `gg.handler.{near}.{key.rest}`?"
+        elif near is None and entry.file == SETTINGS:
+            help = f"handlers are {', '.join(f'`{name}`' for name in listed)}"
+        else:
+            return
+        self._report("GG101", f"`{entry.key}` belongs to no listed handler", entry.key_span, help)
+
+
+def _is_complete(key: HandlerKey) -> bool:
+    return key.is_format or key.rest.lower() == "type"
+
+
+def _is_directory_name(name: str) -> bool:
+    return name.isprintable() and not re.search(r"[/\\]|^[._]", name)
+
+
+def _name_span(entry: Entry, name: str) -> Span:
+    """The place of one name in a list; of the whole value where it cannot be seen."""
+    found = re.search(rf"(?<![^,\s]){re.escape(name)}(?![^,\s\\])", entry.source[entry.value_column - 1 :])
+    if found is None:
+        return entry.value_span
+    return Span(entry.file, entry.line, entry.value_column + found.start(), len(name), entry.source)

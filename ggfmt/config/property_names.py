@@ -1,0 +1,154 @@
+"""Names of properties: which option a key means, and what to say of a key that means none.
+
+GoldenGate sets properties like those of a Java bean, so that the case of a name's first letter does not matter. Names
+that are meant but not right (misprints of the manual, aliases, other case) are found too, and told apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ggfmt.config.goldengate_keys import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, GoldenGateProperty, listing
+from ggfmt.config.properties import Entry
+from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean
+from ggfmt.formats.api.format import Format
+from ggfmt.options.spec import OptionSpec
+
+_HANDLER_KEY = re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL)
+_DOUBLED = re.compile(r"(.+)format\.\1", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Match:
+    """The option that a name means; `renamed`: the name is not the option's own."""
+
+    spec: OptionSpec
+    renamed: bool
+
+
+@dataclass(frozen=True)
+class HandlerKey:
+    """A key below a handler: the handler's name and the rest, which starts with `format.` for a format's property."""
+
+    handler: str
+    rest: str
+
+    @property
+    def is_format(self) -> bool:
+        return self.rest.lower() in ("format", "formatter")
+
+    @property
+    def format_property(self) -> str | None:
+        """The name of a property of the format; None for one of the handler."""
+        head, dot, tail = self.rest.partition(".")
+        return tail if dot and head.lower() in ("format", "formatter") else None
+
+    @property
+    def misspells_format(self) -> bool:
+        head, dot, _ = self.rest.partition(".")
+        return head != "format" if dot else head not in ("format", "Format")
+
+
+def handler_key(key: str, listed: Iterable[str] = ()) -> HandlerKey | None:
+    """The parts of a key below `gg.handler.`; a listed handler's name may have dots."""
+    for name in sorted(listed, key=len, reverse=True):
+        prefix = f"gg.handler.{name}."
+        if key.startswith(prefix) and len(key) > len(prefix):
+            return HandlerKey(name, key[len(prefix) :])
+    found = _HANDLER_KEY.fullmatch(key)
+    return HandlerKey(found[1], found[2]) if found else None
+
+
+def find_option(name: str, specs: Sequence[OptionSpec]) -> Match | None:
+    """The option that a property name means, by its own name, or by an alias, a doubled name or in another case."""
+    bean_name = name[:1].lower() + name[1:]
+    for spec in specs:
+        if spec.name in (name, bean_name):
+            return Match(spec, renamed=False)
+    doubled = _DOUBLED.fullmatch(name)
+    folded = (doubled[1] if doubled else name).lower()
+    for spec in specs:
+        if folded in (spec.name.lower(), *(alias.lower() for alias in spec.aliases)):
+            return Match(spec, renamed=True)
+    return None
+
+
+def renamed(entry: Entry, name: str, read_as: str, help: str | None = None) -> Diagnostic:
+    """GG102 for a key that is read as another; `name` is the key that it should be."""
+    fix = name if entry.is_plain else None
+    return Diagnostic("GG102", f"`{entry.key}` is read as `{read_as}`", entry.key_span, help, fix)
+
+
+def lacks(name: str, format: Format) -> GoldenGateProperty | None:
+    """The property that GoldenGate's format of that id has, of a name that is not one of ggfmt's."""
+    for known in GOLDENGATE_PROPERTIES:
+        if known.name.lower() == name.lower() and format.name in known.formats:
+            return known
+    return None
+
+
+def owner(name: str, formats: Mapping[str, Format]) -> str | None:
+    """Which formats have the property, in words; None if none has."""
+    for known in GOLDENGATE_PROPERTIES:
+        if known.name.lower() == name.lower():
+            return known.owner
+    names = [other.name for other in formats.values() if find_option(name, other.options.specs())]
+    return listing(names) if names else None
+
+
+def nearest_handler_property(name: str, handler: Sequence[OptionSpec], format: Sequence[OptionSpec]) -> str | None:
+    """What was probably meant by an unknown property of a handler, as the rest of its key."""
+    misplaced = find_option(name, format)
+    if misplaced:
+        return f"format.{misplaced.spec.name}"
+    outside = (key.rpartition(".")[2] for key in OUTSIDE_SCOPE if key.startswith("gg.handler.") and key[-1] != "*")
+    return did_you_mean(name, ["format", *(spec.name for spec in handler), *outside])
+
+
+def nearest_format_property(name: str, handler: Sequence[OptionSpec], format: Sequence[OptionSpec]) -> str | None:
+    """What was probably meant by an unknown property of a format, as the rest of its key."""
+    misplaced = find_option(name, handler)
+    if misplaced:
+        return misplaced.spec.name
+    near = did_you_mean(name, [spec.name for spec in format])
+    return f"format.{near}" if near else None
+
+
+def nearest_key(key: str, listed: Iterable[str]) -> str | None:
+    """What was probably meant by a key that is below no handler."""
+    found = re.fullmatch(r"(?:gg\.)?(?:handlers?\.)?([^.]+)\.(.+)", key, re.DOTALL | re.IGNORECASE)
+    if found and found[1] in set(listed):
+        return f"gg.handler.{found[1]}.{found[2]}"
+    if key.startswith("gg.handler.") and key[len("gg.handler.") :] in set(listed):
+        return f"{key}.format"
+    plain = [known for known in OUTSIDE_SCOPE if "*" not in known]
+    return did_you_mean(key, ["gg.handlerlist", *plain])
+
+
+_PLACEHOLDER = re.compile(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)
+
+
+def is_placeholder(handler: str) -> bool:
+    """Whether the name of a handler is the word that the manual writes in its place."""
+    return _PLACEHOLDER.fullmatch(handler) is not None
+
+
+def nearest_handler(name: str, known: Iterable[str]) -> str | None:
+    """The handler that was probably meant: one of a similar name, or of which one name is part of the other."""
+    known = list(known)
+    near = did_you_mean(name, known)
+    if near is not None:
+        return near
+    pairs = ((other, sorted((name.lower(), other.lower()), key=len)) for other in known)
+    return next((other for other, (short, long) in pairs if len(short) > 2 and short in long), None)
+
+
+def is_later(since: str, release: str) -> bool:
+    """Whether a release of GoldenGate is later than another; the third number of 12.3.1 does not count."""
+    return _numbers(since) > _numbers(release)
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(number) for number in re.findall("[0-9]+", release)[:2]]

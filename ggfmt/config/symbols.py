@@ -1,0 +1,217 @@
+"""What a word of the user means: a code, a property, a format, or something of GoldenGate's that ggfmt does not use.
+
+A property may be given bare (`pkUpdateHandling`), with the end of its key (`format.pkUpdateHandling`) or as a whole key
+(`gg.handler.x.format.pkUpdateHandling`), in any case, and by its aliases and misprints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS, GOLDENGATE_PROPERTIES, is_outside_scope
+from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
+from ggfmt.config.property_names import find_option
+from ggfmt.config.replacements import is_replacement
+from ggfmt.diagnostics.codes import CODES, Code
+from ggfmt.diagnostics.diagnostic import did_you_mean
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import Format
+from ggfmt.options.spec import Options, OptionSpec
+from ggfmt.options.value_types import Choice, Text
+
+HANDLER = "gg.handler.<name>."
+_FORMAT = f"{HANDLER}format."
+_OWN = "ggfmt."
+_KEY = re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE)
+_BELOW_FORMAT = re.compile(r"format(?:ter)?\.(.+)", re.DOTALL | re.IGNORECASE)
+
+
+def _key(name: str, doc: str, example: str) -> OptionSpec:
+    return OptionSpec(name, "", Text(), None, doc, "12.2", (), example)
+
+
+# What is no option of a handler, of a format or of ggfmt, but is read from the handler file all the same.
+KEYS = (
+    _key("gg.handlerlist", "Name the handlers to run, divided by commas.", "text,json"),
+    _key(
+        "gg.schemareplaceregex",
+        "Replace what this Java regular expression finds in names of tables and columns.",
+        "[$]",
+    ),
+    _key("gg.schemareplacestring", "Put this in place of what `gg.schemareplaceregex` finds, else nothing.", "_"),
+    _key("gg.contentreplaceregex", "Replace what this Java regular expression finds in the text of columns.", "[0-9]+"),
+    _key("gg.contentreplacestring", "Put this in place of what `gg.contentreplaceregex` finds, else nothing.", "#"),
+)
+
+
+@dataclass(frozen=True)
+class CodeSymbol:
+    """A code of diagnostics."""
+
+    name: str
+    code: Code
+
+
+@dataclass(frozen=True)
+class FormatSymbol:
+    """The id of a format."""
+
+    format: Format
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A property as it is declared, and the formats that have it so; none where it is not a property of formats."""
+
+    spec: OptionSpec
+    formats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PropertySymbol:
+    """A property: what stands before its name in a handler file, and how it is declared, which formats may differ in.
+
+    `handler` is the name that the key given had; `renamed`: the word is not the property's own name.
+    """
+
+    prefix: str
+    variants: tuple[Variant, ...]
+    handler: str | None = None
+    renamed: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.variants[0].spec.name
+
+    @property
+    def key(self) -> str:
+        return self.prefix + self.name
+
+
+@dataclass(frozen=True)
+class GoldenGateSymbol:
+    """Something of GoldenGate's that ggfmt does not use: `reason` says so in a sentence."""
+
+    reason: str
+
+
+Symbol = CodeSymbol | FormatSymbol | PropertySymbol | GoldenGateSymbol
+
+
+def meaning(word: str) -> Symbol | None:
+    """What the word means, with or without `=` and a value behind it; None if nothing is known of it."""
+    key = word.partition("=")[0].strip()
+    if key.upper() in CODES:
+        return CodeSymbol(key.upper(), CODES[key.upper()])
+    found = _property(key)
+    if found is not None:
+        return found
+    for name, format in FORMATS.items():
+        if name.lower() == key.lower():
+            return FormatSymbol(format)
+    return _outside(key)
+
+
+def nearest(word: str) -> str | None:
+    """The word that was probably meant; None when nothing is near."""
+    key = word.partition("=")[0].strip()
+    parts = _KEY.fullmatch(key)
+    rest = parts[2] if parts else key
+    below = _BELOW_FORMAT.fullmatch(rest)
+    return did_you_mean(below[1] if below else rest, dict(titles()))
+
+
+def titles() -> Iterator[tuple[str, str]]:
+    """Every word that can be explained, with a few words on it: codes, formats, then properties by their bare names."""
+    yield from ((name, code.title) for name, code in CODES.items())
+    yield from ((name, format.doc) for name, format in FORMATS.items())
+    seen = set(FORMATS)
+    for _, owners in _sections():
+        for specs in owners.values():
+            for spec in specs:
+                if spec.name not in seen:
+                    seen.add(spec.name)
+                    yield spec.name, spec.doc
+
+
+def format_spec() -> OptionSpec:
+    """`gg.handler.<name>.format` as a property like others."""
+    words = {name: format.doc for name, format in FORMATS.items() if format.writes is not None}
+    return OptionSpec("format", "format", Choice(words), DEFAULT_FORMAT, "Choose the format.", "12.2", ("formatter",))
+
+
+def option_sets() -> dict[str, type[Options]]:
+    """All sets of options by the words of `ggfmt options`."""
+    return {
+        "ggfmt": RunOptions,
+        "handler": HandlerOptions,
+        **{name: format.options for name, format in FORMATS.items()},
+    }
+
+
+def _sections() -> tuple[tuple[str, Mapping[str, Sequence[OptionSpec]]], ...]:
+    """The properties by what stands before them in a key, and by the formats that have them."""
+    return (
+        (_FORMAT, {name: format.options.specs() for name, format in FORMATS.items()}),
+        (HANDLER, {"": (format_spec(), *HandlerOptions.specs())}),
+        (_OWN, {"": RunOptions.specs()}),
+        ("", {"": KEYS}),
+    )
+
+
+def _property(key: str) -> PropertySymbol | None:
+    parts = _KEY.fullmatch(key)
+    handler, rest = (parts[1], parts[2]) if parts else (None, key)
+    below = _BELOW_FORMAT.fullmatch(rest)
+    if below:
+        sections: Iterable[str] = (_FORMAT,)
+        name = below[1]
+    elif parts:
+        sections, name = (HANDLER,), rest
+    elif key.lower().startswith(_OWN):
+        sections, name = (_OWN,), key[len(_OWN) :]
+    else:
+        sections, name = (_FORMAT, HANDLER, _OWN, ""), key
+    for prefix, owners in _sections():
+        if prefix in sections:
+            found = _find(prefix, owners, name, handler)
+            if found is not None:
+                return found
+    return None
+
+
+def _find(
+    prefix: str, owners: Mapping[str, Sequence[OptionSpec]], name: str, handler: str | None
+) -> PropertySymbol | None:
+    if not prefix and is_replacement(name):
+        name = name.rstrip("0123456789")
+    formats: dict[OptionSpec, tuple[str, ...]] = {}
+    renamed = False
+    for owner, specs in owners.items():
+        match = find_option(name, specs)
+        if match is not None:
+            formats[match.spec] = (*formats.get(match.spec, ()), *([owner] if owner else []))
+            renamed = renamed or match.renamed
+    if not formats:
+        return None
+    return PropertySymbol(prefix, tuple(Variant(spec, who) for spec, who in formats.items()), handler, renamed)
+
+
+def _outside(key: str) -> GoldenGateSymbol | None:
+    parts = _KEY.fullmatch(key)
+    rest = parts[2] if parts else key
+    below = _BELOW_FORMAT.fullmatch(rest)
+    for known in GOLDENGATE_PROPERTIES:
+        if known.name.lower() == (below[1] if below else rest).lower():
+            return GoldenGateSymbol(f"`{known.name}` is a property of {known.owner}, which ggfmt does not have.")
+    if key.lower() in GOLDENGATE_FORMATS:
+        return GoldenGateSymbol(f"`{key}` is a format of GoldenGate that ggfmt does not have.")
+    if key.lower() in ADAPTER_FORMATS:
+        return GoldenGateSymbol(f"`{key}` is a format of the older Java adapter, which ggfmt does not have.")
+    if not below and (is_outside_scope(key) or is_outside_scope(f"{HANDLER}{key}")):
+        return GoldenGateSymbol(
+            f"GoldenGate has `{key}` for something that ggfmt does not do. It is accepted and ignored."
+        )
+    return None

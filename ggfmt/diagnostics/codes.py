@@ -1,0 +1,261 @@
+"""The codes of diagnostics, each declared once: severity, headline, explanation and an example.
+
+GG1xx configuration, GG2xx table definitions and schemas, GG3xx reading, GG4xx formatting, GG5xx running.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from ggfmt.diagnostics.code_examples import EXAMPLES
+
+
+class Severity(str, Enum):
+    """An error stops a command, a warning stops `validate-config --strict`, a note stops nothing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Code:
+    """One kind of diagnostic: its severity, its headline in general terms, and an explanation for `ggfmt explain`.
+
+    `before` shows what is wrong and `after` the same mended, in a few lines each.
+    """
+
+    severity: Severity
+    title: str
+    explanation: str
+    before: str = ""
+    after: str = ""
+
+
+def _error(title: str, explanation: str) -> Code:
+    return Code(Severity.ERROR, title, explanation)
+
+
+def _warning(title: str, explanation: str) -> Code:
+    return Code(Severity.WARNING, title, explanation)
+
+
+def _note(title: str, explanation: str) -> Code:
+    return Code(Severity.NOTE, title, explanation)
+
+
+_DECLARED: dict[str, Code] = {
+    # Configuration
+    "GG100": _error(
+        "a configuration file cannot be read", "The file does not exist, is a directory, or may not be read."
+    ),
+    "GG101": _warning(
+        "an unknown property",
+        "The key is not a property of the handler or of its format, or its line is part of the value above it, so "
+        "GoldenGate would ignore it in silence.",
+    ),
+    "GG102": _warning(
+        "a property under another name",
+        "The key is a misprint of the manual, an alias, or in another case. It is read as the property's real name.",
+    ),
+    "GG103": _error("an illegal value", "The value is not one of the property's legal values."),
+    "GG104": _error("a listed handler without properties", "`gg.handlerlist` names a handler that no key configures."),
+    "GG105": _error(
+        "no handler to run", "There is no `gg.handlerlist`, or it is empty, or `--handler` names none of its handlers."
+    ),
+    "GG106": _error("an unknown format", "`gg.handler.<name>.format` is not the id of a format that ggfmt writes."),
+    "GG107": _warning("a property given twice", "The key occurs more than once. As in Java, the last one counts."),
+    "GG108": _error(
+        "malformed properties syntax",
+        "The line is not valid Java properties syntax, for example a bad `\\uXXXX` escape.",
+    ),
+    "GG109": _error("a required property is missing", "The handler cannot be run without the property."),
+    "GG110": _warning(
+        "a property of another format",
+        "The property is one that GoldenGate knows, but not of the format that is chosen: it has no effect.",
+    ),
+    "GG111": _warning(
+        "a property of a later release",
+        "GoldenGate for Big Data has the property from a later release on than `ggfmt.compatibility` says: the release "
+        "that is meant ignores it.",
+    ),
+    "GG112": _error(
+        "a format that the handler does not take",
+        "The handler's `type`, or another of its properties, rules the format out; GoldenGate does not start with it.",
+    ),
+    "GG113": _warning(
+        "a comment that is none",
+        "A comment stands on a line of its own and starts with `#` or `!`. `--`, `//` and `;` start none, and behind a "
+        "value, or below a line that ends with a backslash, there can be none: the text is part of the key or of the "
+        "value.",
+    ),
+    "GG114": _warning(
+        "blanks that are trimmed away",
+        "Blanks and control characters at both ends of a value are removed, so that `\\n` alone becomes nothing. "
+        "`CDATA[...]` keeps them.",
+    ),
+    "GG115": _warning(
+        "an unclosed `CDATA[`",
+        "A value is unwrapped only if it starts with `CDATA[`, in capitals, and ends with `]`; otherwise it is taken "
+        "as it is.",
+    ),
+    "GG116": _warning(
+        "delimiters that cannot be told apart",
+        "Two delimiters of a message are equal, or one is part of another or of the text that stands for a NULL or a "
+        "missing column, so that no reader can take the message apart.",
+    ),
+    "GG117": _warning(
+        "a delimiter of several characters",
+        "Hive and most other readers of delimited text know delimiters of one character only. What looks like the code "
+        "of a character, such as `0x01`, is several characters: only `\\u0001`, `\\t`, `\\n`, `\\r` and `\\f` are one.",
+    ),
+    "GG118": _warning(
+        "a text that the encoding lacks",
+        "The `encoding` of the messages has no bytes for the text, which is written as question marks.",
+    ),
+    "GG119": _note(
+        "a schema directory that does not exist",
+        "GoldenGate does not make the directory. ggfmt does, when it writes the first schema.",
+    ),
+    "GG120": _warning(
+        "a replacement that is not carried out",
+        "The pairs of `gg.schemareplaceregex` and `gg.contentreplaceregex` are numbered from 1 on without a gap, and a "
+        "string needs its expression.",
+    ),
+    "GG121": _note(
+        "a row format that needs whole images",
+        "With `pkUpdateHandling=delete-insert`, an update of the primary key becomes a delete of the before image and "
+        "an insert of the after image. If the database logs only what has changed (no supplemental logging of all "
+        "columns), the insert lacks all columns that did not change.",
+    ),
+    "GG122": _warning(
+        "an ignore comment without effect",
+        "`# ggfmt: ignore CODE, ...`, in a comment directly above a key or above other comments of it, silences "
+        "findings of these codes at that key. There are none, or there is no such code.",
+    ),
+    # Table definitions
+    "GG201": _error(
+        "definitions that cannot be read",
+        "The file does not exist or is no DEFGEN file, GoldenGate JSON schema or Avro schema.",
+    ),
+    "GG202": _error(
+        "a malformed table definition", "The file is of a known kind, but one of its entries cannot be understood."
+    ),
+    "GG203": _error("two definitions of one table", "Two definition files describe the same table differently."),
+    "GG204": _error(
+        "a column without a definition", "An operation has a column that the definition of its table does not have."
+    ),
+    "GG205": _error("a table without a definition", "An operation is of a table that no definition describes."),
+    "GG206": _error(
+        "a name that Avro cannot carry",
+        "The name of the table or of a column is not legal in Avro, or two fields of the record would have it.",
+    ),
+    "GG208": _error("a table that Hive cannot be told of", "Hive has no way to read what the handler writes."),
+    "GG209": _error("a schema that has changed", "A schema in the directory is not the one that is written now."),
+    "GG210": _error(
+        "a name that is replaced by none of its own",
+        "By `gg.schemareplaceregex` the name of a table or column becomes empty or illegal, or two names become one.",
+    ),
+    # Reading
+    "GG301": _error("not JSON", "The bytes at this place are not a JSON object."),
+    "GG302": _error("a truncated record", "The file ends in the middle of a record."),
+    "GG303": _error("invalid UTF-8", "The record holds bytes that are not UTF-8."),
+    "GG304": _error("an unknown operation type", "`op_type` is none of insert, update, delete and truncate."),
+    "GG305": _error("a required member is missing", "The record lacks a member that an operation cannot do without."),
+    "GG306": _error(
+        "a table name that cannot be used",
+        "The name is not one to three parts divided by dots, or is too long to name a file.",
+    ),
+    "GG307": _error(
+        "images that contradict the operation type",
+        "An insert has a before image, a delete has an after image, or the like.",
+    ),
+    "GG308": _error(
+        "a member of the wrong type", "A member of the record is not of the type that the format gives it."
+    ),
+    "GG309": _error(
+        "an input format that is not recognised", "The first record fits none of the input formats, or more than one."
+    ),
+    "GG310": _error(
+        "an input that cannot be read", "The input does not exist, may not be read, or its compression is damaged."
+    ),
+    "GG311": _error(
+        "a line with the wrong number of fields",
+        "The definition of the table and the options that the text was written with give another number of fields.",
+    ),
+    "GG312": _error(
+        "not an operation in XML",
+        "The bytes at this place are not well-formed XML, or not one `operation` element as GoldenGate writes it.",
+    ),
+    "GG313": _error(
+        "Avro that cannot be read",
+        "The bytes are no message of the schema that the definition or the header of the file gives.",
+    ),
+    "GG314": _error(
+        "a value that is not as its column is described",
+        "The type that the record, or a definition, gives to the column says how its values are written. This one is "
+        "not written so.",
+    ),
+    "GG315": _error(
+        "a table that the input does not have",
+        "The data hold no operation of a table of that name, neither in full nor by the last part of its name.",
+    ),
+    # Formatting
+    "GG401": _error(
+        "a value that is not of its column's type",
+        "The value is not a number, or not a boolean, though the definition of the column says so, or it is out of the "
+        "range of the type that the format gives to the column.",
+    ),
+    "GG402": _error(
+        "a primary key update",
+        "The operation changes a primary key column and `pkUpdateHandling` is `abend`, the default.",
+    ),
+    "GG403": _warning(
+        "a delimiter inside a value",
+        "A value holds the field or line delimiter. As GoldenGate does, it is written as it is, so that a reader of "
+        "the output will see more fields or lines than were written.",
+    ),
+    "GG404": _warning(
+        "characters that the encoding does not have",
+        "The output encoding lacks a character. As Java does, its replacement is written in its place.",
+    ),
+    "GG405": _error(
+        "a character that XML cannot carry",
+        "XML 1.0 has no way to write most control characters, U+FFFE and U+FFFF. A value, a token or a name holds one.",
+    ),
+    "GG406": _warning(
+        "values that the format cannot tell apart",
+        "The output shows a missing column, a NULL or a text in the same way as another of these, so that a reader of "
+        "it cannot know which it was.",
+    ),
+    "GG407": _error(
+        "a loss that is forbidden",
+        "Under `--strict-fidelity` a run ends as soon as a handler cannot show a value as it is: see `GG403`, `GG404` "
+        "and `GG406`.",
+    ),
+    "GG408": _error(
+        "an operation that the format has no form for",
+        "The format cannot show operations of this type, or one of its parts.",
+    ),
+    # Running
+    "GG501": _error(
+        "output that exists",
+        "The output directory already holds files and `--mode` does not allow to add to or replace them.",
+    ),
+    "GG502": _error("no usable Java", "Spark needs Java 17 or newer, and none was found."),
+    "GG503": _error("Spark did not start", "The Java virtual machine ended before Spark was ready."),
+    "GG504": _error("a master that does not answer", "No Spark master listens at the address given by `--master`."),
+    "GG505": _error("a task that failed", "A Spark task failed more often than Spark retries it."),
+    "GG506": _error("output that cannot be written", "A file or directory of the output cannot be made or written."),
+    "GG507": _error(
+        "operations that do not add up",
+        "The operations read are not the messages written plus the rejects. This is a defect of ggfmt; nothing was "
+        "committed.",
+    ),
+}
+
+CODES: dict[str, Code] = {
+    name: replace(code, before=EXAMPLES[name][0], after=EXAMPLES[name][1]) if name in EXAMPLES else code
+    for name, code in _DECLARED.items()
+}

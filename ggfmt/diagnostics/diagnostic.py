@@ -1,0 +1,119 @@
+"""Diagnostics: what is wrong, where, and what to do about it.
+
+A finding is data (`Diagnostic`) and is rendered at the edge only (`ggfmt.render`). Its code is
+declared in `ggfmt.diagnostics.codes`, where its severity comes from. The exception tree:
+
+    GgfmtError                  carries one or more diagnostics and the exit code of the command
+      ConfigurationError   1    findings in a handler file or in table definitions
+      UsageError           2    the command line asks for something that cannot be done
+      Abend                3    the run stopped, nothing was committed
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ggfmt.diagnostics.codes import CODES, Severity
+
+
+@dataclass(frozen=True)
+class Span:
+    """A place: in a text file by line and column, both from 1; in an input by byte offset; in data by table."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    length: int = 1
+    source: str | None = None
+    offset: int | None = None
+    table: str | None = None
+    field: str | None = None
+    position: str | None = None
+
+    def __str__(self) -> str:
+        """The place in one line: `file:line:column` or `file, byte offset`, then table, column and position."""
+        parts = []
+        if self.file is not None:
+            place = self.file
+            if self.line is not None:
+                place += f":{self.line}"
+                if self.column is not None:
+                    place += f":{self.column}"
+            parts.append(place)
+        if self.offset is not None:
+            parts.append(f"byte {self.offset}")
+        if self.table is not None:
+            parts.append(f"table {self.table}")
+        if self.field is not None:
+            parts.append(f"column {self.field}")
+        if self.position is not None:
+            parts.append(f"position {self.position}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values.
+
+    `fix` is what to write in place of the text at `span`, where there is one safe answer.
+    """
+
+    code: str
+    message: str
+    span: Span = Span()
+    help: str | None = None
+    fix: str | None = None
+
+    @property
+    def severity(self) -> Severity:
+        return CODES[self.code].severity
+
+    def at(self, **place: object) -> Diagnostic:
+        """The same finding with more of its place known (keyword arguments of `Span`)."""
+        return replace(self, span=replace(self.span, **place))  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        place = str(self.span)
+        text = f"{place}: " if place else ""
+        text += f"{self.severity.value}[{self.code}] {self.message}"
+        return f"{text}; {self.help}" if self.help else text
+
+
+class GgfmtError(Exception):
+    """Base of every error that ggfmt raises on purpose; `diagnostics` is never empty."""
+
+    exit_code = 3
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(*diagnostics)
+        self.diagnostics = diagnostics
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.diagnostics))
+
+
+class ConfigurationError(GgfmtError):
+    exit_code = 1
+
+
+class UsageError(GgfmtError):
+    exit_code = 2
+
+
+class Abend(GgfmtError):
+    exit_code = 3
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """The known word nearest to `word`, ignoring case; None when nothing is near."""
+    folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    return folded[near[0]] if near else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str | None:
+    """A ready help text, or None: did you mean `x`?"""
+    near = did_you_mean(word, known)
+    return f"did you mean `{near}`?" if near else None

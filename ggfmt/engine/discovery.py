@@ -1,0 +1,89 @@
+"""The discovery pass: definitions of tables that no file describes, from the data itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import pyarrow as pa
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.engine.files import open_input, unreadable
+from ggfmt.engine.output.names import counted
+from ggfmt.engine.plan import Job, Split, reader_of
+from ggfmt.engine.runner import Progress, Runner
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import Discovered
+from ggfmt.model.table import Catalog
+
+log = logging.getLogger("ggfmt")
+
+
+def discover(job: Job, splits: Sequence[Split], runner: Runner, progress: Progress | None = None) -> Job:
+    """The job with all definitions of its input: those that hold from the start, and the metadata change events."""
+    found = find_definitions(job.input_format, job.catalog, splits, runner, progress, job.source)
+    log.info("in the data: %s, %s", counted(len(found.tables), "table"), counted(len(found.events), "metadata change"))
+    source = replace(job.source, facts=found.facts)
+    return replace(job, catalog=job.catalog.with_tables(found.tables), events=found.events, settled=True, source=source)
+
+
+def find_definitions(
+    input_format: str,
+    catalog: Catalog,
+    splits: Sequence[Split],
+    runner: Runner,
+    progress: Progress | None = None,
+    source: WriterSettings = DEFAULT_SETTINGS,
+) -> Discovered:
+    """What the data tells of its tables, the same however it was split; Abend GG310 for an unreadable input."""
+
+    def look(every_shape: bool, source: WriterSettings) -> Sequence[object]:
+        task = partial(discover_split, input_format, catalog, every_shape, source)
+        outcomes = runner.run(task, splits, progress)
+        for outcome in outcomes:
+            if isinstance(outcome, Diagnostic):
+                raise Abend(outcome)
+        return outcomes
+
+    return settle(input_format, catalog, source, look)
+
+
+def settle(
+    input_format: str,
+    catalog: Catalog,
+    source: WriterSettings,
+    look: Callable[[bool, WriterSettings], Sequence[object]],
+) -> Discovered:
+    """What the findings of a pass amount to, after a second pass if the first leaves something open.
+
+    `look(every_shape, source)` makes a pass; its findings are in input order.
+    """
+    make = FORMATS[input_format].read_side.discovery
+    if make is None:  # its data do not tell what the tables are
+        return Discovered(())
+    found = make.settle(look(False, source), catalog, False)
+    if not found.complete:
+        found = make.settle(look(True, replace(source, facts=found.facts)), catalog, True)
+    return found
+
+
+def discover_split(
+    input_format: str, catalog: Catalog, every_shape: bool, source: WriterSettings, split: Split, attempt: int
+) -> object:
+    """The findings of one split, or the diagnostic of an input that cannot be read."""
+    make = FORMATS[input_format].read_side.discovery
+    assert make is not None
+    discovery = make(catalog, every_shape, source)
+    reader = reader_of(input_format)
+    for part in split.ranges:
+        file = part.input.file
+        try:
+            with open_input(file) as stream:
+                for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
+                    discovery.read(replace(chunk, input=part.input.index))
+        except (OSError, pa.ArrowException) as error:
+            return unreadable(file.shown, error)
+    return discovery.findings()

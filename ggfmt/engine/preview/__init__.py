@@ -1,0 +1,1 @@
+"""The first messages of each table, without Spark."""

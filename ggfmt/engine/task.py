@@ -1,0 +1,332 @@
+"""One task: reads a split, formats it for every handler, and leaves files in staging.
+
+Runs in a Spark worker or in the calling process, with the same outcome. A mistake in the data is part of the outcome;
+only what is no fault of the data (a full disk, a defect) is raised, so that Spark tries again.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs as pafs
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.replacement import Replacer, UnusableName
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.engine.files import child, file_system, open_input, unreadable
+from ggfmt.engine.output.names import counted
+from ggfmt.engine.output.rejects import RejectFiles
+from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries
+from ggfmt.engine.pipeline import format_batch
+from ggfmt.engine.plan import HandlerOutput, Job, Range, Split, reader_of
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange
+from ggfmt.formats.api.writing import Formatter, Framing, Note
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import TableDef
+
+_STRICT_HELP = "choose another format or other options, or leave out `--strict-fidelity`"
+STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abend, so that others need not start
+
+
+@dataclass(frozen=True)
+class DefinitionMet:
+    """A table definition at the first operation that a task met of it; `source` is the name that the input has."""
+
+    table: TableDef
+    split: int
+    ordinal: int
+    source: str
+
+
+@dataclass
+class Written:
+    """What one handler got in one task."""
+
+    files: list[StagedFile] = field(default_factory=list)
+    rejects: list[StagedFile] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+    messages: int = 0
+    extras: int = 0
+    notes: Counter[Note] = field(default_factory=Counter)
+    lost_characters: int = 0
+    traces: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Outcome:
+    """What a task did. `abend` is the first mistake in the data where rejects are not set aside; `undefined` tells that
+    the task met a table or a metadata record that nobody had looked for, so that a discovery pass is needed."""
+
+    split: int
+    written: dict[str, Written] = field(default_factory=dict)
+    seen: list[DefinitionMet] = field(default_factory=list)
+    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rejected_records: int = 0
+    others: Counter[str] = field(default_factory=Counter)
+    members: Counter[str] = field(default_factory=Counter)
+    abend: Diagnostic | None = None
+    undefined: bool = False
+    stopped: bool = False
+    seconds: float = 0.0
+
+
+class _Stop(Exception):
+    """Ends a task early; the outcome says why."""
+
+
+def run_split(job: Job, split: Split, attempt: int) -> Outcome:
+    """Reads and writes one split. `attempt` is unique, so that attempts of one split do not meet in staging."""
+    started = time.perf_counter()
+    if any(_exists(child(root, STOP_FILE)) for root in job.staging.values()):
+        return Outcome(split.ordinal, stopped=True)
+    collecting = gc.isenabled()
+    gc.disable()  # a chunk is tens of thousands of objects without cycles; looking for some costs a tenth of the time
+    try:
+        outcome = _Task(job, split, attempt).run()
+    finally:
+        if collecting:
+            gc.enable()
+    if outcome.abend is not None or outcome.undefined:
+        for root in job.staging.values():
+            _touch(child(root, STOP_FILE))
+    outcome.seconds = time.perf_counter() - started
+    return outcome
+
+
+class _Task:
+    def __init__(self, job: Job, split: Split, attempt: int) -> None:
+        self.job = job
+        self.split = split
+        self.outcome = Outcome(split.ordinal)
+        clock = Clock(job.current_timestamp)
+        self.outputs = [_Output(job, split, target, attempt, clock) for target in job.targets]
+        projection = [output.projection for output in self.outputs]
+        combined = projection[0]
+        for other in projection[1:]:
+            combined |= other
+        self.reader: Reader = reader_of(job.input_format)(job.catalog_at(split), combined, job.source)
+        self.replacer = Replacer(job.replacements) if job.replacements else None
+        self.tables: dict[str, TableDef] = {}
+
+    def run(self) -> Outcome:
+        try:
+            for part in self.split.ranges:
+                for chunk in self._chunks(part):
+                    self._handle(self.reader.read(chunk))
+                    for output in self.outputs:
+                        output.end_of_chunk()
+            self._handle(self.reader.flush())
+            for output in self.outputs:
+                output.end_of_chunk()
+                self.outcome.written[output.target.handler] = output.close()
+        except _Stop:
+            pass
+        self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
+        return self.outcome
+
+    def _chunks(self, part: Range) -> Iterator[Chunk]:
+        file = part.input.file
+        reader = type(self.reader)
+        try:
+            with open_input(file) as stream:
+                for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
+                    yield replace(chunk, input=part.input.index)
+        except (OSError, pa.ArrowException) as error:
+            # What was read before stays read; what cannot be read is no record that could be set aside.
+            self.outcome.abend = unreadable(file.shown, error)
+            raise _Stop from None
+
+    def _handle(self, events: Iterator[Event]) -> None:
+        for event in events:
+            if isinstance(event, ChangeBatch):
+                self._batch(event)
+            elif isinstance(event, Reject):
+                if event.diagnostic.code == "GG205" and not self.job.settled:
+                    self._undefined()
+                self.outcome.rejected_records += 1
+                for output in self.outputs:
+                    self._reject(output, event.record, event.diagnostic)
+            else:
+                self._definition(event)
+
+    def _definition(self, event: SchemaChange) -> None:
+        if not self.job.settled:
+            self._undefined()
+        for output in self.outputs:
+            output.new_epoch(self.job.epoch_after(event))
+
+    def _undefined(self) -> None:
+        self.outcome.undefined = True
+        raise _Stop
+
+    def _forbid_losses(self, output: _Output) -> None:
+        """Abend for the first values that a handler could not show as they are, where losses are forbidden."""
+        loss = output.loss() if self.job.strict else None
+        if loss is not None:
+            self.outcome.abend = loss
+            raise _Stop
+
+    def _batch(self, batch: ChangeBatch) -> None:
+        source = batch.table.full_name
+        unusable = None
+        if self.replacer is not None:
+            try:
+                batch = self.replacer.batch(batch)
+            except UnusableName as error:
+                unusable = error.diagnostic
+        name = batch.table.full_name
+        if unusable is None and self.tables.get(source) != batch.table:
+            self.tables[source] = batch.table
+            self.outcome.seen.append(DefinitionMet(batch.table, self.split.ordinal, batch.ordinal[0].as_py(), source))
+        for count in pc.value_counts(batch.op).to_pylist():
+            self.outcome.operations[name, count["values"]] += count["counts"]
+        for output in self.outputs:
+            rejected = output.write(batch) if unusable is None else _every_row(batch, unusable)
+            for row, diagnostic in rejected:
+                chunk, start, end = self.reader.locate(batch.ordinal[row].as_py())
+                place = diagnostic.at(file=chunk.file, offset=chunk.offset + start)
+                self._reject(output, chunk.data[start:end], place)
+            self._forbid_losses(output)
+
+    def _reject(self, output: _Output, record: bytes, diagnostic: Diagnostic) -> None:
+        if not self.job.quarantine:
+            self.outcome.abend = diagnostic
+            raise _Stop
+        output.rejects.add(record, diagnostic)
+
+
+def _every_row(batch: ChangeBatch, diagnostic: Diagnostic) -> Iterator[tuple[int, Diagnostic]]:
+    for row, position in enumerate(batch.position.to_pylist()):
+        yield row, diagnostic.at(position=position)
+
+
+class _Output:
+    """One handler's part of a task."""
+
+    def __init__(self, job: Job, split: Split, target: HandlerOutput, attempt: int, clock: Clock) -> None:
+        self.target = target
+        self.write_side = FORMATS[target.format].write_side
+        self._split = split.ordinal
+        self._clock = clock
+        self._trace = job.trace
+        self._directory = child(job.staging[target.root], f"{split.ordinal:06d}-{attempt}-{target.handler}")
+        fs, inner = file_system(self._directory)
+        fs.create_dir(inner)
+        self.rejects = RejectFiles(self._directory, target.handler, split.ordinal)
+        self._result = Written()
+        self._formatters: dict[str, Formatter] = {}
+        self._old_formatters: list[Formatter] = []
+        self._series: dict[str, StagedSeries] = {}
+        self._interleaved = None
+        if not target.partition_by_table:
+            framing, epoch = self._framing(None), str(job.epoch_at(split))
+            self._interleaved = Interleaved(StagedSeries(target, self._directory, split.ordinal, "", epoch, framing))
+
+    @property
+    def projection(self) -> Projection:
+        own = self.write_side.projection(self.target.options)
+        return Projection(
+            own.row_only,
+            own.key_updates,
+            own.tokens or self.target.context.include_tokens,
+            self._interleaved is not None,
+        )
+
+    def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
+        """Formats a batch, less the operations that cannot be formatted, which are handed back by their row."""
+        formatter = self._formatter(batch.table)
+        refused, made = format_batch(formatter, batch, range(len(batch)))
+        yield from refused
+        if made is None:
+            return
+        if self._trace:
+            self._result.traces += formatter.traced(made.messages)
+        self._result.messages += len(made.messages)
+        self._result.extras += len(made.messages) - len(made.operations)
+        if self._interleaved is not None:
+            self._interleaved.write(made.messages, made.arranged)
+        else:
+            self._table_series(batch.table).write(made.messages, made.arranged.position)
+
+    def loss(self) -> Diagnostic | None:
+        """The first values of those written so far that are not shown as they are."""
+        for formatter in self._formatters.values():
+            for note, count in formatter.notes.items():
+                reason = f"{counted(count, 'value')} {note.detail}"
+                return Diagnostic("GG407", reason, Span(table=note.table, field=note.field), _STRICT_HELP)
+        every = [*self._series.values(), *([self._interleaved.series] if self._interleaved is not None else [])]
+        lost = sum(series.lost for series in every)
+        if lost:
+            reason = f"the encoding does not have {counted(lost, 'character')}"
+            return Diagnostic("GG407", reason, help="choose another `encoding`")
+        return None
+
+    def end_of_chunk(self) -> None:
+        if self._interleaved is not None:
+            self._interleaved.end_of_chunk()
+
+    def new_epoch(self, epoch: int) -> None:
+        """Takes note of a metadata change event, which a file of all tables may have to end at."""
+        if self._interleaved is not None:
+            self._interleaved.end_of_chunk()
+            self._interleaved.series.new_definition(str(epoch), self._framing(None))
+
+    def close(self) -> Written:
+        """Ends all files and says what was written."""
+        result = self._result
+        every = [*self._series.values(), *([self._interleaved.series] if self._interleaved is not None else [])]
+        for series in every:
+            series.roll()
+            result.files += series.files
+            result.lost_characters += series.lost
+        for formatter in (*self._old_formatters, *self._formatters.values()):
+            result.notes.update(formatter.notes)
+        result.rejects = self.rejects.close()
+        result.rejected.update(self.rejects.by_code)
+        return result
+
+    def _formatter(self, table: TableDef) -> Formatter:
+        formatter = self._formatters.get(table.full_name)
+        if formatter is None or formatter.table != table:
+            if formatter is not None:
+                self._old_formatters.append(formatter)
+                if table.full_name in self._series:
+                    self._series[table.full_name].new_definition(fingerprint(table), self._framing(table))
+            formatter = self.write_side.formatter(table, self.target.options, self.target.context, self._clock)
+            self._formatters[table.full_name] = formatter
+        return formatter
+
+    def _table_series(self, table: TableDef) -> StagedSeries:
+        name = table.full_name
+        if name not in self._series:
+            framing, definition = self._framing(table), fingerprint(table)
+            self._series[name] = StagedSeries(self.target, self._directory, self._split, name, definition, framing)
+        return self._series[name]
+
+    def _framing(self, table: TableDef | None) -> Framing:
+        return self.write_side.framing(table, self.target.options, self.target.context)
+
+
+def fingerprint(table: TableDef) -> str:
+    """A short text that two definitions have in common only if they are equal."""
+    return hashlib.sha256(repr((table.full_name, table.columns)).encode()).hexdigest()[:16]
+
+
+def _exists(path: str) -> bool:
+    fs, inner = file_system(path)
+    return bool(fs.get_file_info(inner).type != pafs.FileType.NotFound)
+
+
+def _touch(path: str) -> None:
+    fs, inner = file_system(path)
+    with fs.open_output_stream(inner):
+        pass

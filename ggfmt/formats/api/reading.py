@@ -1,0 +1,151 @@
+"""What reads a format: a reader makes operations from the records of files, a discovery finds their tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Catalog, TableDef
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the records of one file lie in it, as found from its first bytes.
+
+    `splittable`: a task may start anywhere and find the start of the next record. `delimiter` is what stands between
+    records besides white space; `array`: the file is one JSON array of records.
+    """
+
+    splittable: bool
+    delimiter: bytes = b""
+    array: bool = False
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole records of a file: `data` starts at byte `offset` of the (decompressed) file.
+
+    `spans` are the starts and ends of the records in `data`, where their reader had to find them to cut the chunk.
+    `input` is the place of the file in the order of the inputs: one file may be given twice.
+    """
+
+    file: str
+    offset: int
+    data: bytes
+    layout: Layout
+    spans: tuple[tuple[int, int], ...] | None = None
+    input: int = 0
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A record that is no operation: its place, its bytes as they were, and the reason."""
+
+    ordinal: int
+    record: bytes
+    diagnostic: Diagnostic
+
+
+@dataclass(frozen=True)
+class SchemaChange:
+    """A metadata change event: from here on `table` holds. `offset` is that of its record in the `input`-th input."""
+
+    table: TableDef
+    input: int
+    offset: int
+
+
+Event = ChangeBatch | Reject | SchemaChange
+
+
+class Reader(ABC):
+    """Reads the records of one split: feed it `chunks` in order, take the events of each, and `flush` at the end.
+
+    Operations of a table come in input order. The reader may hold operations back to make larger batches, but never
+    over a metadata change event of their table, nor over the end of the split. `others` counts the records met that
+    are no operations by kind, `members` the operations with a member that the format does not know by its name.
+    """
+
+    def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        self.catalog = catalog
+        self.projection = projection
+        self.source = source
+        self.others: Counter[str] = Counter()
+        self.members: Counter[str] = Counter()
+
+    @staticmethod
+    @abstractmethod
+    def sniff(head: bytes) -> str | None:
+        """Why the first bytes of an input look like this format, in words; None if they do not."""
+
+    @staticmethod
+    @abstractmethod
+    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
+        """The layout of a file by its first bytes; `whole` tells that there are no others."""
+
+    @staticmethod
+    @abstractmethod
+    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+        """The records that start in the `length` bytes from `start` (None: to the end); `stream` stands at 0."""
+
+    @abstractmethod
+    def read(self, chunk: Chunk) -> Iterator[Event]: ...
+
+    @abstractmethod
+    def flush(self) -> Iterator[Event]: ...
+
+    @abstractmethod
+    def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
+        """The chunk of a record not yet flushed, and where in the chunk's data the record starts and ends."""
+
+
+class Discovery(ABC):
+    """Collects the tables of one split: columns, types and keys. `every_shape` asks for all lists of columns."""
+
+    @abstractmethod
+    def __init__(
+        self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS
+    ) -> None: ...
+
+    @abstractmethod
+    def read(self, chunk: Chunk) -> None: ...
+
+    @abstractmethod
+    def findings(self) -> object:
+        """What was found, to be sent to the driver and given to `settle` together with all other splits'."""
+
+    @staticmethod
+    @abstractmethod
+    def settle(findings: Sequence[Any], catalog: Catalog, every_shape: bool) -> Discovered:
+        """The definitions of the whole input from the findings of its splits, in input order.
+
+        The same however the input was split; `every_shape` is what the splits were asked for.
+        """
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """Definitions found in the data: those that hold from the start, and metadata change events by place.
+
+    `complete` is false if all records have to be read once more: shape by shape, because they left the order of a
+    table's columns open, or with what others of them tell. `facts` is for `WriterSettings.facts`.
+    """
+
+    tables: tuple[TableDef, ...]
+    events: tuple[SchemaChange, ...] = ()
+    complete: bool = True
+    facts: Mapping[Any, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReadSide:
+    """What reads a format; `discovery` is None where the data do not tell what the tables are."""
+
+    reader: type[Reader]
+    discovery: type[Discovery] | None = None

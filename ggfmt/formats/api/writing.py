@@ -1,0 +1,103 @@
+"""What writes a format: a formatter makes messages, one per operation; a framing makes the bytes of files."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.show import Show
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import TableDef
+
+
+class RowErrors(Exception):
+    """Operations of a batch that cannot be formatted: pairs of row and diagnostic, in row order."""
+
+    def __init__(self, rows: Sequence[tuple[int, Diagnostic]]) -> None:
+        super().__init__(rows)
+        self.rows = rows
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that happened to values of a column and is told once, with a count, in the totals: the number of values
+    and then `detail`."""
+
+    code: str
+    table: str
+    field: str
+    detail: str
+
+
+class Formatter(ABC):
+    """Makes the messages of one table definition.
+
+    All that depends on the definition and the options is worked out in `__init__`: building a formatter is what a
+    metadata change event amounts to. `fields` names the fields of a message for the summary; `notes` counts.
+    """
+
+    fields: tuple[str, ...] = ()
+
+    def __init__(self, table: TableDef, context: Context, clock: Clock) -> None:
+        self.table = table
+        self.include_tokens = context.include_tokens
+        self.clock = clock
+        self.notes: Counter[Note] = Counter()
+
+    def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
+        """The operations to write for a batch, and for each the row it comes from; RowErrors if some must not be."""
+        return batch, range(len(batch))
+
+    def traced(self, messages: pa.Array) -> Iterator[str]:
+        """The messages as text, for a log at level TRACE, where they are no text themselves."""
+        return iter(())
+
+    @abstractmethod
+    def format(self, batch: ChangeBatch) -> pa.Array:
+        """n messages, text or binary, for a batch of n operations; RowErrors if some cannot be formatted."""
+
+
+class Framing(ABC):
+    """Makes the bytes of a file from messages; `header` stands at the start of every file."""
+
+    header: bytes = b""
+
+    @abstractmethod
+    def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
+        """The bytes of the messages, to be appended to a file, and how many characters they could not carry."""
+
+
+@dataclass(frozen=True)
+class SchemaFile:
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class WriteSide:
+    """What writes a format.
+
+    formatter    makes a Formatter of (table, options, context, clock)
+    framing      makes a Framing of (table, options, context); the table is None for files of many tables
+    needs        what the formatter needs of the reader, by its options
+    schema       the schema files of a table, by (table, options, context); none where the options switch them off
+    ddl          a Hive table over the files of a table, by (table, options, context, location), or why there is none
+    problem      why a table cannot be written at all; None if it can
+    show         shows messages to a person, by (formatter, options, context); None: they are plain text
+    """
+
+    formatter: Callable[[TableDef, Any, Context, Clock], Formatter]
+    framing: Callable[[TableDef | None, Any, Context], Framing]
+    projection: Callable[[Any], Projection] = lambda options: Projection()
+    schema: Callable[[TableDef, Any, Context], tuple[SchemaFile, ...]] | None = None
+    ddl: Callable[[TableDef, Any, Context, str], str | Diagnostic] | None = None
+    problem: Callable[[TableDef], Diagnostic | None] | None = None
+    show: Callable[[Formatter, Any, Context], Show] | None = None

@@ -1,0 +1,156 @@
+"""Arcion's internal change format, as it lies in object stores: `arcion_json` and `arcion_csv`.
+
+* A change has old and new values of every column, and for each column a number from 0 to 3: its first bit says that
+  the new value is one of the change, its second bit that the old one is. What is not of the change is written as NULL
+  is: as a word.
+* All values are texts; types and keys are not told.
+* `cursor` is a JSON object in a text: the time of the change in milliseconds since 1970, the place in the log, and
+  more; `operationcount` is another, with running counts.
+* A row in CSV has, for X columns, X times new value, old value and number, and then the type of the operation, cursor
+  and counts; in a snapshot it has the X values alone. CSV does not name its table, nor, without a header, its columns.
+* Kafka's NATIVE messages are as those in JSON, with `cursor` as an object and images of what there is, without numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.java.text import IllegalValue
+from ggfmt.options.spec import option
+from ggfmt.options.table_keys import TableKeys
+from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
+
+REALTIME, SNAPSHOT = "realtime", "snapshot"
+DIRECTORY, FILE = "directory", "file"
+DOUBLED, BACKSLASH = "doubled", "backslash"
+
+# The members of a header, after or instead of the names of columns.
+VALUE_SUFFIXES = ("_NEW_VAL", "_OLD_VAL", "_EXISTS_VAL")
+LAST_FIELDS = ("opType", "cursor", "operationcount")
+
+_WORD = re.compile(r"[A-Za-z0-9_\\<>()-]*")
+
+
+class TableColumns(TableKeys):
+    """Tables with their columns, in the order in which files have them."""
+
+    @property
+    def legal(self) -> str:
+        return "tables with their columns, such as `S.ORDERS=ID,NAME;S.LINES=ORDER_ID,LINE`"
+
+
+@dataclass(frozen=True)
+class FieldDelimiter(Delimiter):
+    """One character that no number, quote or word for NULL has."""
+
+    @property
+    def legal(self) -> str:
+        return "one ASCII character that is no letter, digit, blank, quote, line end or one of `_\\<>()-`"
+
+    def parse(self, text: str) -> str:
+        value = super().parse(text)
+        if len(value) != 1 or not value.isascii() or value in "\"' \r\n" or _WORD.fullmatch(value):
+            raise IllegalValue(f"cannot be `{text[:60]}`", f"give {self.legal}")
+        return value
+
+
+@dataclass(frozen=True)
+class NullWord(Text):
+    """A text that can stand between delimiters without quotes."""
+
+    @property
+    def legal(self) -> str:
+        return "letters, digits and `_\\<>()-`, or nothing"
+
+    def parse(self, text: str) -> str:
+        value = super().parse(text)
+        if not _WORD.fullmatch(value):
+            raise IllegalValue(f"cannot be `{text[:60]}`", f"give {self.legal}")
+        return value
+
+
+@dataclass(frozen=True)
+class ArcionJsonOptions(DialectOptions):
+    null_literal: str = option(Text(), "null", "The text that stands for a NULL, and for a value that is not there.")
+    schema_filler: str = option(
+        Text(), "", "A schema that stands for none, such as `default_schema`: table names go without it."
+    )
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+
+
+@dataclass(frozen=True)
+class ArcionCsvOptions(DialectOptions):
+    mode: str = option(
+        Choice(
+            {
+                REALTIME: "rows are changes, with three fields a column and three more",
+                SNAPSHOT: "rows are inserts, with one field a column",
+            }
+        ),
+        REALTIME,
+        "What a row is.",
+    )
+    table_name: str = option(Text(), "", "The full name of the table that all files are of; otherwise paths tell.")
+    table_from: str = option(
+        Choice({DIRECTORY: "the directory that holds the file", FILE: "the file, less its suffixes"}),
+        DIRECTORY,
+        "What has the name of the table in the path of a file.",
+    )
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = option(
+        TableColumns(),
+        (),
+        "The columns of tables in the order of the fields, for reading files without a header.",
+        example="GG.TCUSTORD=CUST_CODE,PRODUCT,AMOUNT",
+    )
+    include_header: bool = option(Bool(), False, "Files start with the names of the fields.")
+    delimiter: str = option(FieldDelimiter(), ",", "Stands between fields.")
+    quote: str = option(
+        Choice({'"': "the double quote", "'": "the single quote"}), '"', "Stands around fields that need it."
+    )
+    escape: str = option(
+        Choice({DOUBLED: "it is doubled", BACKSLASH: "a backslash is before it, and before a backslash"}),
+        DOUBLED,
+        "How a quote is written in a quoted field.",
+    )
+    null_literal: str = option(
+        NullWord(), "NULL", "The text that, without quotes, stands for a NULL and for a value that is not there."
+    )
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+
+
+_COMMON = (
+    "The time of the operation has milliseconds.",
+    "A truncate is refused.",
+    "Types, keys and the sizes of columns are not shown.",
+    "Tokens named `timestamp`, `log` and `position` are not shown: the cursor has the time and position of the "
+    "operation by these names.",
+    "A before image of an update that has no columns is not told from none.",
+)
+
+FORMATS = (
+    Format(
+        name="arcion_json",
+        doc="Arcion: JSON, both images of all columns, with a number that says which values there are.",
+        options=ArcionJsonOptions,
+        writes="ggfmt.formats.arcion.write",
+        reads="ggfmt.formats.arcion.read",
+        marks=(b'"opType"',),
+        losses=(*_COMMON, "A text that is equal to `nullLiteral` is read as NULL."),
+    ),
+    Format(
+        name="arcion_csv",
+        doc="Arcion: CSV, changes of one table with three fields a column, or the rows of a snapshot.",
+        options=ArcionCsvOptions,
+        writes="ggfmt.formats.arcion.csv_write",
+        reads="ggfmt.formats.arcion.csv_read",
+        losses=(
+            *_COMMON,
+            "A snapshot has inserts alone: it shows no times, positions and tokens, and a missing column is not told "
+            "from NULL.",
+        ),
+        by_table=True,
+    ),
+)

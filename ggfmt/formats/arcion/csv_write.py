@@ -1,0 +1,100 @@
+"""Arcion's CSV, written.
+
+A field has quotes if it is empty, holds a delimiter, quote or line end, or would be taken for NULL. A header has the
+name of each column three times, with `_NEW_VAL`, `_OLD_VAL` and `_EXISTS_VAL` after it; in a snapshot once.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import Piece, join
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.arcion import BACKSLASH, LAST_FIELDS, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
+from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
+from ggfmt.formats.arcion.states import shown, states
+from ggfmt.formats.records.formatter import DialectFormatter
+from ggfmt.model.change import ChangeBatch, OpType
+from ggfmt.model.table import TableDef
+
+
+class _Fields:
+    """Makes fields of texts, by the options."""
+
+    def __init__(self, options: ArcionCsvOptions) -> None:
+        self._null = options.null_literal
+        self._quote = options.quote
+        self._escapes = [("\\", "\\\\")] if options.escape == BACKSLASH else []
+        self._escapes.append((self._quote, f"\\{self._quote}" if self._escapes else self._quote * 2))
+        special = "".join(f"\\x{{{ord(character):x}}}" for character in f"{options.delimiter}{self._quote}\r\n\ufeff")
+        # A byte order mark would be lost at the start of a file.
+        self._needs = rf"[{special}]|^{re.escape(self._null)}$|^$"
+
+    def of(self, texts: pa.StringArray) -> pa.StringArray:
+        """Texts as fields, NULL as the word for it."""
+        wanted = pc.match_substring_regex(texts, self._needs)
+        if wanted.true_count:
+            quoted = texts
+            for character, escaped in self._escapes:
+                quoted = pc.replace_substring(quoted, character, escaped)
+            quoted = join([self._quote, quoted.fill_null(""), self._quote])
+            texts = pc.if_else(wanted.fill_null(False), quoted, texts)
+        return texts.fill_null(self._null)
+
+
+class ArcionCsvFormatter(DialectFormatter):
+    def __init__(self, table: TableDef, options: ArcionCsvOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, context, clock, [])
+        self.options = options
+        self._fields = _Fields(options)
+        self.fields = _names(table, options)
+
+    def format(self, batch: ChangeBatch) -> pa.StringArray:
+        if self.options.mode == SNAPSHOT:
+            self.refuse(batch, [OpType.UPDATE, OpType.DELETE, OpType.TRUNCATE], "a snapshot of Arcion")
+            self.count_missing({"after": batch.after}, "missing from the row, which shows them as NULL")
+            return self._line([self._fields.of(column) for column in shown(batch.after)])
+        self.refuse(batch, [OpType.TRUNCATE], "Arcion")
+        micros = self.micros(batch)
+        fields: list[Piece] = []
+        for new, old, state in zip(shown(batch.after), shown(batch.before), states(batch), strict=True):
+            fields += [self._fields.of(new), self._fields.of(old), state]
+        cursor = cursor_texts(micros, batch.position, batch.tokens)
+        counts = count_texts(batch.tokens, len(batch))
+        return self._line([*fields, batch.op, self._fields.of(cursor), self._fields.of(counts)])
+
+    def _line(self, fields: list[Piece]) -> pa.StringArray:
+        pieces: list[Piece] = []
+        for field in fields:
+            pieces += [self.options.delimiter if pieces else "", field]
+        return join([*pieces, "\n"])
+
+
+def _names(table: TableDef, options: ArcionCsvOptions) -> tuple[str, ...]:
+    if options.mode == SNAPSHOT:
+        return table.column_names
+    return (*(f"{name}{suffix}" for name in table.column_names for suffix in VALUE_SUFFIXES), *LAST_FIELDS)
+
+
+class _CsvFraming(TextFraming):
+    def __init__(self, table: TableDef | None, options: ArcionCsvOptions) -> None:
+        super().__init__("UTF-8")
+        assert table is not None, "a file has the rows of one table"
+        if options.include_header:
+            names = _Fields(options).of(pa.array(_names(table, options), pa.string())).to_pylist()
+            self.header = (options.delimiter.join(names) + "\n").encode()
+
+
+WRITE_SIDES = {
+    "arcion_csv": WriteSide(
+        formatter=ArcionCsvFormatter,
+        framing=lambda table, options, context: _CsvFraming(table, options),
+        projection=lambda options: Projection(tokens=True),
+    )
+}

@@ -1,0 +1,127 @@
+"""Arcion's cursor and counts, in both directions: JSON objects with the time, the place and the tokens of a change.
+
+`timestamp` is the time in milliseconds. The position is `log:position`, or `position` alone; a cursor without that
+member is itself the position. All other members are tokens. The counts say how many changes Arcion had made of each
+type when it made this one: nobody who sees some of the changes can tell, so that they are written only from tokens of
+those names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import Raw
+
+from ggfmt.columnar.join import join
+from ggfmt.columnar.metadata import token_texts
+from ggfmt.columnar.strings import quote_json
+from ggfmt.columnar.timestamps import floor_millis
+from ggfmt.formats.records.dialect import Refused
+
+COUNTS = ("insertCount", "updateCount", "deleteCount", "replaceCount")
+RESERVED = ("timestamp", "log", "position")
+# Names of members that are known to have been broken over lines, and then have blanks inside.
+_KNOWN = frozenset(
+    (
+        *RESERVED,
+        *COUNTS,
+        *("extractorId", "nodeID", "extractionTimestamp", "logSeqNum", "slaveServerId", "dscId", "mutId", "partNum"),
+    )
+)
+
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_MILLIS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+
+
+def text_of(value: Raw) -> str | None:
+    """A JSON value as a text: of a string what it says, None for null, of others their characters."""
+    data = bytes(value)
+    if data.startswith(b'"'):
+        return str(msgspec.json.decode(data))
+    return None if data == b"null" else str(data, "utf-8")
+
+
+def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | None, dict[str, str]]:
+    """The time in microseconds, the position and the tokens of a change; Refused for what is no cursor."""
+    members = _object(cursor, "cursor")
+    found = {name: text for name, value in members.items() if (text := text_of(value)) is not None}
+    micros = None
+    if "timestamp" in found:
+        if not _MILLIS.fullmatch(found["timestamp"]):
+            raise Refused("GG308", "the `timestamp` of the cursor is no number")
+        micros = int(found.pop("timestamp")) * 1000
+    if "position" in members:
+        position = found.pop("position", None)
+        if position is not None and "log" in found:
+            position = f"{found.pop('log')}:{position}"
+    else:
+        position = cursor if members else None
+    for name, value in _object(counts, "operationcount").items():
+        text = text_of(value)
+        if text is not None:
+            found[name] = text
+    return micros, position, found
+
+
+def _object(text: str | None, what: str) -> dict[str, Raw]:
+    if text is None or not text.strip():
+        return {}
+    try:
+        members = _members(text)
+        for value in members.values():
+            text_of(value)
+    except (ValueError, RecursionError):
+        raise Refused("GG308", f"`{what}` is no JSON object in a text") from None
+    if any(" " in name for name in members):
+        return {_mended(name): value for name, value in members.items()}
+    return members
+
+
+def _mended(name: str) -> str:
+    joined = name.replace(" ", "")
+    return joined if joined in _KNOWN else name
+
+
+def cursor_texts(micros: pa.Int64Array, positions: pa.StringArray, tokens: pa.MapArray | None) -> pa.StringArray:
+    """The cursors of n changes."""
+    millis = floor_millis(micros).cast(pa.string()).fill_null("null")
+    parts = pc.extract_regex(positions, _LOG_AND_POSITION)
+    in_log = join([',"log":', quote_json(parts.field("log")), ',"position":', parts.field("position").fill_null("")])
+    alone = join([',"position":', _scalars(positions)])
+    place = pc.if_else(parts.is_valid(), in_log, alone)
+    others = token_texts(tokens, len(positions), _members_of((*COUNTS, *RESERVED), within=False), "")
+    return join(['{"timestamp":', millis, place, others, "}"])
+
+
+def count_texts(tokens: pa.MapArray | None, rows: int) -> pa.StringArray:
+    """The counts of n changes, as far as there are tokens with them."""
+    members = token_texts(tokens, rows, _members_of(COUNTS), "")
+    return join(["{", pc.replace_substring_regex(members, "^,", ""), "}"], rows)
+
+
+def _scalars(texts: pa.StringArray) -> pa.StringArray:
+    """Texts as JSON: whole numbers as such, so that they are read back as the same texts, all others as strings."""
+    number = pc.match_substring_regex(texts, _WHOLE).fill_null(False)
+    return pc.if_else(number, texts.fill_null(""), quote_json(texts))
+
+
+def _members_of(
+    names: Sequence[str], within: bool = True
+) -> Callable[[pa.StringArray, pa.StringArray], pa.StringArray]:
+    """Makes members, each with a comma before it, of the tokens that have one of the names, or of all others."""
+    chosen = pa.array(names, pa.string())
+
+    def pair(keys: pa.StringArray, items: pa.StringArray) -> pa.StringArray:
+        wanted = pc.is_in(keys, chosen)
+        members = join([",", quote_json(keys), ":", _scalars(items)])
+        return pc.if_else(wanted if within else pc.invert(wanted), members, "")
+
+    return pair
+
+
+_WHOLE = r"^-?(?:0|[1-9][0-9]{0,17})$"
+_LOG_AND_POSITION = r"(?s)^(?P<log>.+):(?P<position>0|[1-9][0-9]{0,17})$"

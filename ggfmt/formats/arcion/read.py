@@ -1,0 +1,136 @@
+"""Arcion's JSON, read.
+
+The columns of a table are those of `exists`, in its order: another list of them is another definition from there on. A
+NATIVE message has no `exists`: its columns are found in the images.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, Texts, check_op, check_states, images_of
+from ggfmt.formats.arcion.cursor import text_of
+from ggfmt.formats.records.dialect import ABSENT, Found, Refused, given
+from ggfmt.formats.records.reader import dialect_input
+
+_texts = msgspec.json.Decoder(dict[str, str | None]).decode
+_values = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+class Namespace(msgspec.Struct, gc=False):
+    catalog: str | None = None
+    schema: str | None = None
+
+
+class TableName(msgspec.Struct, gc=False):
+    name: str | None = None
+    namespace: Namespace | None = None
+
+
+class ArcionRecord(msgspec.Struct, gc=False):
+    """The members of a message that mean something here; `schema` and `payload` show that it is Debezium's."""
+
+    tableName: TableName | None = None
+    opType: str | None = None
+    cursor: Raw = ABSENT
+    before: Raw = ABSENT
+    after: Raw = ABSENT
+    exists: dict[str, str | int | None] | None = None
+    operationcount: Raw = ABSENT
+    payload: Raw = ABSENT
+
+
+class Arcion(ArcionDialect):
+    record = ArcionRecord
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        name = members.get("tableName")
+        if isinstance(name, dict) and "namespace" in name and "opType" in members:
+            return "`tableName` with a `namespace`, and `opType`"
+        return None
+
+    def changes(self, record: ArcionRecord) -> Found:
+        table = self._table(record)
+        op = check_op(record.opType, table)
+        old, new = self._image(record.before, "before", table), self._image(record.after, "after", table)
+        record_schema = None
+        if record.exists is None:
+            images = (old or None if op == "I" else old, new or None if op == "D" else new)
+        else:
+            states = record.exists
+            if not states:
+                raise Refused("GG305", "`exists` names no columns", None, table)
+            record_schema = self.describe(table, tuple(states))
+            images = images_of(op, *_chosen(states, old or {}, new or {}, table))
+        images = (self._with_nulls(images[0]), self._with_nulls(images[1]))
+        try:
+            cursor, counts = _text(record.cursor), _text(record.operationcount)
+        except ValueError:
+            raise Refused("GG308", "`cursor` or `operationcount` is no text", None, table) from None
+        return (self.change(table, op, images, cursor, counts, record_schema),)
+
+    def _table(self, record: ArcionRecord) -> str:
+        name = record.tableName
+        if name is None:
+            help = None
+            if given(record.payload) is not None:
+                help = "if it is Arcion's Debezium-like JSON, give `--input-format debezium_json`"
+            raise Refused("GG305", "the record has no `tableName`", help)
+        if not name.name:
+            raise Refused("GG305", "`tableName` has no `name`", "every change must name its table")
+        namespace = name.namespace or Namespace()
+        schema = namespace.schema if namespace.schema != self.options.schema_filler else None
+        parts = [part for part in (namespace.catalog, schema, name.name) if part]
+        if any("." in part for part in parts):
+            raise Refused("GG306", "a part of `tableName` holds a dot", "rename the table: a dot divides the parts")
+        return ".".join(parts)
+
+    def _image(self, image: Raw, name: str, table: str) -> Texts | None:
+        if given(image) is None:
+            return None
+        try:
+            return _texts(image)
+        except (ValueError, RecursionError):
+            pass
+        try:
+            return {column: text_of(value) for column, value in _values(image).items()}
+        except (ValueError, RecursionError):
+            raise Refused("GG308", f"`{name}` is no object of texts", None, table) from None
+
+    def _with_nulls(self, image: Texts | None) -> Texts | None:
+        null = self.options.null_literal
+        if image is None or null not in image.values():
+            return image
+        return {name: None if value == null else value for name, value in image.items()}
+
+
+def _chosen(states: dict[str, str | int | None], old: Texts, new: Texts, table: str) -> tuple[Texts, Texts]:
+    """Of both images the columns that have a value there."""
+    codes = {name: None if state is None else str(state) for name, state in states.items()}
+    check_states(set(codes.values()), table)
+    for image in (old, new):
+        if not image.keys() <= codes.keys():
+            name = next(name for name in image if name not in codes)
+            raise Refused("GG305", "`exists` lacks a column of an image", None, table, name)
+    try:
+        return (
+            {name: old[name] for name, code in codes.items() if code in OLD},
+            {name: new[name] for name, code in codes.items() if code in NEW},
+        )
+    except KeyError as error:
+        raise Refused("GG305", "an image lacks a column that it has by `exists`", None, table, error.args[0]) from None
+
+
+def _text(value: Raw) -> str | None:
+    """A JSON object, in a text or as it is, None where there is none."""
+    data = bytes(value)
+    if not data:
+        return None
+    return str(data, "utf-8") if data.startswith(b"{") else text_of(value)
+
+
+READ_SIDES = {"arcion_json": dialect_input(Arcion)}

@@ -1,0 +1,84 @@
+"""Arcion's JSON, written.
+
+A table name of three parts is catalog, schema and name. Of two parts the first is the schema, or the catalog where the
+option `schemaFiller` says what then stands as the schema. The hashes of names are left out.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import join
+from ggfmt.columnar.json_image import ImageObjects
+from ggfmt.columnar.strings import escape_json_text, quote_json
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import RowErrors, WriteSide
+from ggfmt.formats.arcion import ArcionJsonOptions
+from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
+from ggfmt.formats.arcion.states import shown, states
+from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, quoted
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.table import TableDef
+
+
+class ArcionFormatter(DialectFormatter):
+    def __init__(self, table: TableDef, options: ArcionJsonOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, context, clock, [quoted for _ in table.columns])
+        self.options = options
+        self._states = ImageObjects(table.column_names, [quoted for _ in table.columns], COMPACT)
+        catalog, schema, filler = table.catalog, table.schema, options.schema_filler
+        if filler and catalog is None:
+            catalog, schema = schema, filler
+        names = (escape_json_text(part) if part else "null" for part in (catalog, schema))
+        self._name = '{{"namespace":{{"catalog":{},"schema":{}}},"name":{}}}'.format(
+            *names, escape_json_text(table.name)
+        )
+        self._named_as_filler = bool(filler) and table.catalog is not None and table.schema == filler
+        self.fields = ("tableName", "opType", "cursor", "before", "after", "exists", "operationcount")
+
+    def format(self, batch: ChangeBatch) -> pa.StringArray:
+        rows = len(batch)
+        if self._named_as_filler:
+            reason = "the schema of the table is the one that stands for none"
+            help = "change or remove `schemaFiller`"
+            problem = Diagnostic("GG408", reason, Span(table=self.table.full_name), help)
+            raise RowErrors([(row, problem) for row in range(rows)])
+        self.refuse(batch, [OpType.TRUNCATE], "Arcion")
+        micros = self.micros(batch)
+        before, after = (self._values(image, rows) for image in (batch.before, batch.after))
+        exists = Image(tuple(ImageColumn(column) for column in states(batch)))
+        numbers, _ = self._states.of(exists, rows)
+        return join(
+            [
+                f'{{"tableName":{self._name},"opType":"', batch.op,
+                '","cursor":', quote_json(cursor_texts(micros, batch.position, batch.tokens)),
+                ',"before":', before,
+                ',"after":', after,
+                ',"exists":', numbers,
+                ',"operationcount":', quote_json(count_texts(batch.tokens, rows)),
+                "}\n",
+            ]
+        )  # fmt: skip
+
+    def _values(self, image: Image, rows: int) -> pa.StringArray:
+        """The values of all columns, with the word for NULL where there is none."""
+        null = self.options.null_literal
+        columns = []
+        for column, values in zip(self.table.columns, shown(image), strict=True):
+            equal = pc.equal(values, null).true_count
+            self.count(column.name, equal, "equal to the text that stands for NULL, which will be read back as one")
+            columns.append(ImageColumn(values.fill_null(null)))
+        return self.objects(Image(tuple(columns)), rows)
+
+
+WRITE_SIDES = {
+    "arcion_json": WriteSide(
+        formatter=ArcionFormatter,
+        framing=lambda table, options, context: TextFraming("UTF-8"),
+        projection=lambda options: Projection(tokens=True),
+    )
+}

@@ -1,0 +1,54 @@
+"""Canal's JSON (the flat messages of Alibaba Canal, and those of DTS in this format): `canal_json`.
+
+* A message has rows of one table: `data` has their after images, of a DELETE their before images; `old` has of each
+  row of an UPDATE the columns that changed, as they were before. What is not in `old` did not change.
+* All values are texts or null; bytes are ISO-8859-1 texts. `mysqlType` and `sqlType` give the types of columns.
+* Times are milliseconds since 1970: `es` of the change, `ts` of the message.
+* DTS wrote a DELETE's rows in `old`, and no `data`, before 2022-03-20.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.options.spec import option
+from ggfmt.options.value_types import Choice, Int
+
+DELETE_IN_DATA, DELETE_IN_OLD = "data", "old"
+
+
+@dataclass(frozen=True)
+class CanalOptions(DialectOptions):
+    delete_rows: str = option(
+        Choice(
+            {
+                DELETE_IN_DATA: "as Canal does",
+                DELETE_IN_OLD: "as DTS did before 2022-03-20; `data` is left out",
+            }
+        ),
+        DELETE_IN_DATA,
+        "Where a DELETE has its rows.",
+    )
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+    batch_size: int = option(Int(1), 1, "Put up to this many operations of one type in a message.")
+
+
+FORMATS = (
+    Format(
+        name="canal_json",
+        doc="Canal, and DTS in Canal's format: JSON, rows of a table with what changed of each.",
+        options=CanalOptions,
+        writes="ggfmt.formats.canal.write",
+        reads="ggfmt.formats.canal.read",
+        marks=(b'"isDdl"', b'"type"'),
+        losses=(
+            "The time of the operation has milliseconds.",
+            "A column that the before image of an update lacks, and its after image has, is read as unchanged.",
+            "Tokens other than `id` and `gtid` are not shown; a position is shown as `gtid`.",
+            "The catalog of a table name is not shown.",
+            "A type that MySQL does not have is read as the one nearest to it.",
+        ),
+    ),
+)

@@ -1,0 +1,62 @@
+"""Huawei's CDL JSON (MapReduce Service): `cdl_json`.
+
+* A message has `schema`, by Kafka Connect, and `payload`; the payload's `message_version` is `1.0`, or `2.0` for the
+  flavour of Debezium, which is read too.
+* `data` is the after image and `before` the before image; each is null where there is none. What is missing cannot be
+  told from NULL.
+* Decimal numbers are texts. Time stamps are milliseconds since 1970, or texts.
+* `unique` has the key columns, with their new values. The transaction has properties, which are whole numbers: `lsn`
+  is the position, `txId` the number of the transaction.
+* Version 1.0 does not name the database. `HEARTBEAT_IDENTIFIER` does not make a message a heartbeat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.options.spec import option
+from ggfmt.options.value_types import Choice, Text
+
+MILLIS, TEXT = "millis", "text"
+
+
+@dataclass(frozen=True)
+class CdlOptions(DialectOptions):
+    database_name: str = option(
+        Text(), "", "For reading: the database, where messages do not name it; the first part of table names."
+    )
+    data_store: str = option(
+        Text(), "", "The kind of database, such as `ORACLE`, where no token `DATA_STORE` tells it."
+    )
+    timestamps: str = option(
+        Choice({MILLIS: "as milliseconds since 1970", TEXT: "as texts, which keep all digits and zones"}),
+        MILLIS,
+        "How values of time stamp columns are written.",
+    )
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+
+
+FORMATS = (
+    Format(
+        name="cdl_json",
+        doc="Huawei CDL: JSON, both images of a change with their schema; read in the flavour of Debezium too.",
+        options=CdlOptions,
+        writes="ggfmt.formats.cdl.write",
+        reads="ggfmt.formats.cdl.read",
+        marks=(b'"message_version"',),
+        losses=(
+            "A missing column is not told from NULL.",
+            "The time of the operation has milliseconds.",
+            "A truncate is refused.",
+            "A time stamp has milliseconds, and is read back with six digits, unless `timestamps` is `text`.",
+            "A number that JSON would write otherwise is read back as JSON writes it.",
+            "Sizes of types are not shown; dates, times of day and intervals become texts, other numbers decimals.",
+            "The catalog of a table name is not shown.",
+            "A position that is no whole number is not shown, nor are its leading zeros.",
+            "Tokens are `DATA_STORE`, `LOB_COLUMNS`, `HEARTBEAT_IDENTIFIER` and `message_type`, and those that are "
+            "whole numbers; others are not shown.",
+        ),
+    ),
+)

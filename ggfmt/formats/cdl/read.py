@@ -1,0 +1,230 @@
+"""Huawei's CDL JSON, read, in version 1.0 and, where the payload is as by Debezium, 2.0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.cdl.types import PayloadField, column_of
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Found, RecordSchema, Refused, given
+from ggfmt.formats.records.reader import dialect_input
+from ggfmt.model.table import Column, TableDef
+
+_OPS = {
+    "1.0": {"INSERT": "I", "UPDATE": "U", "DELETE": "D"},
+    "2.0": {"c": "I", "r": "I", "u": "U", "d": "D"},
+}
+_CHANGE = "0"
+_SNAPSHOT = frozenset(("true", "first", "last"))
+
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_field = msgspec.json.Decoder(PayloadField).decode
+
+
+class Property(msgspec.Struct, gc=False):
+    name: str | None = None
+    value: Raw = ABSENT
+
+
+class Transaction(msgspec.Struct, gc=False):
+    properties: list[Property] | None = None
+
+
+class Origin(msgspec.Struct, gc=False):
+    """`source` of version 2.0."""
+
+    db: str | None = None
+    schema: str | None = None
+    table: str | None = None
+    ts_ms: int | None = None
+    lsn: Raw = ABSENT
+    txId: Raw = ABSENT
+    version: Raw = ABSENT
+    connector: Raw = ABSENT
+    name: Raw = ABSENT
+    snapshot: Raw = ABSENT
+
+
+class Payload(msgspec.Struct, gc=False):
+    message_version: str | None = None
+    message_type: str | None = None
+    before: Raw = ABSENT
+    unique: Raw = ABSENT
+    LOB_COLUMNS: Raw = ABSENT
+    HEARTBEAT_IDENTIFIER: Raw = ABSENT
+    DATA_STORE: Raw = ABSENT
+    SEG_OWNER: str | None = None
+    TABLE_NAME: str | None = None
+    TIMESTAMP: int | None = None
+    OPERATION: str | None = None
+    transaction: Transaction | None = None
+    data: Raw = ABSENT
+    after: Raw = ABSENT
+    source: Origin | None = None
+    op: str | None = None
+
+
+class CdlRecord(msgspec.Struct, gc=False):
+    payload: Payload | None = None
+    schema: Raw = ABSENT
+
+
+@dataclass(frozen=True)
+class _Schema:
+    """What a schema tells: columns with how their values are written, and the key columns if it names them."""
+
+    columns: tuple[tuple[str, Any, Convert | None], ...]
+    keys: tuple[str, ...]
+
+
+class Cdl(Dialect):
+    record = CdlRecord
+
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        self._schemas: dict[bytes, _Schema] = {}
+        self._record_schemas: dict[tuple[str, bytes, tuple[str, ...]], RecordSchema] = {}
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        payload = members.get("payload")
+        if isinstance(payload, dict) and payload.get("message_version") in _OPS:
+            return f"a `payload` of `message_version` {payload['message_version']}"
+        return None
+
+    def changes(self, record: CdlRecord) -> Found:
+        payload = record.payload
+        if payload is None:
+            raise Refused("GG305", "the record has no `payload`", "every message of CDL has one")
+        version = payload.message_version
+        if version not in _OPS:
+            if version is None:
+                raise Refused("GG305", "`payload` has no `message_version`", "every message of CDL has one")
+            raise Refused("GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0")
+        kind, tag = (payload.OPERATION, "OPERATION") if version == "1.0" else (payload.op, "op")
+        if kind is None and payload.message_type is not None and payload.message_type != _CHANGE:
+            return f"message type {payload.message_type[:40]}"
+        table = self._table(payload, version)
+        if kind is None:
+            raise Refused("GG305", f"`payload` has no `{tag}`", "every change must tell its operation", table)
+        op = _OPS[version].get(kind)
+        if op is None:
+            legal = ", ".join(f"`{known}`" for known in _OPS[version])
+            raise Refused("GG304", f"`{tag}` cannot be `{kind[:40]}`", f"legal values are {legal}", table)
+        record_schema = self._describe(record, table, version)
+        position, tokens = self._tokens(payload, version, kind)
+        origin = payload.source or Origin()
+        millis = payload.TIMESTAMP if version == "1.0" else origin.ts_ms
+        after = given(payload.data if version == "1.0" else payload.after)
+        op_ts = None if millis is None else millis * 1000
+        return (Change(table, op, op_ts, position, given(payload.before), after, tokens, record_schema),)
+
+    def _table(self, payload: Payload, version: str) -> str:
+        if version == "1.0":
+            parts = (self.options.database_name, payload.SEG_OWNER, payload.TABLE_NAME)
+            tag = "TABLE_NAME"
+        else:
+            origin = payload.source or Origin()
+            parts = (origin.db or self.options.database_name, origin.schema, origin.table)
+            tag = "source.table"
+        if not parts[-1]:
+            raise Refused("GG305", f"`payload` has no `{tag}`", "every change must name its table")
+        if any("." in part for part in parts if part):
+            raise Refused("GG306", "a part of the table name holds a dot", "rename the table: a dot divides the parts")
+        return ".".join(filter(None, parts))
+
+    def _tokens(self, payload: Payload, version: str, kind: str) -> tuple[str | None, dict[str, str]]:
+        """The position and the tokens of a change."""
+        values: dict[str, Raw] = {}
+        if version == "1.0":
+            properties = (payload.transaction or Transaction()).properties or ()
+            values = {item.name: item.value for item in properties if item.name is not None}
+            values["DATA_STORE"] = payload.DATA_STORE
+        elif payload.source is not None:
+            origin = payload.source
+            for name in ("lsn", "txId", "version", "connector", "name"):
+                values[name] = getattr(origin, name)
+        position = _text(values.pop("lsn", ABSENT), "lsn")
+        if not self.with_tokens:
+            return position, {}
+        values["LOB_COLUMNS"] = payload.LOB_COLUMNS
+        values["HEARTBEAT_IDENTIFIER"] = payload.HEARTBEAT_IDENTIFIER
+        tokens = {name: text for name, value in values.items() if (text := _text(value, name)) is not None}
+        if not tokens.get("DATA_STORE"):
+            tokens.pop("DATA_STORE", None)
+        if payload.message_type is not None and payload.message_type != _CHANGE:
+            tokens["message_type"] = payload.message_type
+        snapshot = None if payload.source is None else _text(payload.source.snapshot, "snapshot")
+        if snapshot in _SNAPSHOT:
+            tokens["snapshot"] = snapshot
+        elif kind == "r":
+            tokens["snapshot"] = "true"
+        return position, tokens
+
+    def _describe(self, record: CdlRecord, table: str, version: str) -> RecordSchema | None:
+        assert record.payload is not None
+        unique = given(record.payload.unique)
+        data = b"" if given(record.schema) is None else bytes(record.schema)
+        schema = self._schema(data, version) if data else None
+        if schema is None or not schema.columns:
+            if unique is not None:
+                self.keys[table] = _names(unique, table)
+            return None
+        keys = schema.keys or (_names(unique, table) if unique is not None else ())
+        record_schema = self._record_schemas.get((table, data, keys))
+        if record_schema is None:
+            columns = tuple(
+                Column(name, type, key=keys.index(name) + 1 if name in keys else 0) for name, type, _ in schema.columns
+            )
+            definition = self.keyed(TableDef(table, columns))
+            record_schema = RecordSchema(definition, tuple(convert for _, _, convert in schema.columns))
+            self._record_schemas[table, data, keys] = record_schema
+        return record_schema
+
+    def _schema(self, data: bytes, version: str) -> _Schema:
+        schema = self._schemas.get(data)
+        if schema is None:
+            try:
+                fields = {field.field: field for field in _field(data).fields or ()}
+            except (ValueError, RecursionError):
+                raise Refused("GG308", "`schema` is no schema of Kafka Connect") from None
+            columns: dict[str, tuple[str, Any, Convert | None]] = {}
+            for image in ("data" if version == "1.0" else "after", "before"):
+                for field in _fields(fields.get(image)):
+                    if field.field:
+                        columns.setdefault(field.field, (field.field, *column_of(field)))
+            keys = tuple(dict.fromkeys(field.field for field in _fields(fields.get("unique")) if field.field))
+            schema = self._schemas[data] = _Schema(tuple(columns.values()), keys)
+        return schema
+
+
+def _fields(image: PayloadField | None) -> list[PayloadField]:
+    return [] if image is None else image.fields or []
+
+
+def _names(unique: Raw, table: str) -> tuple[str, ...]:
+    try:
+        return tuple(_members(unique))
+    except (ValueError, RecursionError):
+        raise Refused("GG308", "`unique` is no object", None, table) from None
+
+
+def _text(value: Raw, name: str) -> str | None:
+    """A JSON value as a text: of a string what it says, None for null or nothing, of others their characters."""
+    value_given = given(value)
+    if value_given is None:
+        return None
+    data = bytes(value_given)
+    if not data.startswith(b'"'):
+        return str(data, "utf-8")
+    try:
+        return str(msgspec.json.decode(data))
+    except ValueError:
+        raise Refused("GG308", f"`{name}` is no text") from None
+
+
+READ_SIDES = {"cdl_json": dialect_input(Cdl)}

@@ -1,0 +1,186 @@
+"""Huawei's CDL JSON, written, in version 1.0.
+
+A message has its schema. All columns may be null by it, since what is missing is written as null. `unique` has the key
+columns as they are after the change; where that is not told, as they were before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.json_image import ImageObjects
+from ggfmt.columnar.metadata import token_texts
+from ggfmt.columnar.strings import escape_json_text, quote_json
+from ggfmt.columnar.timestamps import floor_millis, text_micros
+from ggfmt.columnar.tokens import token
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.cdl import TEXT, CdlOptions
+from ggfmt.formats.cdl.types import CONNECT, VALUES, field_of, millis
+from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, quoted
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.table import Column, Kind, TableDef
+
+_OPS = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}
+_MISSING = "missing from the image, which will be read back as NULL"
+_TOO_FINE = "with more digits than milliseconds have"
+_OWN_TOKENS = ("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type", "lsn")
+
+
+class CdlFormatter(DialectFormatter):
+    def __init__(self, table: TableDef, options: CdlOptions, context: Context, clock: Clock) -> None:
+        as_text = options.timestamps == TEXT
+        kinds = dict(VALUES) if as_text else {**VALUES, Kind.TIMESTAMP: millis}
+        values = [kinds.get(column.type.kind, quoted) for column in table.columns]
+        super().__init__(table, context, clock, values)
+        self.options = options
+        self._keys = _key_places(table)
+        self._unique = ImageObjects(table.primary_keys, [values[place] for place in self._keys], COMPACT)
+        self._schema = _schema(table, as_text)
+        self._stamps = [] if as_text else [i for i, c in enumerate(table.columns) if c.type.kind is Kind.TIMESTAMP]
+        self.fields = ("schema", "payload")
+
+    def format(self, batch: ChangeBatch) -> pa.StringArray:
+        rows = len(batch)
+        self.refuse(batch, [OpType.TRUNCATE], "CDL")
+        stamps = floor_millis(self.micros(batch))
+        data, before = (self._object(image, rows) for image in (batch.after, batch.before))
+        unique: Piece = "null"
+        if self._keys:
+            unique, _ = self._unique.of(Image(self._key_columns(batch)), rows)
+        self.count_missing({"before": batch.before, "after": batch.after}, _MISSING)
+        self._count_too_fine(batch)
+
+        def told(name: str) -> pa.StringArray:
+            return token(batch.tokens, name, rows)
+
+        head, tail = self._schema
+        return join(
+            [
+                f'{{"schema":{head}', pc.if_else(stamps.is_null(), "true", "false"),
+                f'{tail},"payload":{{"DATA_STORE":', quote_json(told("DATA_STORE").fill_null(self.options.data_store)),
+                f',"SEG_OWNER":{escape_json_text(self.table.schema or "")}',
+                f',"TABLE_NAME":{escape_json_text(self.table.name)},"TIMESTAMP":',
+                stamps.cast(pa.string()).fill_null("null"),
+                ',"OPERATION":"', pa.array(_OPS.values(), pa.string()).take(pc.index_in(batch.op, _OP_TYPES)),
+                '","LOB_COLUMNS":', quote_json(told("LOB_COLUMNS")),
+                ',"transaction":{"properties":[', _properties(batch),
+                ']},"unique":', unique,
+                ',"data":', data,
+                ',"before":', before,
+                ',"message_version":"1.0","message_type":', quote_json(told("message_type").fill_null("0")),
+                ',"HEARTBEAT_IDENTIFIER":', quote_json(told("HEARTBEAT_IDENTIFIER")),
+                "}}\n",
+            ]
+        )  # fmt: skip
+
+    def _object(self, image: Image, rows: int) -> pa.StringArray:
+        """The image with NULL for what is missing, or `null`."""
+        columns = tuple(ImageColumn(_values(column)) for column in image.columns)
+        objects = self.objects(Image(columns, image.exists), rows)
+        return pc.if_else(pc.equal(objects, ""), "null", objects)
+
+    def _key_columns(self, batch: ChangeBatch) -> tuple[ImageColumn, ...]:
+        rows = len(batch)
+        columns = []
+        for index in self._keys:
+            new, old = batch.after.columns[index], batch.before.columns[index]
+            in_new = batch.after.exists_mask(rows)
+            in_new = in_new if new.present is None else pc.and_(in_new, new.present)
+            in_old = batch.before.exists_mask(rows)
+            kept = pc.if_else(in_old, _values(old), pa.scalar(None, pa.string()))
+            columns.append(ImageColumn(pc.if_else(in_new, new.values, kept)))
+        return tuple(columns)
+
+    def _count_too_fine(self, batch: ChangeBatch) -> None:
+        for image in (batch.before, batch.after):
+            for index in self._stamps:
+                values = _values(image.columns[index])
+                if image.exists is not None:
+                    values = pc.if_else(image.exists, values, pa.scalar(None, pa.string()))
+                micros, _ = text_micros(values)
+                rest = pc.subtract(micros, pc.multiply(floor_millis(micros), 1000))
+                self.count(self.table.columns[index].name, pc.greater(rest, 0).true_count, _TOO_FINE)
+
+
+def _key_places(table: TableDef) -> list[int]:
+    """The places of the key columns among the columns, in the order of the key."""
+    return sorted(table.key_indices, key=lambda place: table.columns[place].key)
+
+
+def _values(column: ImageColumn) -> pa.StringArray:
+    """The values of a column, NULL where it is missing."""
+    if column.present is None:
+        return column.values
+    return pc.if_else(column.present, column.values, pa.scalar(None, pa.string()))
+
+
+def _properties(batch: ChangeBatch) -> pa.StringArray:
+    """What is in the transaction: the position, and tokens, where they are whole numbers."""
+    position = pc.replace_substring_regex(batch.position, "^0+([0-9])", r"\1")
+    fits = pc.match_substring_regex(position, "^[0-9]{1,18}$").fill_null(False)
+    lsn = pc.if_else(fits, join([',{"name":"lsn","value":', position.fill_null(""), "}"]), "")
+    others = token_texts(batch.tokens, len(batch), _property, "")
+    return pc.replace_substring_regex(join([lsn, others]), "^,", "")
+
+
+def _property(keys: pa.StringArray, items: pa.StringArray) -> pa.StringArray:
+    wanted = pc.and_not(pc.match_substring_regex(items, "^-?(?:0|[1-9][0-9]{0,17})$"), pc.is_in(keys, _OWN))
+    return pc.if_else(wanted, join([',{"name":', quote_json(keys), ',"value":', items, "}"]), "")
+
+
+def _schema(table: TableDef, as_text: bool) -> tuple[str, str]:
+    """The schema before and after the word that says whether the time of the operation may be null."""
+
+    def image(name: str, columns: Sequence[Column]) -> dict[str, Any]:
+        fields = [field_of(column.type.kind, column.name, True, as_text) for column in columns]
+        return {"type": "struct", "fields": fields, "optional": True, "name": name, "field": name}
+
+    def text(name: str, optional: bool = False) -> dict[str, Any]:
+        return {"type": "string", "optional": optional, "field": name}
+
+    entry = [text("name"), {"type": "int64", "optional": False, "field": "value"}]
+    items = {"type": "struct", "fields": entry, "optional": False}
+    properties = {"type": "array", "items": items, "optional": False, "field": "properties"}
+    transaction = {"type": "struct", "fields": [properties], "optional": False, "name": "transaction"}
+    keys = [table.columns[place] for place in _key_places(table)]
+    before = [text("DATA_STORE"), text("SEG_OWNER"), text("TABLE_NAME")]
+    after = [
+        text("OPERATION"),
+        text("LOB_COLUMNS", True),
+        {**transaction, "field": "transaction"},
+        *([image("unique", keys)] if keys else []),
+        image("data", table.columns),
+        image("before", table.columns),
+        text("message_version"),
+        text("message_type"),
+        text("HEARTBEAT_IDENTIFIER", True),
+    ]
+    name = ".".join(part for part in (table.schema, table.name) if part)
+    head = f'{{"type":"struct","fields":[{_listed(before)},{{"type":"int64","optional":'
+    stamp = f',"name":"{CONNECT}Timestamp","version":1,"field":"TIMESTAMP"}}'
+    return head, f'{stamp},{_listed(after)}],"optional":false,"name":{escape_json_text(name)}}}'
+
+
+def _listed(fields: Sequence[dict[str, Any]]) -> str:
+    return ",".join(json.dumps(field, ensure_ascii=False, separators=(",", ":")) for field in fields)
+
+
+_OP_TYPES = pa.array(_OPS, pa.string())
+_OWN = pa.array(_OWN_TOKENS, pa.string())
+
+WRITE_SIDES = {
+    "cdl_json": WriteSide(
+        formatter=CdlFormatter,
+        framing=lambda table, options, context: TextFraming("UTF-8"),
+        projection=lambda options: Projection(tokens=True),
+    )
+}

@@ -1,0 +1,187 @@
+"""Debezium's JSON (what Connect's JsonConverter makes of Debezium's change events): `debezium_json`.
+
+* A record is an envelope (`before`, `after`, `source`, `op`), alone or as the `payload` beside its `schema`; or the row
+  alone, flattened by ExtractNewRecordState, with members such as `__op` beside the columns. One file may have them all.
+* The `schema` tells the types, and how values are encoded: decimals are Base64 of a number without its scale, dates
+  and times are numbers of days, milliseconds, microseconds or nanoseconds. Without it, options have to tell.
+* `source` tells the table, the position and the time of the change; which members it has depends on the connector.
+* There is no state "missing" but the placeholder of values that the database did not tell (PostgreSQL's TOAST, LOBs).
+  What ggfmt writes leaves a missing column out, or puts the placeholder in its place.
+* The members `source.position` and `source.tokens` are ggfmt's own: what a source block of Debezium has no place for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.java.text import IllegalValue
+from ggfmt.options.spec import option
+from ggfmt.options.value_types import Bool, Choice, Text
+
+OWN = "ggfmt"  # the connector that stands in what ggfmt writes, where no token names another
+PLACEHOLDER = "__debezium_unavailable_value"
+IN_SCHEMA, IN_CATALOG = "schema", "full"
+FULL, KEYS = "full", "keys"
+TEXT, BASE64 = "text", "base64"
+ADAPTIVE, ADAPTIVE_TIME_MICROS = "adaptive", "adaptive_time_microseconds"
+MICROS, NANOS, CONNECT, ISO_STRING = "microseconds", "nanoseconds", "connect", "isostring"
+REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
+STRING, PRECISE, DOUBLE = "string", "precise", "double"
+OMITTED, AS_PLACEHOLDER = "omitted", "placeholder"
+
+
+def placeholder_bytes(option: str) -> bytes:
+    """The bytes of a placeholder, which `hex:` may start; ValueError for digits that are none."""
+    return bytes.fromhex(option[4:]) if option.startswith("hex:") else option.encode()
+
+
+class Placeholder(Text):
+    """A text, or `hex:` and the digits of bytes."""
+
+    @property
+    def legal(self) -> str:
+        return "any string, or `hex:` and an even number of hexadecimal digits"
+
+    def parse(self, text: str) -> str:
+        value = super().parse(text)
+        try:
+            placeholder_bytes(value)
+        except ValueError:
+            raise IllegalValue("is not hexadecimal", f"give {self.legal}") from None
+        return value
+
+
+@dataclass(frozen=True)
+class DebeziumOptions(DialectOptions):
+    table_name: str = option(
+        Choice(
+            {
+                IN_SCHEMA: "its schema and name; of MySQL and others without schemas its database and name. The "
+                "database of others is the token `db`",
+                IN_CATALOG: "its database, schema and name",
+            }
+        ),
+        IN_SCHEMA,
+        "For reading: what the name of a table is made of.",
+    )
+    table: str = option(Text(), "", "For reading: the table of records that name none.")
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+    before_image: str = option(
+        Choice(
+            {
+                FULL: "of the whole row",
+                KEYS: "of the primary key, as in PostgreSQL's default replica identity; all other columns are missing",
+            }
+        ),
+        FULL,
+        "For reading: of which columns `before` has values.",
+    )
+    decimal_format: str = option(
+        Choice({TEXT: "they are texts of numbers", BASE64: "they are Base64; `--definitions` must give the scale"}),
+        TEXT,
+        "For reading records without a schema: what JSON strings in columns of numbers are.",
+    )
+    time_precision: str = option(
+        Choice(
+            {
+                TEXT: "there are none: dates and times are texts",
+                ADAPTIVE: "days, and milliseconds, microseconds or nanoseconds by the scale of the column",
+                ADAPTIVE_TIME_MICROS: "as `adaptive`, but a TIME has microseconds",
+                CONNECT: "days and milliseconds",
+                MICROS: "days and microseconds",
+                NANOS: "days and nanoseconds",
+            }
+        ),
+        TEXT,
+        "For reading records without a schema: what JSON numbers in columns of dates and times are.",
+    )
+    flattened_prefix: str = option(
+        Text(), "__", "For reading: what the names of members start with that ExtractNewRecordState adds to a row."
+    )
+    flattened_op: str = option(
+        Choice(
+            {
+                REFUSE: "it is a reject",
+                INSERT: "an insert",
+                UPDATE: "an update",
+            }
+        ),
+        REFUSE,
+        "For reading: what a flattened row is that does not tell its operation.",
+    )
+    unavailable_value_placeholder: str = option(
+        Placeholder(),
+        PLACEHOLDER,
+        "What stands for a value that the database did not tell; `hex:` may start its bytes.",
+    )
+    schemas_enable: bool = option(Bool(), False, "Write the schema of each message beside it.")
+    decimal_handling_mode: str = option(
+        Choice(
+            {
+                STRING: "texts, with all their digits",
+                PRECISE: "Base64, with the digits of the column's scale; without a scale, with a scale of its own",
+                DOUBLE: "JSON numbers, with all their digits",
+            }
+        ),
+        STRING,
+        "How decimals are written.",
+    )
+    time_precision_mode: str = option(
+        Choice(
+            {
+                TEXT: "texts as they are",
+                ADAPTIVE_TIME_MICROS: "days for a DATE, microseconds for a TIME; for a TIMESTAMP milliseconds, "
+                "microseconds or nanoseconds by its scale",
+                CONNECT: "days and milliseconds",
+                ISO_STRING: "texts as in ISO 8601, ending in `Z`",
+            }
+        ),
+        TEXT,
+        "How dates and times are written.",
+    )
+    missing: str = option(
+        Choice(
+            {
+                OMITTED: "it is left out",
+                AS_PLACEHOLDER: "the placeholder, if its type is a text or bytes; others are left out",
+            }
+        ),
+        OMITTED,
+        "What is written for a missing column.",
+    )
+    topic_prefix: str = option(
+        Text(),
+        OWN,
+        "The logical name of the source, where no token `name` tells it, and the first part of schema names.",
+    )
+
+
+FORMATS = (
+    Format(
+        name="debezium_json",
+        doc="Debezium: JSON with before and after images, with or without schemas; reads flattened rows too.",
+        options=DebeziumOptions,
+        writes="ggfmt.formats.debezium.write",
+        reads="ggfmt.formats.debezium.read",
+        marks=(
+            b'"op"',
+            b'"payload"',
+            b'"__op"',
+            b'"__deleted"',
+            b'"__table"',
+            b'"tableChanges"',
+            b'"data_collections"',
+        ),
+        losses=(
+            "The primary key of a table, and which columns cannot be NULL, are not shown.",
+            "Tokens that a source block has no member for are shown with `includeTokens` alone.",
+            "Without `schemasEnable` the types of columns are not shown.",
+            "The catalog of a table name is shown, but read only with `tableName=full`.",
+            "With `decimalHandlingMode=precise` a decimal has the digits of its column's scale.",
+            "Times other than with `timePrecisionMode=text` are written with the digits of their unit.",
+            "A text that is the placeholder is read as a missing column.",
+        ),
+    ),
+)

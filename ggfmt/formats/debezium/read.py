@@ -1,0 +1,262 @@
+"""Debezium's JSON, read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.formats.api.context import WriterSettings as Input
+from ggfmt.formats.api.reading import Chunk
+from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions
+from ggfmt.formats.debezium import source as sources
+from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
+from ggfmt.formats.debezium.record import DebeziumRecord, decode, decode_all, kind_of, members_of
+from ggfmt.formats.debezium.types import SchemaField, Types, decode_schema, name_of
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Found, RecordSchema, Refused, given
+from ggfmt.formats.records.reader import dialect_input
+from ggfmt.model.table import TableDef
+
+_OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
+_OF_ENVELOPE = frozenset({"op", "ts_ms", "ts_us", "ts_ns"})
+_READ, _MESSAGE, _TRUE = b'"r"', b'"m"', (b'"true"', b"true")
+_schema_change = msgspec.json.Decoder(SchemaChangeRecord).decode
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A schema as far as it means something here: the fields of a row, None where it tells none."""
+
+    name: str | None
+    row: tuple[SchemaField, ...] | None
+
+
+_NO_SCHEMA = Schema(None, None)
+
+
+class Debezium(Dialect):
+    record = DebeziumRecord
+
+    def __init__(self, source: Input, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        self.options = cast(DebeziumOptions, source.options or DebeziumOptions())
+        self.keys_only = self.options.before_image == KEYS
+        self._types = Types(self.options)
+        self._schemas: dict[bytes, Schema] = {}
+        self._latest: tuple[Raw, Schema] = (ABSENT, _NO_SCHEMA)
+        self._names: dict[tuple[str | None, ...], str] = {}
+        self._described: dict[tuple[str, int], tuple[Schema, RecordSchema]] = {}
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        schema, payload = members.get("schema"), members.get("payload")
+        own_schema = schema is None or (isinstance(schema, dict) and "dataColumn" not in schema)
+        own_payload = payload is None or (isinstance(payload, dict) and "message_version" not in payload)
+        if "payload" in members and "schema" in members and own_schema and own_payload:
+            return "`schema` and `payload`"
+        op = members.get("op")
+        if isinstance(op, str) and len(op) == 1 and any(name in members for name in ("source", "before", "after")):
+            return "`op` and an image or `source`"
+        if any(name in members for name in ("__op", "__deleted", "__table")):
+            return "members of a flattened row"
+        if "tableChanges" in members and "databaseName" in members:
+            return "`tableChanges`"
+        if members.get("status") in ("BEGIN", "END") and "data_collections" in members:
+            return "`status` and `data_collections`"
+        return None
+
+    def decoded(self, chunk: Chunk) -> Iterator[Any]:
+        if chunk.spans is None:
+            try:
+                if not chunk.data.isascii():
+                    str(chunk.data, "utf-8")
+                return iter(list(decode_all(chunk, None)))
+            except (ValueError, RecursionError):
+                pass
+        return decode_all(chunk, self.spans(chunk))
+
+    def changes(self, record: DebeziumRecord) -> Found:
+        schema = _NO_SCHEMA
+        if record.is_payload:
+            payload = given(record.payload)
+            if payload is None:
+                return "tombstone"
+            schema = self._schema(record.schema)
+            record = self._payload(payload)
+        if record.is_envelope:
+            return self._change(record, schema)
+        return self._other(record.raw, schema)
+
+    @staticmethod
+    def _payload(payload: Raw) -> DebeziumRecord:
+        try:
+            record = decode(payload)
+        except ValueError:
+            raise Refused("GG308", "`payload` is no object") from None
+        assert record is not None
+        return record
+
+    # Changes
+
+    def _change(self, record: DebeziumRecord, schema: Schema) -> Found:
+        code = bytes(record.op)
+        op = _OPS.get(code)
+        if op is None:
+            if code == _MESSAGE:
+                return "message"
+            shown = code.decode() if len(code) <= 40 else "that"
+            raise Refused("GG304", f"`op` cannot be {shown}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
+        block = given(record.source)
+        try:
+            source = sources.NO_SOURCE if block is None else sources.decode(block)
+        except ValueError as error:
+            what = str(error).partition(" - at ")[0]
+            raise Refused("GG308", f"`source` is not as it should be: {what[:1].lower()}{what[1:]}") from None
+        named = (source.db, source.schema, source.table, source.keyspace, source.collection)
+        table = self._names.get(named)
+        if table is None:
+            table = self._names[named] = sources.table_name(source, self.options)
+        tokens: dict[str, str] = {}
+        if self.with_tokens:
+            if block is not None:
+                tokens = sources.tokens_of(block, sources.database_in_name(source, self.options))
+            transaction = given(record.transaction)
+            if transaction is not None:
+                tokens |= sources.transaction_tokens(transaction)
+            if code == _READ:
+                tokens.setdefault("snapshot", "true")
+        return [
+            Change(
+                table,
+                op,
+                sources.op_micros(source),
+                sources.position(source),
+                given(record.before),
+                given(record.after),
+                tokens,
+                self._describe(table, schema),
+            )
+        ]
+
+    # Other records
+
+    def _other(self, raw: Raw, schema: Schema) -> Found:
+        try:
+            members = members_of(raw)
+        except ValueError:
+            raise Refused("GG308", "the record is no object") from None
+        prefix = self.options.flattened_prefix
+        if "__deleted" in members or (prefix and any(name.startswith(prefix) for name in members)):
+            return self._flattened(members, schema)
+        if "tableChanges" in members or ("ddl" in members and "databaseName" in members):
+            return self._schema_change(raw)
+        kind = kind_of(members, schema.name)
+        if kind is not None:
+            return kind
+        if not members:
+            raise Refused("GG305", "the record is empty")
+        if self.options.table:
+            return self._flattened(members, schema)
+        help = "if it is a flattened row, say by `table` with `--input-option` of which table"
+        raise Refused("GG305", "the record is no change, and no other record that Debezium makes", help)
+
+    def _flattened(self, members: Mapping[str, Raw], schema: Schema) -> Found:
+        prefix = self.options.flattened_prefix
+        row, added, block = {}, {}, {}
+        for name, value in members.items():
+            if name == "__deleted":
+                added["deleted"] = value
+            elif not prefix or not name.startswith(prefix):
+                row[name] = value
+            elif name[len(prefix) :] in _OF_ENVELOPE:
+                added[name[len(prefix) :]] = value
+            else:
+                block[name[len(prefix) :].removeprefix("source_")] = value
+        try:
+            source = sources.decode(msgspec.json.encode(block))
+        except ValueError:
+            raise Refused("GG308", "a member that was added to the row is of the wrong type") from None
+        table = sources.table_name(source, self.options)
+        deleted = bytes(added.get("deleted", ABSENT)) in _TRUE
+        code = bytes(added.get("op", ABSENT))
+        op = "D" if deleted else _OPS.get(code)
+        if op is None:
+            if code or self.options.flattened_op == REFUSE:
+                help = "have `op` added to the rows, or say by `flattenedOp` with `--input-option` what they are"
+                raise Refused("GG305", "the row does not tell its operation", help, table)
+            op = "I" if self.options.flattened_op == INSERT else "U"
+        image = None if op == "T" else msgspec.json.encode(row)
+        before, after = (image, None) if op == "D" else (None, image)
+        tokens: dict[str, str] = {}
+        if self.with_tokens:
+            tokens = sources.flattened_tokens(block, sources.database_in_name(source, self.options))
+            if code == _READ:
+                tokens.setdefault("snapshot", "true")
+        described = self._describe(table, schema, ("__deleted", prefix) if prefix else ("__deleted",))
+        return [
+            Change(table, op, sources.op_micros(source), sources.position(source), before, after, tokens, described)
+        ]
+
+    def _schema_change(self, raw: Raw) -> Found:
+        try:
+            change = _schema_change(raw)
+        except ValueError:
+            raise Refused("GG308", "`tableChanges` are not as Debezium makes them") from None
+        tables = [self.keyed(table) for table in described_tables(change, self.options)]
+        return [RecordSchema(table, self.converts(table)) for table in tables] or "schema change"
+
+    # Types
+
+    def _schema(self, data: Raw) -> Schema:
+        """What a schema tells; Refused if it is none."""
+        latest, schema = self._latest
+        if data == latest:
+            return schema
+        key = bytes(data)
+        found = self._schemas.get(key)
+        if found is None:
+            found = self._schemas[key] = _parsed(data)
+        self._latest = Raw(key), found
+        return found
+
+    def _describe(self, table: str, schema: Schema, added: tuple[str, ...] = ()) -> RecordSchema | None:
+        """What a schema tells of a table, but for fields that start as the `added` ones do."""
+        if schema.row is None:
+            return None
+        identity = (table, id(schema))
+        found = self._described.get(identity)
+        if found is None:
+            fields = {
+                field.field: field
+                for field in schema.row
+                if field.field and not (added and field.field.startswith(added))
+            }
+            made = [self._types.of_field(field) for field in fields.values()]
+            definition = self.keyed(TableDef(table, tuple(column for column, _ in made)))
+            found = self._described[identity] = schema, RecordSchema(definition, tuple(reading for _, reading in made))
+        return found[1]
+
+    def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
+        return tuple(self._types.of_column(column.type) for column in table.columns)
+
+
+def _parsed(data: Raw) -> Schema:
+    if given(data) is None or bytes(data) == b"{}":
+        return _NO_SCHEMA
+    try:
+        schema = decode_schema(data)
+    except (ValueError, RecursionError):
+        name = name_of(data)
+        if name is not None and name.endswith("Key"):
+            return Schema(name, None)
+        raise Refused("GG308", "`schema` is no schema of Connect") from None
+    row = schema.members("after") or schema.members("before")
+    if row is None and not schema.members("source"):
+        row = schema.fields
+    return Schema(schema.name, row)
+
+
+READ_SIDES = {"debezium_json": dialect_input(Debezium)}

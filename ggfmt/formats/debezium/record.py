@@ -1,0 +1,103 @@
+"""Records of Debezium decoded: members of an envelope stay as they are; other records are told apart by theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.reading import Chunk
+from ggfmt.formats.json.values import parse
+from ggfmt.formats.records.dialect import ABSENT
+
+
+class DebeziumRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
+    """The members of an envelope, or of what surrounds it; `raw` is the whole record if it is neither."""
+
+    schema: Raw = ABSENT
+    payload: Raw = ABSENT
+    before: Raw = ABSENT
+    after: Raw = ABSENT
+    source: Raw = ABSENT
+    op: Raw = ABSENT
+    transaction: Raw = ABSENT
+    raw: Raw = ABSENT
+
+    @property
+    def is_envelope(self) -> bool:
+        there = self.source is not ABSENT or self.after is not ABSENT or self.before is not ABSENT
+        return there and self.op is not ABSENT
+
+    @property
+    def is_payload(self) -> bool:
+        """Whether the record is a `schema` and a `payload`."""
+        return self.payload is not ABSENT and self.schema is not ABSENT and self.op is ABSENT
+
+
+_decoder = msgspec.json.Decoder(DebeziumRecord | None)
+_raws = msgspec.json.Decoder(Raw)
+members_of = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+def decode(data: Any) -> DebeziumRecord | None:
+    """One record; ValueError if it is no JSON object."""
+    record: DebeziumRecord | None = _decoder.decode(data)
+    if record is not None and not record.is_envelope and not record.is_payload:
+        record.raw = Raw(bytes(data))
+    return record
+
+
+def decode_all(chunk: Chunk, spans: Sequence[tuple[int, int]] | None) -> Iterator[DebeziumRecord | Diagnostic | None]:
+    """The records of a chunk, at once; by their `spans` if there are any."""
+    if spans is None:
+        records = _decoder.decode_lines(chunk.data)
+        if any(record is not None and not record.is_envelope and not record.is_payload for record in records):
+            for record, raw in zip(records, _raws.decode_lines(chunk.data), strict=True):
+                if record is not None:
+                    record.raw = raw
+        yield from records
+        return
+    for start, end in spans:
+        data = chunk.data[start:end]
+        try:
+            if not data.isascii():
+                str(data, "utf-8")
+            yield decode(data)
+        except (ValueError, RecursionError):
+            found = parse(data, end == len(chunk.data))
+            if isinstance(found, dict):
+                found = Diagnostic("GG301", "the record is not JSON that can be read")
+            yield found
+
+
+_TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}
+_NOTIFICATION = {"id", "aggregate_type", "type"}
+_SIGNALS = frozenset(
+    f'"{kind}"'.encode()
+    for kind in (
+        "log", "schema-changes", "execute-snapshot", "execute-incremental-snapshot", "stop-snapshot", "pause-snapshot",
+        "resume-snapshot", "snapshot-window-open", "snapshot-window-close",
+    )
+)  # fmt: skip
+_KEYS = ({"databaseName"}, {"serverName"})
+
+
+def kind_of(members: Mapping[str, Raw], schema_name: str | None) -> str | None:
+    """The kind of a record that is neither a change nor a schema change; None if it is none that is known."""
+    names = set(members)
+    if "status" in names and "id" in names and names & {"ts_ms", "data_collections", "event_count"}:
+        kind = _TRANSACTION.get(bytes(members["status"]))
+        if kind is not None:
+            return kind
+    if "ts_ms" in names and names <= {"ts_ms", "ts_us", "ts_ns"}:
+        return "heartbeat"
+    if names >= _NOTIFICATION and names <= _NOTIFICATION | {"additional_data", "timestamp"}:
+        return "notification"
+    if names in ({"type", "data"}, {"id", "type", "data"}) and bytes(members["type"]) in _SIGNALS:
+        return "signal"
+    if names in _KEYS or (schema_name or "").endswith("Key"):
+        return "key"
+    return None

@@ -1,0 +1,191 @@
+"""Source blocks of Debezium: the table, the position, the time and the tokens of a change, for every connector.
+
+A position is what orders the changes of a connector, its parts divided by colons: of MySQL `file:pos:row`, of Oracle
+`commit_scn:scn:rs_id:ssn`, of SQL Server, Db2 and Informix `commit_lsn:change_lsn:event_serial_no`, of PostgreSQL its
+`sequence` (the last commit and the change itself), or else its `lsn`. Parts that are null are empty, or left out at
+the end. Every member that is neither part of the name nor a time is a token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
+from ggfmt.formats.records.dialect import ABSENT, Refused, given
+
+
+class SourceBlock(msgspec.Struct, gc=False):
+    """The members of a source block that mean something here, of all connectors."""
+
+    db: str | None = None
+    schema: str | None = None
+    table: str | None = None
+    keyspace: str | None = None
+    collection: str | None = None
+    ts_ms: int | str | None = None
+    ts_us: int | str | None = None
+    position: Any = UNSET
+    file: Any = None
+    pos: Any = None
+    row: Any = None
+    commit_scn: Any = None
+    scn: Any = None
+    rs_id: Any = None
+    ssn: Any = None
+    commit_lsn: Any = None
+    change_lsn: Any = None
+    event_serial_no: Any = None
+    sequence: Any = None
+    lsn: Any = None
+    vgtid: Any = None
+    ts_hlc: Any = None
+    position_scn: Any = None
+    server_transaction_id: Any = None
+    mod_number: Any = None
+    commit_ts: Any = None
+
+
+NO_SOURCE = SourceBlock()
+# What is no token: the version of the connector, the name of the table, the position, and times.
+STRUCTURE = frozenset(
+    {"version", "schema", "table", "keyspace", "collection", "position", "tokens", "ts_ms", "ts_us", "ts_ns"}
+)
+
+decode = msgspec.json.Decoder(SourceBlock).decode
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_texts = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
+    """The full name of the table; Refused if there is none, or a part of it has a dot."""
+    name = source.table or source.collection
+    if not name:
+        if options.table:
+            return options.table
+        help = "say by `table` with `--input-option` of which table they are"
+        raise Refused("GG305", "the record does not name its table", help)
+    return join_name(source.db, source.schema or source.keyspace, name, options)
+
+
+def database_in_name(source: SourceBlock, options: DebeziumOptions) -> bool:
+    """Whether the database is a part of the name of the table."""
+    return options.table_name == IN_CATALOG or not (source.schema or source.keyspace)
+
+
+def join_name(database: str | None, schema: str | None, name: str, options: DebeziumOptions) -> str:
+    parts = [schema or database, name]
+    if schema and options.table_name == IN_CATALOG:
+        parts.insert(0, database)
+    kept = [part for part in parts if part]
+    dotted = next((part for part in kept if "." in part), None)
+    if dotted is not None:
+        shown = dotted if len(dotted) <= 40 else dotted[:37] + "..."
+        help = "a dot divides the parts of a name: rename the table where the records are made"
+        raise Refused("GG306", f"a part of the name of the table has a dot: `{shown}`", help)
+    return ".".join(kept)
+
+
+def position(source: SourceBlock) -> str | None:
+    """The position of a change; None if its source block has none."""
+    if source.position is not UNSET:
+        return _text(source.position)
+    if source.file is not None:
+        return _joined(source.file, source.pos, source.row)
+    if source.commit_scn is not None or source.scn is not None:
+        return _joined(source.commit_scn, source.scn, source.rs_id, source.ssn)
+    if source.commit_lsn is not None or source.change_lsn is not None:
+        return _joined(source.commit_lsn, source.change_lsn, source.event_serial_no)
+    for value in (source.sequence, source.lsn, source.vgtid, source.ts_hlc, source.position_scn):
+        if value is not None:
+            return _text(value)
+    if source.server_transaction_id is not None:
+        return _joined(source.server_transaction_id, source.mod_number)
+    return _text(source.commit_ts)
+
+
+def _joined(*parts: Any) -> str | None:
+    texts = [_text(part) or "" for part in parts]
+    return ":".join(texts).rstrip(":") or None
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def op_micros(source: SourceBlock) -> int | None:
+    """The time of the change in microseconds since 1970; Refused if it is no number."""
+    if source.ts_us is not None:
+        return _number(source.ts_us)
+    return None if source.ts_ms is None else _number(source.ts_ms) * 1000
+
+
+def _number(value: int | str) -> int:
+    if isinstance(value, int):
+        return value
+    if not re.fullmatch("-?[0-9]{1,20}", value):
+        raise Refused("GG308", "the time in `source` is no number")
+    return int(value)
+
+
+def raw_text(value: Raw) -> str | None:
+    """A member as a text: a string without its quotes, any other value with its own characters; None for null."""
+    data = bytes(value)
+    if data.startswith(b'"'):
+        return str(msgspec.json.decode(data))
+    return None if data == b"null" else str(data, "utf-8")
+
+
+def tokens_of(source: Raw, in_name: bool) -> dict[str, str]:
+    """The tokens of a source block; `in_name`: its database is a part of the name of the table."""
+    members = _members(source)
+    found = member_tokens(members, in_name)
+    own = given(members.get("tokens", ABSENT))
+    if own is not None:
+        try:
+            found |= _texts(own)
+        except ValueError:
+            found["tokens"] = raw_text(own) or ""
+    return found
+
+
+def member_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
+    found = {}
+    for name, value in members.items():
+        if name not in STRUCTURE:
+            text = raw_text(value)
+            if text is not None:
+                found[name] = text
+    if found.get("snapshot") == "false":
+        del found["snapshot"]
+    if in_name or not found.get("db"):
+        found.pop("db", None)
+    if found.get("connector") == OWN:
+        del found["connector"]
+        found.pop("name", None)
+    elif found.get("name") == OWN:
+        del found["name"]
+    return found
+
+
+def flattened_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
+    """The tokens among the members that were added to a flattened row, named without their prefix."""
+    found = member_tokens(members, in_name)
+    moved = {name: f"transaction.{name.removeprefix('transaction_')}" for name in found if "transaction_" in name}
+    return {moved.get(name, name): text for name, text in found.items()}
+
+
+def transaction_tokens(transaction: Raw) -> dict[str, str]:
+    """The tokens of the member `transaction`."""
+    try:
+        members = _members(transaction)
+    except ValueError:
+        raise Refused("GG308", "`transaction` is no object") from None
+    texts = {name: raw_text(value) for name, value in members.items()}
+    return {f"transaction.{name}": text for name, text in texts.items() if text is not None}

@@ -1,0 +1,304 @@
+"""The types of Debezium: Connect's schemas, the `tableChanges` of schema changes, and what options tell of neither.
+
+A field of a Connect schema has a `type`, for what goes beyond it a `name` (`io.debezium.time.Date`), and `parameters`.
+With `column.propagate.source.type` the parameters name the type of the database besides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from ggfmt.formats.debezium import (
+    ADAPTIVE,
+    ADAPTIVE_TIME_MICROS,
+    BASE64,
+    CONNECT,
+    MICROS,
+    NANOS,
+    TEXT,
+    DebeziumOptions,
+)
+from ggfmt.formats.debezium import values as values
+from ggfmt.formats.debezium.values import Kernel, ValueDecoding
+from ggfmt.model.table import STRING, Column, Kind, SqlType
+
+SOURCE_TYPE, SOURCE_LENGTH, SOURCE_SCALE = (f"__debezium.source.column.{what}" for what in ("type", "length", "scale"))
+CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
+PRECISION = "connect.decimal.precision"
+VARIABLE_DECIMAL = "io.debezium.data.VariableScaleDecimal"
+
+
+class SchemaField(msgspec.Struct, gc=False):
+    """A schema, or a field of one."""
+
+    type: str
+    field: str | None = None
+    name: str | None = None
+    optional: bool = False
+    parameters: dict[str, str | int | None] | None = None
+    fields: tuple[SchemaField, ...] | None = None
+
+    def number(self, parameter: str) -> int | None:
+        """A parameter that is a whole number from -20000 to 20000; None if it is absent or none."""
+        text = str((self.parameters or {}).get(parameter, ""))
+        if not re.fullmatch("-?[0-9]{1,5}", text) or abs(int(text)) > values.MOST_SCALE:
+            return None
+        return int(text)
+
+    def members(self, name: str) -> tuple[SchemaField, ...] | None:
+        """The fields of the struct that is the field `name`."""
+        return next((field.fields for field in self.fields or () if field.field == name and field.fields), None)
+
+
+# The names of Connect schemas: what the column is, and how its values are read (JSON strings, and all others).
+_TIMES: dict[str, tuple[SqlType, Kernel]] = {
+    "io.debezium.time.Date": (SqlType(Kind.DATE), values.dates),
+    "io.debezium.time.Time": (SqlType(Kind.TIME, scale=3), values.clocks("ms")),
+    "io.debezium.time.MicroTime": (SqlType(Kind.TIME, scale=6), values.clocks("us")),
+    "io.debezium.time.NanoTime": (SqlType(Kind.TIME, scale=9), values.clocks("ns")),
+    "io.debezium.time.Timestamp": (SqlType(Kind.TIMESTAMP, scale=3), values.timestamps("ms")),
+    "io.debezium.time.MicroTimestamp": (SqlType(Kind.TIMESTAMP, scale=6), values.timestamps("us")),
+    "io.debezium.time.NanoTimestamp": (SqlType(Kind.TIMESTAMP, scale=9), values.timestamps("ns")),
+    "io.debezium.time.MicroDuration": (SqlType(Kind.INTERVAL), values.clocks("us")),
+    "io.debezium.time.NanoDuration": (SqlType(Kind.INTERVAL), values.clocks("ns")),
+    "org.apache.kafka.connect.data.Date": (SqlType(Kind.DATE), values.dates),
+    "org.apache.kafka.connect.data.Time": (SqlType(Kind.TIME, scale=3), values.clocks("ms")),
+    "org.apache.kafka.connect.data.Timestamp": (SqlType(Kind.TIMESTAMP, scale=3), values.timestamps("ms")),
+    "io.debezium.time.IsoDate": (SqlType(Kind.DATE), values.iso_texts),
+    "io.debezium.time.IsoTime": (SqlType(Kind.TIME), values.iso_texts),
+    "io.debezium.time.IsoTimestamp": (SqlType(Kind.TIMESTAMP), values.iso_texts),
+}
+_TEXTS = {
+    "io.debezium.time.ZonedTimestamp": SqlType(Kind.TIMESTAMP),
+    "io.debezium.time.ZonedTime": SqlType(Kind.TIME),
+    "io.debezium.time.Interval": SqlType(Kind.INTERVAL),
+}
+_BY_TYPE = {
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), Kind.INTEGER),
+    "float32": Kind.FLOAT,
+    "float": Kind.FLOAT,
+    "float64": Kind.DOUBLE,
+    "double": Kind.DOUBLE,
+    "boolean": Kind.BOOLEAN,
+    "bytes": Kind.BINARY,
+}
+# What a type of the database, by `SOURCE_TYPE`, makes of texts and doubles.
+_PLAIN_KINDS = {
+    **dict.fromkeys(("DECIMAL", "NUMERIC", "DEC", "MONEY", "SMALLMONEY"), Kind.DECIMAL),
+    **dict.fromkeys(("NUMBER",), Kind.NUMBER),
+    "DATE": Kind.DATE,
+    "TIME": Kind.TIME,
+    "TIMESTAMP": Kind.TIMESTAMP,
+    "DATETIME": Kind.TIMESTAMP,
+    "INTERVAL": Kind.INTERVAL,
+}
+
+
+class Types:
+    """Types by the options of a reader."""
+
+    def __init__(self, options: DebeziumOptions) -> None:
+        self.options = options
+        self.placeholders: pa.StringArray = values.placeholder_forms(options.unavailable_value_placeholder)
+        self._text = ValueDecoding(self.placeholders, None, None)
+
+    def of_field(self, field: SchemaField) -> tuple[Column, ValueDecoding | None]:
+        """The column that a field of a row is, and how its values are read."""
+        type, reading = self._of_schema(field)
+        return Column(field.field or "", type, nullable=field.optional), reading
+
+    def _of_schema(self, field: SchemaField) -> tuple[SqlType, ValueDecoding | None]:
+        name = field.name or ""
+        if name in _TIMES:
+            type, kernel = _TIMES[name]
+            return type, self._reading(kernel)
+        if name in _TEXTS:
+            return _TEXTS[name], self._text
+        if name == CONNECT_DECIMAL:
+            scale = field.number("scale")
+            precision = field.number(PRECISION) or field.number(SOURCE_LENGTH)
+            if scale is None:
+                help = "the schema of the field lacks the parameter `scale`"
+                return SqlType(Kind.NUMBER), ValueDecoding(self.placeholders, values.refused, values.numbers, help)
+            reading = ValueDecoding(self.placeholders, values.decimals(scale), values.numbers)
+            return SqlType(Kind.DECIMAL, precision=precision, scale=scale), reading
+        if name == VARIABLE_DECIMAL:
+            return SqlType(Kind.NUMBER), self._reading(values.variable_decimals)
+        if name == "io.debezium.data.Bits":
+            length = field.number("length")
+            return SqlType(Kind.STRING, length=length), self._reading(values.bits(length))
+        return self._of_type(field)
+
+    def _of_type(self, field: SchemaField) -> tuple[SqlType, ValueDecoding | None]:
+        kind = _BY_TYPE.get(field.type, Kind.STRING)
+        source = str((field.parameters or {}).get(SOURCE_TYPE, "")).upper()
+        length, scale = field.number(SOURCE_LENGTH), field.number(SOURCE_SCALE)
+        if kind is Kind.INTEGER:
+            wraps = field.type == "int64" and source.endswith("UNSIGNED") and source.startswith("BIGINT")
+            return SqlType(kind), self._reading(values.unsigned_longs) if wraps else None
+        if kind is Kind.BOOLEAN:
+            return SqlType(kind), None
+        word = re.split(r"[ (]", source, maxsplit=1)[0]
+        if kind is Kind.STRING and field.type != "string":
+            return STRING, self._text
+        if kind in (Kind.STRING, Kind.DOUBLE) and word in _PLAIN_KINDS and not (kind is Kind.STRING and field.name):
+            plain = _PLAIN_KINDS[word]
+            if plain in (Kind.DECIMAL, Kind.NUMBER):
+                if plain is Kind.NUMBER and scale is not None:
+                    plain = Kind.DECIMAL
+                sizes = {} if plain is Kind.NUMBER else {"precision": length, "scale": scale}
+                return SqlType(plain, **sizes), self._text
+            if kind is Kind.STRING:
+                return SqlType(plain, scale=scale if plain in (Kind.TIME, Kind.TIMESTAMP) else None), self._text
+        if kind in (Kind.STRING, Kind.BINARY):
+            return SqlType(kind, length=length if length and length > 0 else None), self._text
+        return SqlType(kind), self._text
+
+    def _reading(self, kernel: Kernel) -> ValueDecoding:
+        return ValueDecoding(self.placeholders, kernel, kernel)
+
+    def of_column(self, type: SqlType) -> ValueDecoding:
+        """How values are read of which no schema tells, by the type that a definition gives to the column."""
+        kind = type.kind
+        if kind in (Kind.DECIMAL, Kind.NUMBER, Kind.INTEGER):
+            return self._undescribed_number(0 if kind is Kind.INTEGER else type.scale)
+        if kind in (Kind.FLOAT, Kind.DOUBLE):
+            return ValueDecoding(self.placeholders, None, _number_or_struct)
+        if kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.INTERVAL):
+            return self._undescribed_time(type)
+        if kind is Kind.BOOLEAN:
+            return self._reading(values.booleans)
+        return self._text
+
+    def _undescribed_number(self, scale: int | None) -> ValueDecoding:
+        if self.options.decimal_format != BASE64:
+            help = "if it is a decimal in Base64, say `decimalFormat=base64` with `--input-option`"
+            return ValueDecoding(self.placeholders, values.numbers, _number_or_struct, help)
+        if scale is None:
+            help = "give the scale of the column by `--definitions`: a decimal in Base64 does not tell it"
+            return ValueDecoding(self.placeholders, values.refused, _number_or_struct, help)
+        help = "by `decimalFormat=base64` it should be Base64"
+        return ValueDecoding(self.placeholders, values.decimals(scale), _number_or_struct, help)
+
+    def _undescribed_time(self, type: SqlType) -> ValueDecoding:
+        mode = self.options.time_precision
+        if mode == TEXT:
+            help = "say by `timePrecision` with `--input-option` of what unit the number is"
+            return ValueDecoding(self.placeholders, None, values.refused, help)
+        if type.kind is Kind.DATE:
+            return ValueDecoding(self.placeholders, None, values.dates)
+        unit = _unit(mode, type)
+        if unit is None:
+            help = "give the scale of the column by `--definitions`, or the unit by `timePrecision`"
+            return ValueDecoding(self.placeholders, None, values.refused, help)
+        make: Callable[[str], Kernel] = values.timestamps if type.kind is Kind.TIMESTAMP else values.clocks
+        return ValueDecoding(self.placeholders, None, make(unit))
+
+
+def _unit(mode: str, type: SqlType) -> str | None:
+    """The unit of numbers in columns of times; None where the scale decides and is not known."""
+    if type.kind is Kind.INTERVAL:
+        return "ns" if mode == NANOS else "us"
+    if mode in (CONNECT, MICROS, NANOS):
+        return {CONNECT: "ms", MICROS: "us", NANOS: "ns"}[mode]
+    assert mode in (ADAPTIVE, ADAPTIVE_TIME_MICROS)
+    if type.kind is Kind.TIME and mode == ADAPTIVE_TIME_MICROS:
+        return "us"
+    if type.scale is None:
+        return None
+    return "ms" if type.scale <= 3 else "us" if type.scale <= 6 else "ns"
+
+
+def _number_or_struct(column: pa.StringArray) -> values.Made:
+    """Numbers as they stand, and decimals that bring their scale."""
+    made, bad = values.numbers(column)
+    if not bad:
+        return made, bad
+    rows = pa.array(bad, pa.int64())
+    own, wrong = values.variable_decimals(column.take(rows))
+    texts = column.to_pylist()
+    for row, text in zip(bad, own.to_pylist(), strict=True):
+        texts[row] = text
+    return pa.array(texts, pa.string()), [bad[row] for row in wrong]
+
+
+# Schema changes
+
+# By numbers of java.sql.Types.
+_JDBC_KINDS = {
+    **dict.fromkeys((-6, 5, 4, -5), Kind.INTEGER),
+    **dict.fromkeys((2, 3), Kind.DECIMAL),
+    **dict.fromkeys((6, 8), Kind.DOUBLE),
+    7: Kind.FLOAT,
+    16: Kind.BOOLEAN,
+    91: Kind.DATE,
+    **dict.fromkeys((92, 2013), Kind.TIME),
+    **dict.fromkeys((93, 2014), Kind.TIMESTAMP),
+    **dict.fromkeys((-2, -3, -4, 2004), Kind.BINARY),
+}
+_BIT = -7
+
+
+class TableColumn(msgspec.Struct, gc=False):
+    """A column in `tableChanges`."""
+
+    name: str
+    jdbcType: int = 12
+    typeName: str | None = None
+    typeExpression: str | None = None
+    length: int | None = None
+    scale: int | None = None
+    position: int | None = None
+    optional: bool = True
+
+
+def of_table_column(column: TableColumn) -> SqlType:
+    """The type of a column as a schema change tells it."""
+    return _table_type(column.jdbcType, column.typeExpression or column.typeName or "", column.length, column.scale)
+
+
+@lru_cache(maxsize=4096)
+def _table_type(jdbc: int, text: str, length: int | None, scale: int | None) -> SqlType:
+    if jdbc == _BIT:
+        return SqlType(Kind.BOOLEAN) if length in (None, 1) else SqlType(Kind.STRING, length=length)
+    kind = _JDBC_KINDS.get(jdbc, Kind.STRING)
+    if kind is Kind.DECIMAL:
+        if scale is None and text.upper().startswith("NUMBER"):
+            return SqlType(Kind.NUMBER)
+        return SqlType(kind, precision=length, scale=scale)
+    if kind in (Kind.TIME, Kind.TIMESTAMP):
+        if scale is None:
+            told = re.search(r"\(([0-9])\)", text)
+            short = length if length is not None and length <= 9 else None
+            scale = int(told[1]) if told else 0 if text.upper() == "DATE" else short
+        return SqlType(kind, scale=scale)
+    if kind in (Kind.STRING, Kind.BINARY):
+        return SqlType(kind, length=length if length and length > 0 else None)
+    return SqlType(kind)
+
+
+def decode_schema(data: Any) -> SchemaField:
+    """A schema from JSON; ValueError if it is none."""
+    return _decode(data)
+
+
+def name_of(data: Any) -> str | None:
+    """The name of what may be a schema."""
+    try:
+        return _decode_name(data).name
+    except (ValueError, RecursionError):
+        return None
+
+
+class _Named(msgspec.Struct):
+    name: str | None = None
+
+
+_decode = msgspec.json.Decoder(SchemaField).decode
+_decode_name = msgspec.json.Decoder(_Named).decode

@@ -1,0 +1,92 @@
+"""Debezium's JSON, written: one message a line, an envelope alone or with its schema."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import join
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.debezium import AS_PLACEHOLDER, DebeziumOptions
+from ggfmt.formats.debezium.encode import encoding_of
+from ggfmt.formats.debezium.envelope import EventEnvelope, TokenColumns
+from ggfmt.formats.debezium.values import placeholder_forms
+from ggfmt.formats.records.formatter import DialectFormatter
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.table import TableDef
+
+_OPS = pa.array(["I", "U", "D", "T"], pa.string())
+_CODES = pa.array(["c", "u", "d", "t"], pa.string())
+_COLLIDES = "the placeholder of unavailable values, which will be read back as missing"
+
+
+class DebeziumFormatter(DialectFormatter):
+    fields = ("before", "after", "source", "transaction", "op", "ts_ms", "ts_us", "ts_ns")
+
+    def __init__(self, table: TableDef, options: DebeziumOptions, context: Context, clock: Clock) -> None:
+        self._encodings = [encoding_of(column.type, options) for column in table.columns]
+        super().__init__(table, context, clock, [encoding.values for encoding in self._encodings])
+        self._options = options
+        self._forms = placeholder_forms(options.unavailable_value_placeholder)
+        row = [
+            {**encoding.schema, "optional": True, "field": column.name}
+            for column, encoding in zip(table.columns, self._encodings, strict=True)
+        ]
+        self._envelope = EventEnvelope(table, options, row, context.include_tokens)
+
+    def format(self, batch: ChangeBatch) -> pa.StringArray:
+        rows = len(batch)
+        tokens = TokenColumns(batch.tokens, rows)
+        source, transaction, snapshot, schemas = self._envelope.parts(tokens, self.micros(batch), batch.position)
+        before, after = (self._image(image, rows) for image in (batch.before, batch.after))
+        code = _CODES.take(pc.index_in(batch.op, _OPS))
+        code = pc.if_else(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), "r", code)
+        millis = self.clock.millis()
+        payload = [
+            '{"before":', before, ',"after":', after, ',"source":', source, ',"transaction":', transaction, ',"op":"',
+            code, f'","ts_ms":{millis},"ts_us":{millis}000,"ts_ns":{millis}000000}}',
+        ]  # fmt: skip
+        if schemas is None:
+            return join([*payload, "\n"], rows)
+        return join(['{"schema":', schemas, ',"payload":', *payload, "}\n"], rows)
+
+    def misfit(self, field: str, message: str = "the value is not of the type of its column") -> Diagnostic:
+        diagnostic = super().misfit(field, message)
+        help = self._encodings[self.table.column_names.index(field)].help
+        return diagnostic if help is None else Diagnostic(diagnostic.code, message, diagnostic.span, help)
+
+    def _image(self, image: Image, rows: int) -> pa.StringArray:
+        """The images as JSON objects, `null` where there is none."""
+        columns = []
+        for column, encoding, values in zip(self.table.columns, self._encodings, image.columns, strict=True):
+            if encoding.schema["type"] in ("string", "bytes"):
+                hits = pc.is_in(values.values, self._forms)
+                if hits.true_count:
+                    for mask in (values.present, image.exists):
+                        hits = hits if mask is None else pc.and_(hits, mask)
+                    self.count(column.name, hits.true_count, _COLLIDES)
+            if self._options.missing == AS_PLACEHOLDER and encoding.placeholder is not None:
+                values = _told(values, encoding.placeholder)
+            columns.append(values)
+        objects = self.objects(Image(tuple(columns), image.exists), rows)
+        return pc.if_else(pc.equal(objects, ""), "null", objects)
+
+
+def _told(column: ImageColumn, placeholder: str) -> ImageColumn:
+    """The column with the placeholder where it is missing."""
+    if column.present is None:
+        return column
+    return ImageColumn(pc.if_else(column.present, column.values, placeholder))
+
+
+WRITE_SIDES = {
+    "debezium_json": WriteSide(
+        formatter=DebeziumFormatter,
+        framing=lambda table, options, context: TextFraming("UTF-8"),
+        projection=lambda options: Projection(tokens=True),
+    )
+}

@@ -1,0 +1,101 @@
+"""DTS's Avro (Alibaba's Data Transmission Service, and change tracking by it): `dts_avro`.
+
+* A record is one datum of the Avro schema `com.alibaba.dts.formats.avro.Record`, without header, schema or length.
+  There are two versions of the schema, with and without `bornTimestamp` as the last field; both are read.
+* `fields` has the columns with the numbers of their types, which are those of the source (`source.sourceType`):
+  MySQL's, Oracle's, PostgreSQL's. `beforeImages` and `afterImages` have the values by place. NULL is null (or
+  `EmptyObject.NULL`), `EmptyObject.NONE` is missing, and an image that is null or empty is none.
+* The kind of a column is what its number says. Where that leaves open whether the column holds texts or bytes, and
+  where nobody describes the numbers of a source, the values say it: bytes win over texts. Precision and scale, which
+  stand in each value and may differ from value to value, are left out, so that they never change a definition.
+* Texts have a charset by MySQL's name, where `latin1` is Windows' code page 1252. Bytes are Base64 in the model. The
+  fraction of a second in `millis` has six digits, of Oracle nine. Seconds since 1970 are shown as UTC.
+* The operation INIT is a row of the initial load: an insert with the token `snapshot`. TRUNCATE is the text of a DDL;
+  other statements, and marks such as BEGIN and HEARTBEAT, are counted by kind.
+* Keys are `PRIMARY` of the tag `pk_uk_info`; its unique keys are not shown. The other tags are tokens, and so are the
+  members of the record that say more than nothing: `id`, `version`, `safeSourcePosition`, `sourceTxid`,
+  `source.sourceType`, `source.version`, `processTimestamps`, `bornTimestamp`. A tag with one of these names is the
+  token `tags.` and its name.
+* A dot in a name is written as `\\u002E` by DTS, and stays so.
+
+A file needs a framing, which DTS does not have (`fileFraming`). Read, it is recognised by the first bytes. Written, it
+is by default the length before each record: it adds four bytes, needs no schema, keeps both versions apart record by
+record, lets files be joined, and a record that is damaged does not hide those behind it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
+from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.options.spec import option
+from ggfmt.options.value_types import Bool, Choice, Text
+
+LENGTH_PREFIXED, CONTAINER, BASE64 = "length-prefixed", "container", "base64"
+KEYS_TAG = "pk_uk_info"
+
+
+@dataclass(frozen=True)
+class DtsOptions(DialectOptions):
+    file_framing: str = option(
+        Choice(
+            {
+                LENGTH_PREFIXED: "its length in bytes stands before each record: four bytes, the highest first",
+                CONTAINER: "object container files of Avro",
+                BASE64: "each record is a line of Base64",
+            }
+        ),
+        LENGTH_PREFIXED,
+        "How records lie in a file that is written; of one that is read, the first bytes tell.",
+    )
+    source_type: str = option(
+        Choice(
+            {
+                MYSQL: "types by MySQL's numbers; fractions of a second have six digits",
+                ORACLE: "types by Oracle's numbers; fractions of a second have nine digits",
+                POSTGRESQL: "types by PostgreSQL's OIDs; fractions of a second have six digits",
+            }
+        ),
+        MYSQL,
+        "The type of the source in records that are written.",
+    )
+    source_version: str = option(
+        Text(), "", "The version of the source in records that are written without a token `source.version`."
+    )
+    born_timestamp: bool = option(
+        Bool(), True, "Write the newer version of the schema, with `bornTimestamp`: the token of this name, or 0."
+    )
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+
+
+def _in_base64(word: bytes) -> Iterator[bytes]:
+    """What stands for a word in Base64, as far as it does not depend on the bytes beside it."""
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + word)
+        yield encoded[-(-shift * 8 // 6) : (shift + len(word)) * 8 // 6]
+
+
+FORMATS = (
+    Format(
+        name="dts_avro",
+        doc="Alibaba's DTS in Avro: records with images by column, with a length before each or in container files.",
+        options=DtsOptions,
+        writes="ggfmt.formats.dts.write",
+        reads="ggfmt.formats.dts.read",
+        marks=(b"\0", b"Obj\x01", *_in_base64(KEYS_TAG.encode())),
+        losses=(
+            "The time of the operation has seconds; one at the start of 1970 is read as none, as is an empty position.",
+            "A type that the source does not have is read as the one nearest to it: a boolean of MySQL or Oracle as 1 "
+            "or 0, a time or an interval of Oracle as a text, a date of Oracle with a time. Sizes are not shown.",
+            "A number with a binary fraction is Avro's double: trailing zeros, and digits beyond its precision, are "
+            "not kept.",
+            "Fractions of a second are filled up to six digits, of Oracle to nine; what follows them is cut off.",
+            "The tokens `source.sourceType` and `pk_uk_info` are not shown: the options and the key say what they are.",
+            "A truncate of a table whose name has one part has no form and is refused.",
+        ),
+    ),
+)

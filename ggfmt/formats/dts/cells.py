@@ -1,0 +1,283 @@
+"""Values of columns as the bytes that stand for them in an image of DTS: a branch of a union, and a record.
+
+A column is encoded at once. What a value cannot be written as is told by its row; what is cut off is told by its
+number.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.avro import NULL, VALUE, longs, optional_doubles, strings, text_bytes, zigzag_varint
+from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.formats.dts.schema import BRANCHES, EMPTY_OBJECTS
+from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
+from ggfmt.model.change import ImageColumn
+from ggfmt.model.table import Kind, SqlType
+
+_BINARY = pa.binary()
+_BRANCH = {name: zigzag_varint(place) for place, name in enumerate(BRANCHES)}
+_NULL = pa.scalar(_BRANCH["null"], _BINARY)
+_MISSING = pa.scalar(_BRANCH["EmptyObject"] + zigzag_varint(EMPTY_OBJECTS.index("NONE")), _BINARY)
+_NOTHING = pa.scalar(b"", _BINARY)
+_INTEGER_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """n values: the pieces, the rows whose text is no value of the type, and how many fractions of a second were cut
+    off."""
+
+    pieces: list[Piece]
+    bad: list[int]
+    cut: int = 0
+
+
+CellEncoder = Callable[[pa.StringArray], Encoded]  # of n texts, none of which is NULL
+
+
+@dataclass(frozen=True)
+class Cells:
+    """How the values of one column are encoded; `filler` is a text of its type."""
+
+    encode: CellEncoder
+    filler: str
+
+    def pieces(self, column: ImageColumn, rows: int) -> Encoded:
+        """The pieces of n cells, those that are NULL or missing among them."""
+        values, present = column.values, column.present
+        shown = values.is_valid() if present is None else pc.and_(present, values.is_valid())
+        if shown.true_count == rows:
+            return self.encode(values)
+        state = _NULL if present is None else pc.if_else(present, _NULL, _MISSING)
+        if not shown.true_count:
+            return Encoded([state], [])
+        encoded = self.encode(pc.if_else(shown, values, self.filler))
+        cells = join_binary(encoded.pieces, rows)
+        bad = [row for row in encoded.bad if shown[row].as_py()]
+        return Encoded([pc.if_else(shown, cells, state)], bad, encoded.cut)
+
+
+def cells_of(type: SqlType, source_type: str) -> Cells:
+    """How the values of a type are encoded for a source."""
+    kind = type.kind
+    if kind is Kind.BOOLEAN:
+        return Cells(_booleans(source_type), "true")
+    if source_type == ORACLE:
+        if kind is Kind.INTEGER:
+            return Cells(_decimals(type), "0")
+        if kind is Kind.TIME:
+            kind = Kind.STRING
+    if kind is Kind.INTEGER:
+        return Cells(_integers, "0")
+    if kind in (Kind.DECIMAL, Kind.NUMBER):
+        return Cells(_decimals(type), "0")
+    if kind in (Kind.FLOAT, Kind.DOUBLE):
+        return Cells(_floats(type), "0")
+    if kind in (Kind.DATE, Kind.TIMESTAMP):
+        digits = 9 if source_type == ORACLE else 6
+        return Cells(_dates(digits, midnight=source_type == ORACLE and kind is Kind.DATE), "1970-01-01")
+    if kind is Kind.TIME:
+        return Cells(_times, "00:00:00")
+    if kind is Kind.BINARY:
+        return Cells(_bytes("bytea" if source_type == POSTGRESQL else "blob"), "")
+    if kind is Kind.INTERVAL and source_type == POSTGRESQL:
+        return Cells(_objects("xtype"), "")
+    return Cells(_characters("utf8mb4" if source_type == MYSQL else "utf8"), "")
+
+
+def _characters(charset: str) -> CellEncoder:
+    head = _BRANCH["Character"] + text_bytes(charset)
+    return lambda values: Encoded([head, *strings(values)], [])
+
+
+def _objects(type: str) -> CellEncoder:
+    head = _BRANCH["TextObject"] + text_bytes(type)
+    return lambda values: Encoded([head, *strings(values)], [])
+
+
+def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
+    found: list[int] = pc.indices_nonzero(pc.invert(pc.match_substring_regex(values, pattern))).to_pylist()
+    return found
+
+
+def _integers(values: pa.StringArray) -> Encoded:
+    head = _BRANCH["Integer"] + zigzag_varint(_INTEGER_BYTES)
+    return Encoded([head, *strings(values)], _unlike(values, "^[+-]?[0-9]+$"))
+
+
+_PLAIN_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$"
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?$"
+
+
+def _decimals(type: SqlType) -> CellEncoder:
+    """Decimals with the precision and scale of the type, or if it has none, with those of each value."""
+    if type.precision is not None:
+        sizes = zigzag_varint(type.precision) + zigzag_varint(type.scale or 0)
+        return lambda values: Encoded([_BRANCH["Decimal"], *strings(values), sizes], _unlike(values, _NUMBER))
+    return _sized_decimals
+
+
+def _sized_decimals(values: pa.StringArray) -> Encoded:
+    bad = _unlike(values, _NUMBER)
+    precision = pc.utf8_length(pc.replace_substring_regex(values, "[^0-9]", "")).cast(pa.int64())
+    scale = pc.utf8_length(pc.replace_substring_regex(values, r"^[^.]*\.?", "")).cast(pa.int64())
+    with_exponent = _unlike(values, _PLAIN_NUMBER)
+    if with_exponent:
+        mask = pc.is_in(pa.array(range(len(values)), pa.int64()), pa.array(with_exponent, pa.int64()))
+        sizes = [(0, 0) if row in bad else _sizes(values[row].as_py()) for row in with_exponent]
+        precision = pc.replace_with_mask(precision, mask, pa.array([size for size, _ in sizes], pa.int64()))
+        scale = pc.replace_with_mask(scale, mask, pa.array([digits for _, digits in sizes], pa.int64()))
+    return Encoded([_BRANCH["Decimal"], *strings(values), *longs(precision), *longs(scale)], bad)
+
+
+def _sizes(text: str) -> tuple[int, int]:
+    _, digits, exponent = Decimal(text).as_tuple()
+    assert isinstance(exponent, int)
+    return len(digits), -exponent
+
+
+def _floats(type: SqlType) -> CellEncoder:
+    tail = zigzag_varint(type.precision or 0) + zigzag_varint(type.scale or 0)
+
+    def encode(values: pa.StringArray) -> Encoded:
+        (_, *pieces), bad = optional_doubles(values)  # the branch of another union
+        return Encoded([_BRANCH["Float"], *(pieces or [b"\0" * 8]), tail], bad)
+
+    return encode
+
+
+_BOOLEAN_TEXTS = pa.array(["false", "true"], pa.string())
+
+
+def _booleans(source_type: str) -> CellEncoder:
+    """Booleans as the source has them: PostgreSQL as texts, the others as the numbers 0 and 1."""
+    if source_type == POSTGRESQL:
+        cells = [_BRANCH["TextObject"] + text_bytes("bool") + text_bytes(text) for text in ("f", "t")]
+    elif source_type == ORACLE:
+        sizes = zigzag_varint(1) + zigzag_varint(0)
+        cells = [_BRANCH["Decimal"] + text_bytes(text) + sizes for text in "01"]
+    else:
+        cells = [_BRANCH["Integer"] + zigzag_varint(1) + text_bytes(text) for text in "01"]
+    encoded = pa.array(cells, _BINARY)
+
+    def encode(values: pa.StringArray) -> Encoded:
+        places = pc.index_in(values, _BOOLEAN_TEXTS)
+        return Encoded([encoded.take(places).fill_null(_NOTHING)], pc.indices_nonzero(places.is_null()).to_pylist())
+
+    return encode
+
+
+def _bytes(type: str) -> CellEncoder:
+    head = _BRANCH["BinaryObject"] + text_bytes(type)
+
+    def encode(values: pa.StringArray) -> Encoded:
+        made: list[bytes] = []
+        bad = []
+        for row, text in enumerate(values.to_pylist()):
+            try:
+                made.append(base64.b64decode(text, validate=True))
+            except ValueError:
+                made.append(b"")
+                bad.append(row)
+        return Encoded([head, *strings(pa.array(made, _BINARY))], bad)
+
+    return encode
+
+
+# Times. The parts are found in the text by name; one that is not there is an empty text.
+
+_DATE = "(?P<era>-?)(?P<year>[0-9]{4,6})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+_CLOCK = r"(?P<hour>[0-9]{2,4}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,12}))?"
+_ZONE = "(?: ?(?P<zone>Z|[+-][0-9]{1,2}(?::?[0-9]{2})?|[A-Z][A-Za-z0-9/_+-]*))?"
+_TIMESTAMP = f"^{_DATE}(?:[ T:]{_CLOCK}{_ZONE})?$"
+_TIME = f"^(?P<minus>-?){_CLOCK}$"
+_SMALL = 100
+_VARINTS = {sign: pa.array([VALUE + zigzag_varint(sign * n) for n in range(_SMALL)], _BINARY) for sign in (1, -1)}
+_ABSENT = pa.scalar(NULL, _BINARY)
+
+
+def _dates(digits: int, midnight: bool) -> CellEncoder:
+    """Dates with or without a time of day and a zone. `midnight`: one without has the time of midnight."""
+
+    def encode(values: pa.StringArray) -> Encoded:
+        found = pc.extract_regex(values, _TIMESTAMP)
+        bad = pc.indices_nonzero(found.is_null()).to_pylist()
+        if bad:
+            return Encoded([b""], bad)
+        part = _parts(found)
+        has_time = pc.not_equal(part["hour"], "")
+        if midnight:
+            part = {**part, **{name: pc.if_else(has_time, part[name], "00") for name in ("hour", "minute", "second")}}
+            has_time = pa.repeat(pa.scalar(True), len(values))
+        year = pc.if_else(pc.equal(part["era"], "-"), pc.binary_join_element_wise("-", part["year"], ""), part["year"])
+        fraction, cut = _fraction(part["fraction"], digits, None)
+        pieces = [
+            VALUE, *longs(year.cast(pa.int64())), _small(part["month"]), _small(part["day"]),
+            *(pc.if_else(has_time, _small(part[name]), _ABSENT) for name in ("hour", "minute", "second")),
+            *fraction,
+        ]  # fmt: skip
+        zone = part["zone"]
+        zoned = pc.not_equal(zone, "")
+        if not zoned.true_count:
+            return Encoded([_BRANCH["DateTime"], *pieces], [], cut)
+        branch = pc.if_else(
+            zoned, pa.scalar(_BRANCH["TimestampWithTimeZone"], _BINARY), pa.scalar(_BRANCH["DateTime"], _BINARY)
+        )
+        shown = pc.if_else(zoned, join_binary(strings(zone), len(zone)), _NOTHING)
+        return Encoded([branch, *pieces, shown], [], cut)
+
+    return encode
+
+
+def _times(values: pa.StringArray) -> Encoded:
+    found = pc.extract_regex(values, _TIME)
+    bad = pc.indices_nonzero(found.is_null()).to_pylist()
+    if bad:
+        return Encoded([b""], bad)
+    part = _parts(found)
+    minus = pc.equal(part["minus"], "-")
+    hour = part["hour"].cast(pa.int64())
+    if minus.true_count:
+        hour = pc.if_else(minus, pc.negate(hour), hour)
+    fraction, cut = _fraction(part["fraction"], 6, minus)
+    return Encoded(
+        [
+            _BRANCH["DateTime"] + NULL * 3 + VALUE, *longs(hour), _small(part["minute"], minus),
+            _small(part["second"], minus), *fraction,
+        ],
+        [],
+        cut,
+    )  # fmt: skip
+
+
+def _parts(found: pa.StructArray) -> Mapping[str, pa.StringArray]:
+    return dict(zip((found.type.field(i).name for i in range(found.type.num_fields)), found.flatten(), strict=True))
+
+
+def _small(texts: pa.StringArray, minus: pa.BooleanArray | None = None) -> pa.BinaryArray:
+    """Numbers of at most two digits, those of negative times negative; null for an empty text."""
+    numbers = pc.if_else(pc.equal(texts, ""), "0", texts).cast(pa.int32())
+    made = _VARINTS[1].take(numbers)
+    if minus is None or not minus.true_count:
+        return made
+    return pc.if_else(minus, _VARINTS[-1].take(numbers), made)
+
+
+def _fraction(texts: pa.StringArray, digits: int, minus: pa.BooleanArray | None) -> tuple[list[Piece], int]:
+    """Fractions of a second as numbers of so many digits, and how many of them lost a digit that is not 0."""
+    there = pc.not_equal(texts, "")
+    if not there.true_count:
+        return [NULL], 0
+    cut = pc.match_substring_regex(texts, f"^[0-9]{{{digits}}}0*[1-9]").true_count
+    numbers = pc.utf8_slice_codeunits(pc.utf8_rpad(texts, digits, "0"), 0, digits).cast(pa.int64())
+    if minus is not None and minus.true_count:
+        numbers = pc.if_else(minus, pc.negate(numbers), numbers)
+    shown = pc.if_else(there, join_binary([VALUE, *longs(numbers)], len(texts)), _ABSENT)
+    return [shown], cut

@@ -1,0 +1,84 @@
+"""Texts from bytes in a charset that has MySQL's name for it.
+
+MySQL's `latin1` is Windows' code page 1252 and not ISO 8859-1; its five bytes without a character stand for the control
+characters of their numbers. Charsets that no codec of Python's is for (`armscii8`, `dec8`, `geostd8`, `keybcs2`,
+`swe7`) are not read. A name that is none of MySQL's may be one of Java's, as Oracle and PostgreSQL have them.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+from functools import cache
+
+from ggfmt.java.charsets import can_decode, canonical_name, codec_of
+
+BINARY = "binary"
+
+_CODECS = {
+    "ascii": "ascii",
+    "big5": "big5",
+    "cp1250": "cp1250",
+    "cp1251": "cp1251",
+    "cp1256": "cp1256",
+    "cp1257": "cp1257",
+    "cp850": "cp850",
+    "cp852": "cp852",
+    "cp866": "cp866",
+    "cp932": "cp932",
+    "eucjpms": "euc_jp",
+    "euckr": "euc_kr",
+    "gb18030": "gb18030",
+    "gb2312": "gb2312",
+    "gbk": "gbk",
+    "greek": "iso8859_7",
+    "hebrew": "iso8859_8",
+    "hp8": "hp_roman8",
+    "koi8r": "koi8_r",
+    "koi8u": "koi8_u",
+    "latin2": "iso8859_2",
+    "latin5": "iso8859_9",
+    "latin7": "iso8859_13",
+    "macce": "mac_latin2",
+    "macroman": "mac_roman",
+    "sjis": "shift_jis",
+    "tis620": "tis_620",
+    "ucs2": "utf-16-be",
+    "ujis": "euc_jp",
+    "utf16": "utf-16-be",
+    "utf16le": "utf-16-le",
+    "utf32": "utf-32-be",
+    "utf8": "utf-8",
+    "utf8mb3": "utf-8",
+    "utf8mb4": "utf-8",
+}
+_NOT_READ = frozenset({"armscii8", "dec8", "geostd8", "keybcs2", "swe7"})
+_LATIN_1 = "".join(
+    bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256)
+)  # a character for each byte
+
+
+def _latin_1(data: bytes) -> str:
+    return codecs.charmap_decode(data, "strict", _LATIN_1)[0]
+
+
+@cache
+def decoder(charset: str) -> Callable[[bytes], str] | None:
+    """What makes texts of bytes in the charset, with a ValueError for those that are none; None if it is not known."""
+    name = charset.lower()
+    if name == "latin1":
+        return _latin_1
+    codec = _CODECS.get(name)
+    if codec is None and name not in _NOT_READ:
+        java = canonical_name(charset)
+        codec = codec_of(java) if java is not None and _is_read(java) else None
+    if codec is None:
+        return None
+    return lambda data: str(data, codec)
+
+
+def _is_read(java: str) -> bool:
+    try:
+        return can_decode(java)
+    except LookupError:
+        return False

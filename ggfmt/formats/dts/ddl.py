@@ -1,0 +1,81 @@
+"""TRUNCATE as DTS has it: the text of a statement, which may name its table with or without a schema or a database."""
+
+from __future__ import annotations
+
+import re
+
+from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL, like
+
+# DTS writes a dot that is part of a name so; names in the model are dotted too, and so it stays.
+ESCAPED_DOT = "\\u002E"
+
+_IGNORED = r"(?:\s+|/\*(?!!).*?\*/|--[^\n]*(?:\n|$)|\#[^\n]*(?:\n|$))"
+_TRUNCATE = re.compile(
+    rf"{_IGNORED}*truncate\b(?!{_IGNORED}*cluster\b)(?:{_IGNORED}*table\b)?", re.IGNORECASE | re.DOTALL
+)
+_NAME = r"`(?:``|[^`])+`|\"(?:\"\"|[^\"])+\"|\[[^\]]+\]|[\w$#@]+"
+_FULL_NAME = re.compile(
+    rf"{_IGNORED}*(?:only\b{_IGNORED}*)?((?:{_NAME})(?:\s*\.\s*(?:{_NAME}))*)", re.IGNORECASE | re.DOTALL
+)
+_PART = re.compile(_NAME)
+_COMMA = re.compile(rf"{_IGNORED}*,", re.DOTALL)
+_SCHEMAS = {ORACLE, POSTGRESQL, "SQLServer"}  # sources whose tables have a schema besides their database
+
+
+class NoTable(ValueError):
+    """The statement does not tell which table is emptied; the message says what it lacks."""
+
+
+def is_truncate(statement: str) -> bool:
+    return _TRUNCATE.match(statement) is not None
+
+
+def truncated(statement: str, object_name: str | None, source_type: str) -> list[str]:
+    """The full names of the tables that a TRUNCATE empties; NoTable if neither it nor the name of its object tells."""
+    named = _named(statement, like(source_type))
+    parts = (object_name or "").split(".") if object_name else []
+    if len(parts) > 1 and len(named) < 2:
+        return [".".join(parts)]
+    if not named:
+        raise NoTable("the TRUNCATE does not name its table as a statement of SQL does")
+    wanted = 3 if like(source_type) in _SCHEMAS else 2
+    before = parts[:-1] if len(parts) > 1 else parts
+    found = []
+    for name in named:
+        full = [*before[: max(0, wanted - len(name))], *name]
+        if len(full) < wanted:
+            raise NoTable(f"the TRUNCATE does not tell the {'schema' if wanted == 3 else 'database'} of its table")
+        found.append(".".join(full))
+    return found
+
+
+def statement(parts: tuple[str, ...], source_type: str) -> str:
+    """A TRUNCATE of a table, by the parts of its name."""
+    quote = "`" if source_type == MYSQL else '"'
+    names = (part.replace(ESCAPED_DOT, ".").replace(quote, quote * 2) for part in parts[-2:])
+    return f"TRUNCATE TABLE {'.'.join(quote + name + quote for name in names)}"
+
+
+def _named(statement: str, source: str) -> list[list[str]]:
+    """The names of the tables of a TRUNCATE, each in parts; none if they are not understood."""
+    head = _TRUNCATE.match(statement)
+    place = head.end() if head else 0
+    found = []
+    while True:
+        name = _FULL_NAME.match(statement, place)
+        if name is None:
+            return []
+        found.append([_plain(part[0], source) for part in _PART.finditer(name[1])])
+        comma = _COMMA.match(statement, name.end())
+        if comma is None:
+            return found
+        place = comma.end()
+
+
+def _plain(part: str, source: str) -> str:
+    """A part of a name as DTS has it, without quotes."""
+    if part[0] in '`"[':
+        text = part[1:-1].replace(part[0] * 2, part[0])
+    else:
+        text = part.upper() if source == ORACLE else part.lower() if source == POSTGRESQL else part
+    return text.replace(".", ESCAPED_DOT)

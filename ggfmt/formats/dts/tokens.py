@@ -1,0 +1,140 @@
+"""Tokens of DTS's records: members of the record, and tags.
+
+A member is a token where it says something. A tag is a token by its own name, or where a token has that name already,
+by `tags.` and its name. Written, a token goes back to where it came from: into its member, if the text is one that
+reading gives again, else into a tag.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, zigzag_varint
+from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.tokens import token
+from ggfmt.formats.dts import KEYS_TAG
+from ggfmt.formats.dts.decode import DtsRecord
+from ggfmt.model.change import ChangeBatch, OpType
+
+SNAPSHOT, TRUE, FALSE = "snapshot", "true", "false"
+_TAGS = "tags."
+_SOURCE_TYPE, SOURCE_VERSION, PROCESS = "source.sourceType", "source.version", "processTimestamps"
+VERSION, ID, BORN = "version", "id", "bornTimestamp"
+SAFE_POSITION, TRANSACTION = "safeSourcePosition", "sourceTxid"
+
+_LONG = "-?[1-9][0-9]{0,17}"
+_NUMBERS = {VERSION: "^-?[1-9][0-9]{0,8}$", ID: f"^{_LONG}$", BORN: f"^{_LONG}$"}
+_LISTS = rf"^\[(?:(?:0|{_LONG})(?:,(?:0|{_LONG}))*)?\]$"
+_TEXTS = (SAFE_POSITION, TRANSACTION, SOURCE_VERSION)
+_NOT_SHOWN = pa.array([_SOURCE_TYPE, KEYS_TAG], pa.string())
+
+
+def tokens_of(record: DtsRecord) -> dict[str, str]:
+    """The tokens of a record."""
+    tokens = {_SOURCE_TYPE: record.source_type}
+    for name, number in ((VERSION, record.version), (ID, record.id), (BORN, record.born)):
+        if number:
+            tokens[name] = str(number)
+    texts = (
+        (SAFE_POSITION, record.safe_position),
+        (TRANSACTION, record.transaction),
+        (SOURCE_VERSION, record.source_version),
+    )
+    for name, text in texts:
+        if text:
+            tokens[name] = text
+    if record.process_timestamps is not None:
+        tokens[PROCESS] = json.dumps(record.process_timestamps, separators=(",", ":"))
+    for name, text in record.tags.items():
+        if name != KEYS_TAG:
+            while name in tokens:
+                name = _TAGS + name
+            tokens[name] = text
+    if record.operation == "INIT":
+        tokens.setdefault(SNAPSHOT, TRUE)
+    return tokens
+
+
+class TokenMembers:
+    """The tokens of n operations as members and tags; `born` tells whether there is a member `bornTimestamp`."""
+
+    def __init__(self, batch: ChangeBatch, born: bool) -> None:
+        self._tokens = batch.tokens
+        self._rows = len(batch)
+        self._op = batch.op
+        self._numbers = {name: pattern for name, pattern in _NUMBERS.items() if born or name != BORN}
+
+    def number(self, name: str) -> list[Piece]:
+        """A member that is a number, 0 where no token says otherwise."""
+        texts = token(self._tokens, name, self._rows)
+        if name not in self._numbers or texts.null_count == self._rows:
+            return [zigzag_varint(0)]
+        fits = pc.match_substring_regex(texts, self._numbers[name]).fill_null(False)
+        return longs(pc.if_else(fits, texts, "0").cast(pa.int64()))
+
+    def text(self, name: str, default: str = "") -> list[Piece]:
+        """A member that is a text."""
+        texts = token(self._tokens, name, self._rows)
+        if texts.null_count == self._rows:
+            data = default.encode()
+            return [zigzag_varint(len(data)) + data]
+        return strings(pc.if_else(pc.equal(texts, ""), default, texts).fill_null(default))
+
+    def process_timestamps(self) -> list[Piece]:
+        texts = token(self._tokens, PROCESS, self._rows)
+        fits = pc.match_substring_regex(texts, _LISTS).fill_null(False)
+        if not fits.true_count:
+            return [NULL]
+        return [
+            pa.array(
+                [_list(text) if fit else NULL for text, fit in zip(texts.to_pylist(), fits.to_pylist(), strict=True)]
+            )
+        ]
+
+    def snapshots(self) -> pa.BooleanArray:
+        """Which inserts are rows of an initial load."""
+        texts = token(self._tokens, SNAPSHOT, self._rows)
+        insert = pc.equal(self._op, OpType.INSERT.value)
+        return pc.and_(insert, pc.not_equal(texts, FALSE).fill_null(False))
+
+    def tags(self, own: Sequence[bytes]) -> list[Piece]:
+        """The maps of tags: `own` entries, and the tokens that no member shows."""
+        maps = self._tokens
+        constant = b"".join(own)
+        first = 0 if maps is None else maps.offsets[0].as_py()
+        size = 0 if maps is None else maps.offsets[-1].as_py() - first
+        if maps is None or not size:
+            return [zigzag_varint(len(own)) + constant + END if own else END]
+        names, texts = maps.keys.slice(first, size), maps.items.slice(first, size)
+        offsets = pc.subtract(maps.offsets, first)
+        rows = pc.list_parent_indices(pa.ListArray.from_arrays(offsets, names))
+        kept = pc.invert(self._placed(names, texts, self._op.take(rows)))
+        before = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(kept.cast(pa.int32()))])
+        names, texts = names.filter(kept), texts.filter(kept)
+        entries = join_binary([*strings(names), *strings(texts)], len(names))
+        lists = pa.ListArray.from_arrays(before.take(offsets), entries)
+        counts = pc.add(pc.list_value_length(lists).cast(pa.int64()), len(own))
+        if not own:  # an empty map has no block
+            counts = pc.if_else(pc.equal(counts, 0), pa.scalar(None, pa.int64()), counts)
+        return [*longs(counts), constant, pc.binary_join(lists, b""), END]
+
+    def _placed(self, names: pa.StringArray, texts: pa.StringArray, op: pa.StringArray) -> pa.BooleanArray:
+        """Which tokens are shown by a member or not at all, and not by a tag."""
+        placed = pc.is_in(names, _NOT_SHOWN)
+        patterns = {**self._numbers, PROCESS: _LISTS, **dict.fromkeys(_TEXTS, "(?s).")}
+        for name, pattern in patterns.items():
+            named = pc.equal(names, name)
+            if named.true_count:
+                placed = pc.or_(placed, pc.and_(named, pc.match_substring_regex(texts, pattern)))
+        snapshot = pc.and_(pc.equal(names, SNAPSHOT), pc.equal(texts, TRUE))
+        return pc.or_(placed, pc.and_(snapshot, pc.equal(op, OpType.INSERT.value)))
+
+
+def _list(text: str) -> bytes:
+    numbers = json.loads(text)
+    block = zigzag_varint(len(numbers)) + b"".join(map(zigzag_varint, numbers)) if numbers else b""
+    return VALUE + block + END

@@ -1,0 +1,143 @@
+"""Types of columns by DTS's numbers, which are those of the source: MySQL's numbers of types on the wire, Oracle's,
+and PostgreSQL's OIDs. Other sources have numbers that nobody describes.
+
+A number of texts or bytes does not tell which of the two the column holds (MySQL's TEXT has the number of a BLOB), and
+a number that is not described tells nothing: there the values decide (`TypeHint.learns`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from ggfmt.model.table import Kind
+
+MYSQL, ORACLE, POSTGRESQL = "MySQL", "Oracle", "PostgreSQL"
+_LIKE = {"DRDS": MYSQL, "PPAS": POSTGRESQL}
+
+NOTHING: frozenset[Kind] = frozenset()
+TEXT_OR_BYTES = frozenset({Kind.STRING, Kind.BINARY})
+ANYTHING = frozenset(Kind)
+
+
+@dataclass(frozen=True)
+class TypeHint:
+    """What the number of a type tells: the kind of values, and which kinds the values themselves may tell instead."""
+
+    kind: Kind
+    learns: frozenset[Kind]
+
+    def settled(self, seen: Set[Kind]) -> Kind:
+        """The kind of a column in which values of these kinds were seen.
+
+        Bytes hold all texts, and a decimal all integers; other kinds have nothing in common but their texts.
+        """
+        if Kind.BINARY in seen:
+            return Kind.BINARY
+        if len(seen) == 1:
+            return next(iter(seen))
+        if not seen:
+            return self.kind
+        return Kind.DECIMAL if seen <= {Kind.INTEGER, Kind.DECIMAL} else Kind.STRING
+
+
+_KINDS: dict[str, dict[Kind, tuple[int, ...]]] = {
+    MYSQL: {
+        Kind.DECIMAL: (0, 246),
+        Kind.INTEGER: (1, 2, 3, 8, 9, 13, 16),
+        Kind.FLOAT: (4,),
+        Kind.DOUBLE: (5,),
+        Kind.TIMESTAMP: (7, 12, 14),
+        Kind.DATE: (10,),
+        Kind.TIME: (11,),
+        Kind.STRING: (6, 15, 245, 247, 248, 253, 254),
+        Kind.BINARY: (249, 250, 251, 252, 255),
+    },
+    ORACLE: {
+        Kind.DECIMAL: (2,),
+        Kind.FLOAT: (100,),
+        Kind.DOUBLE: (101,),
+        Kind.TIMESTAMP: (12, 180, 181, 231),
+        Kind.INTERVAL: (182, 183),
+        Kind.STRING: (1, 8, 58, 69, 96, 112, 114, 208),
+        Kind.BINARY: (23, 24, 113),
+    },
+    POSTGRESQL: {
+        Kind.BOOLEAN: (16,),
+        Kind.INTEGER: (20, 21, 23, 26),
+        Kind.DECIMAL: (1700,),
+        Kind.FLOAT: (700,),
+        Kind.DOUBLE: (701,),
+        Kind.DATE: (1082,),
+        Kind.TIME: (1083, 1266),
+        Kind.TIMESTAMP: (1114, 1184),
+        Kind.INTERVAL: (1186,),
+        Kind.STRING: (18, 19, 25, 114, 142, 1042, 1043, 2950, 3802),
+        Kind.BINARY: (17,),
+    },
+}
+_TOLD = {
+    source: {
+        number: TypeHint(kind, TEXT_OR_BYTES if kind in TEXT_OR_BYTES else NOTHING)
+        for kind, numbers in kinds.items()
+        for number in numbers
+    }
+    for source, kinds in _KINDS.items()
+}
+_UNTOLD = TypeHint(Kind.STRING, ANYTHING)
+
+# The numbers that are written, by kind.
+NUMBERS: dict[str, dict[Kind, int]] = {
+    MYSQL: {
+        Kind.STRING: 253,
+        Kind.BOOLEAN: 1,
+        Kind.INTEGER: 8,
+        Kind.DECIMAL: 246,
+        Kind.NUMBER: 246,
+        Kind.FLOAT: 4,
+        Kind.DOUBLE: 5,
+        Kind.DATE: 10,
+        Kind.TIME: 11,
+        Kind.TIMESTAMP: 12,
+        Kind.INTERVAL: 253,
+        Kind.BINARY: 252,
+    },
+    ORACLE: {
+        Kind.STRING: 1,
+        Kind.BOOLEAN: 2,
+        Kind.INTEGER: 2,
+        Kind.DECIMAL: 2,
+        Kind.NUMBER: 2,
+        Kind.FLOAT: 100,
+        Kind.DOUBLE: 101,
+        Kind.DATE: 12,
+        Kind.TIME: 1,
+        Kind.TIMESTAMP: 180,
+        Kind.INTERVAL: 1,
+        Kind.BINARY: 113,
+    },
+    POSTGRESQL: {
+        Kind.STRING: 1043,
+        Kind.BOOLEAN: 16,
+        Kind.INTEGER: 20,
+        Kind.DECIMAL: 1700,
+        Kind.NUMBER: 1700,
+        Kind.FLOAT: 700,
+        Kind.DOUBLE: 701,
+        Kind.DATE: 1082,
+        Kind.TIME: 1083,
+        Kind.TIMESTAMP: 1114,
+        Kind.INTERVAL: 1186,
+        Kind.BINARY: 17,
+    },
+}
+
+
+def like(source_type: str) -> str:
+    """The source whose numbers and statements a source of this type has; its own name where it is known by itself."""
+    return _LIKE.get(source_type, source_type)
+
+
+def told(source_type: str, number: int) -> TypeHint:
+    """What the number of a type tells in a source of this type."""
+    return _TOLD.get(like(source_type), {}).get(number, _UNTOLD)

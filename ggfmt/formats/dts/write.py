@@ -1,0 +1,139 @@
+"""DTS's Avro, written."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, text_bytes, zigzag_varint
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.writing import Framing, RowErrors, WriteSide
+from ggfmt.formats.avro.container import ObjectContainer
+from ggfmt.formats.dts import BASE64, CONTAINER, KEYS_TAG, DtsOptions
+from ggfmt.formats.dts.cells import cells_of
+from ggfmt.formats.dts.ddl import statement
+from ggfmt.formats.dts.files import Base64Lines, LengthPrefixed
+from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, record_schema
+from ggfmt.formats.dts.tokens import BORN, ID, SAFE_POSITION, SOURCE_VERSION, TRANSACTION, VERSION, TokenMembers
+from ggfmt.formats.dts.types import NUMBERS
+from ggfmt.formats.records.formatter import DialectFormatter
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.table import TableDef
+
+_BINARY = pa.binary()
+_TEXT, _LIST = zigzag_varint(1), zigzag_varint(2)  # the branches of fields and images
+_NO_IMAGE = pa.scalar(NULL, _BINARY)
+_OPERATION = {name: zigzag_varint(place) for place, name in enumerate(OPERATIONS)}
+_OPS = pa.array([op.value for op in OpType], pa.string())
+_WORDS = pa.array([_OPERATION[name] for name in ("INSERT", "UPDATE", "DELETE", "DDL")], _BINARY)
+_INIT = pa.scalar(_OPERATION["INIT"], _BINARY)
+
+
+class DtsFormatter(DialectFormatter):
+    def __init__(self, table: TableDef, options: DtsOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, context, clock, [])
+        self.options = options
+        source = options.source_type
+        self._cells = [cells_of(column.type, source) for column in table.columns]
+        self._source = zigzag_varint(SOURCE_TYPES.index(source))
+        self._name = VALUE + text_bytes(table.full_name)
+        fields = (
+            text_bytes(column.name) + zigzag_varint(NUMBERS[source][column.type.kind]) for column in table.columns
+        )
+        self._count = zigzag_varint(len(table.columns)) if table.columns else b""
+        self._fields = pa.scalar(_LIST + self._count + b"".join(fields) + END, _BINARY)
+        keys = {"PRIMARY": list(table.primary_keys)}
+        text = json.dumps(keys, ensure_ascii=False, separators=(",", ":"))
+        self._tags = [text_bytes(KEYS_TAG) + text_bytes(text)] if table.primary_keys else []
+        self._statement = pa.scalar(_TEXT + text_bytes(statement(table.parts, source)), _BINARY)
+        members = [field["name"] for field in record_schema(options.born_timestamp)["fields"]]
+        self.fields = tuple(members)
+
+    def format(self, batch: ChangeBatch) -> pa.BinaryArray:
+        rows = len(batch)
+        truncate = pc.equal(batch.op, OpType.TRUNCATE.value)
+        if truncate.true_count and len(self.table.parts) < 2:
+            raise RowErrors([(row, self._nameless(batch, row)) for row in pc.indices_nonzero(truncate).to_pylist()])
+        micros = self.micros(batch)
+        rest = pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999_999, 0))
+        seconds = pc.divide(rest, 1_000_000).fill_null(0)
+        before, wrong_before = self._image(batch.before, rows)
+        after, wrong_after = self._image(batch.after, rows)
+        if wrong_before or wrong_after:
+            wrong = sorted({**wrong_before, **wrong_after}.items())
+            raise RowErrors([(row, self.misfit(self.table.columns[column].name)) for row, column in wrong])
+        fields: Piece = self._fields
+        if truncate.true_count:
+            fields = pc.if_else(truncate, _NO_IMAGE, fields)
+            after = [pc.if_else(truncate, self._statement, join_binary(after, rows))]
+        tokens = TokenMembers(batch, self.options.born_timestamp)
+        operation = pc.if_else(tokens.snapshots(), _INIT, _WORDS.take(pc.index_in(batch.op, _OPS)))
+        return join_binary(
+            [
+                *tokens.number(VERSION),
+                *tokens.number(ID),
+                *longs(seconds),
+                *strings(batch.position.fill_null("")),
+                *tokens.text(SAFE_POSITION),
+                *tokens.text(TRANSACTION),
+                self._source,
+                *tokens.text(SOURCE_VERSION, self.options.source_version),
+                operation,
+                self._name,
+                *tokens.process_timestamps(),
+                *tokens.tags(self._tags),
+                fields,
+                *before,
+                *after,
+                *(tokens.number(BORN) if self.options.born_timestamp else ()),
+            ],
+            rows,
+        )
+
+    def _image(self, image: Image, rows: int) -> tuple[list[Piece], dict[int, int]]:
+        """The pieces of n images, and the column by row of values that cannot be written."""
+        exists = image.exists
+        if exists is not None and not exists.true_count:
+            return [NULL], {}
+        pieces: list[Piece] = [_LIST + self._count]
+        wrong: dict[int, int] = {}
+        for index, (cells, column) in enumerate(zip(self._cells, image.columns, strict=True)):
+            if exists is not None:
+                present = exists if column.present is None else pc.and_(column.present, exists)
+                column = ImageColumn(column.values, present)
+            encoded = cells.pieces(column, rows)
+            pieces += encoded.pieces
+            wrong |= {row: index for row in encoded.bad if row not in wrong}
+            self.count(self.table.columns[index].name, encoded.cut, "with a finer time than DTS has, which was cut off")
+        if wrong:
+            return [], wrong
+        pieces.append(END)
+        if exists is not None:
+            pieces = [pc.if_else(exists, join_binary(pieces, rows), _NO_IMAGE)]
+        return pieces, {}
+
+    def _nameless(self, batch: ChangeBatch, row: int) -> Diagnostic:
+        place = Span(table=self.table.full_name, position=batch.position[row].as_py())
+        reason = "DTS has no form for a truncate of a table without a schema or a database"
+        return Diagnostic("GG408", reason, place, "set it aside: `--on-reject quarantine`")
+
+
+# All tables have one schema, so that blocks of any of them may stand in one file.
+_ANY_TABLE = TableDef("dts")
+
+
+def _framing(table: TableDef | None, options: DtsOptions, context: Context) -> Framing:
+    if options.file_framing == CONTAINER:
+        schema = json.dumps(record_schema(options.born_timestamp), separators=(",", ":"))
+        return ObjectContainer(_ANY_TABLE, schema, context.codec)
+    return Base64Lines() if options.file_framing == BASE64 else LengthPrefixed()
+
+
+WRITE_SIDES = {
+    "dts_avro": WriteSide(formatter=DtsFormatter, framing=_framing, projection=lambda options: Projection(tokens=True)),
+}

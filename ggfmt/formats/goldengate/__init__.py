@@ -1,0 +1,7 @@
+"""GoldenGate for Big Data and GoldenGate Data Streams: what its handlers write."""
+
+from __future__ import annotations
+
+from ggfmt.formats.goldengate import avro, delimited, json, streams, xml
+
+FORMATS = (*delimited.FORMATS, *json.FORMATS, *avro.FORMATS, *xml.FORMATS, *streams.FORMATS)

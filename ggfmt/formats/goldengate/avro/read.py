@@ -1,0 +1,355 @@
+"""Readers of GoldenGate's Avro: streams of messages, wrapped or bare, and object container files.
+
+A container file tells its schema. A stream does not: the schema of a message is made from the definition of its table,
+which the message names first, as the handler that wrote it made it (`--input-config`). Numbers come back as Java prints
+them, and not with the digits of the source (`17520.0`); the row formats do not tell a missing column from NULL, and so
+have no missing ones.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from abc import abstractmethod
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+import fastavro
+from fastavro.types import Schema as FastSchema
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.reading import (
+    Chunk,
+    Discovered,
+    Discovery,
+    Event,
+    Layout,
+    Reader,
+    ReadSide,
+    Reject,
+    SchemaChange,
+)
+from ggfmt.formats.avro.blocks import Damaged, Header, Rest, parts, read_block, read_header, read_varint, unzigzag
+from ggfmt.formats.goldengate.avro.plan import Plan, Schema, is_by_image, table_of
+from ggfmt.formats.goldengate.avro.schema import wrapper_schema
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.model.table import Catalog, TableDef
+
+BATCH_ROWS = 4096
+BLOCKS_BYTES = 1 << 20  # of a container file in one chunk
+_DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
+
+
+class AvroReader(Reader):
+    """What both kinds of readers share: decoded messages become batches, in order, each of one definition."""
+
+    def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        super().__init__(catalog, projection, source)
+        self._keys = op_keys(source.options)
+        self._ordinal = 0
+        self._chunk: Chunk | None = None
+        self._first = 0
+        self._spans: list[tuple[int, int]] = []
+
+    def flush(self) -> Iterator[Event]:
+        return iter(())
+
+    def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
+        assert self._chunk is not None
+        return (self._chunk, *self._spans[ordinal - self._first])
+
+    def _begin(self, chunk: Chunk) -> None:
+        self._chunk, self._first, self._spans = chunk, self._ordinal, []
+
+    def _next(self, start: int, end: int) -> int:
+        """The ordinal of a record that lies there in the present chunk."""
+        self._spans.append((start, end))
+        self._ordinal += 1
+        return self._ordinal - 1
+
+    def _reject(self, start: int, end: int, diagnostic: Diagnostic) -> Reject:
+        assert self._chunk is not None
+        ordinal = self._next(start, end)
+        place = diagnostic.at(file=self._chunk.file, offset=self._chunk.offset + start)
+        return Reject(ordinal, self._chunk.data[start:end], place)
+
+    def _checked(self, plan: Plan, message: dict[str, Any]) -> Diagnostic | None:
+        """Why a message is no operation."""
+        place = Span(table=plan.table.full_name, position=message["pos"])
+        if plan.kind(message) is None:
+            shown = message["op_type"] if len(message["op_type"]) <= 40 else "that"
+            legal = ", ".join(f"`{key}`" for key in self._keys)
+            return Diagnostic("GG304", f"`op_type` cannot be `{shown}`", place, f"legal values are {legal}")
+        if plan.unknown:
+            reason = "the schema has a column that the definition of the table lacks"
+            return Diagnostic("GG204", reason, Span(table=plan.table.full_name, field=plan.unknown[0]))
+        return None
+
+
+class AvroStreamReader(AvroReader):
+    """Reads messages that follow each other; the whole file is one chunk, for nothing divides them."""
+
+    @staticmethod
+    @abstractmethod
+    def make_schema(table: TableDef, source: WriterSettings) -> Schema:
+        """The schema of a table's messages, as the source wrote them."""
+
+    def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        super().__init__(catalog, projection, source)
+        self._plans: dict[str, Plan] = {}
+        options = source.options
+        self._delimiter = options.line_delimiter.encode()
+        self._wrapper: FastSchema | None = None
+        if options.wrap_message_in_generic_avro_message:
+            document = wrapper_schema(options.generic_wrapper_use_fingerprint).document
+            self._wrapper = fastavro.parse_schema(dict(document))
+
+    @staticmethod
+    def sniff(head: bytes) -> str | None:
+        return None  # binary data without a mark
+
+    @staticmethod
+    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
+        return Layout(splittable=False)
+
+    @staticmethod
+    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+        data = stream.read()
+        if data:
+            yield Chunk(file, 0, data, layout)
+
+    def read(self, chunk: Chunk) -> Iterator[Event]:
+        self._begin(chunk)
+        held: dict[str, tuple[list[dict[str, Any]], array[int]]] = {}
+        stream = io.BytesIO(chunk.data)
+        while (start := stream.tell()) < len(chunk.data):
+            found = self._message(stream, chunk.data)
+            if isinstance(found, Diagnostic):
+                end = self._resume(chunk.data, start)
+                yield self._reject(start, end, found)
+                stream.seek(end)
+                continue
+            plan, message = found
+            problem = self._checked(plan, message)
+            if problem is not None:
+                yield self._reject(start, stream.tell(), problem)
+                continue
+            messages, ordinals = held.setdefault(plan.table.full_name, ([], array("q")))
+            messages.append(message)
+            ordinals.append(self._next(start, stream.tell()))
+            if len(messages) >= BATCH_ROWS:
+                yield plan.batch(*held.pop(plan.table.full_name), self.projection.tokens)
+        for name, (messages, ordinals) in held.items():
+            yield self._plans[name].batch(messages, ordinals, self.projection.tokens)
+
+    def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
+        try:
+            payload: io.BytesIO = stream
+            if self._wrapper is not None:
+                wrapped: Any = fastavro.schemaless_reader(stream, self._wrapper, None)
+                name, payload = wrapped["table_name"], io.BytesIO(wrapped["payload"])
+            else:
+                name = _first_string(data, stream.tell())
+            plan = self._plan(name)
+            if isinstance(plan, Diagnostic):
+                return plan
+            message: Any = fastavro.schemaless_reader(payload, plan.decode, None)
+        except _DECODE_ERRORS:
+            return Diagnostic("GG313", "the bytes are no Avro message of a known table", help=_STREAM_HELP)
+        if self._delimiter and stream.read(len(self._delimiter)) != self._delimiter:
+            return Diagnostic("GG313", "no `lineDelimiter` stands behind the message", help=_STREAM_HELP)
+        return plan, message
+
+    def _plan(self, name: str) -> Plan | Diagnostic:
+        if name not in self._plans:
+            table = self.catalog.get(name)
+            if table is None:
+                shown = name if name.isprintable() and len(name) <= 80 else "of the message"
+                help = "add its schema to `--definitions`; a message does not tell it"
+                return Diagnostic("GG205", f"the table `{shown}` has no definition", help=help)
+            self._plans[name] = Plan(self.make_schema(table, self.source), table, self._keys)
+        return self._plans[name]
+
+    def _resume(self, data: bytes, start: int) -> int:
+        """Where reading can go on behind a message that cannot be read: at the next delimiter, or at the end."""
+        found = data.find(self._delimiter, start) if self._delimiter else -1
+        return len(data) if found < 0 else found + len(self._delimiter)
+
+
+class AvroContainerReader(AvroReader):
+    """Reads object container files; a chunk is the header and some blocks. A file of another schema than the one before
+    is a metadata change event of its table."""
+
+    by_image: bool
+
+    @classmethod
+    def sniff(cls, head: bytes) -> str | None:
+        header = _header(head)
+        if isinstance(header, Diagnostic) or is_by_image(header.schema) is not cls.by_image:
+            return None
+        return "it starts as an Avro object container of " + ("operations" if cls.by_image else "rows")
+
+    @staticmethod
+    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
+        return Layout(splittable=False)
+
+    @staticmethod
+    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+        head = stream.read(BLOCKS_BYTES)
+        header = _header(head)
+        if isinstance(header, Diagnostic):
+            if head:
+                yield Chunk(file, 0, head + stream.read(), layout)
+            return
+        rest = Rest(head[len(header.data) :], stream)
+        offset = len(header.data)
+        blocks: list[bytes] = []
+        while block := read_block(rest, header):
+            blocks.append(block)
+            if sum(map(len, blocks)) >= BLOCKS_BYTES:
+                data = b"".join(blocks)
+                yield Chunk(file, offset - len(header.data), header.data + data, layout)
+                offset, blocks = offset + len(data), []
+        if blocks or offset == len(header.data):
+            yield Chunk(file, offset - len(header.data), header.data + b"".join(blocks), layout)
+
+    def read(self, chunk: Chunk) -> Iterator[Event]:
+        self._begin(chunk)
+        header = _header(chunk.data)
+        if isinstance(header, Diagnostic):
+            yield self._reject(0, len(chunk.data), header)
+            return
+        if not chunk.offset:
+            found = _table_in(header, chunk.data)
+            if isinstance(found, Diagnostic):
+                yield self._reject(0, len(chunk.data), found)
+                return
+            table = self.catalog.settle(found)
+            self._plan = Plan(header.schema, table, self._keys)
+            if table != self.catalog.get(table.full_name):
+                self.catalog = self.catalog.with_tables([table])
+                yield SchemaChange(table, chunk.input, 0)
+        plan = self._plan
+        place = len(header.data)
+        try:
+            for start, end, count, data in parts(chunk.data, header):
+                yield from self._block(plan, start, end, count, data)
+                place = end
+        except Damaged as error:
+            yield self._reject(place, len(chunk.data), Diagnostic("GG313", str(error)))
+
+    def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[Event]:
+        stream = io.BytesIO(data)
+        messages: list[dict[str, Any]] = []
+        ordinals: array[int] = array("q")
+        for _ in range(count):
+            try:
+                message: Any = fastavro.schemaless_reader(stream, plan.decode, None)
+            except _DECODE_ERRORS:
+                yield self._reject(start, end, Diagnostic("GG313", "a message in a block cannot be read"))
+                break
+            problem = self._checked(plan, message)
+            if problem is not None:
+                yield self._reject(start, end, problem)
+                continue
+            messages.append(message)
+            ordinals.append(self._next(start, end))
+        if messages:
+            yield plan.batch(messages, ordinals, self.projection.tokens)
+
+
+class AvroRowContainerReader(AvroContainerReader):
+    by_image = False
+
+
+class AvroOpContainerReader(AvroContainerReader):
+    by_image = True
+
+
+class ContainerDiscovery(Discovery):
+    """The tables of container files, by their headers."""
+
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        self._found: list[SchemaChange] = []
+
+    def read(self, chunk: Chunk) -> None:
+        header = _header(chunk.data)
+        if not chunk.offset and not isinstance(header, Diagnostic):
+            table = _table_in(header, chunk.data)
+            if not isinstance(table, Diagnostic):
+                self._found.append(SchemaChange(table, chunk.input, 0))
+
+    def findings(self) -> list[SchemaChange]:
+        return self._found
+
+    @staticmethod
+    def settle(findings: Sequence[list[SchemaChange]], catalog: Catalog, every_shape: bool) -> Discovered:
+        current: dict[str, TableDef] = {}
+        first, events = [], []
+        for found in (item for split in findings for item in split):
+            table = catalog.settle(found.table)
+            name = table.full_name
+            if name not in current:
+                first.append(table)
+            elif current[name] != table:
+                events.append(SchemaChange(table, found.input, 0))
+            current[name] = table
+        return Discovered(tuple(first), tuple(events))
+
+
+_STREAM_HELP = "check `--definitions`, `--input-format` and `--input-config`"
+
+
+def _table_in(header: Header, data: bytes) -> TableDef | Diagnostic:
+    """The definition in the header of a file, with the keys that its first message names."""
+    try:
+        block = next(((count, unpacked) for _, _, count, unpacked in parts(data, header)), (0, b""))
+        first: Any = None
+        if block[0]:
+            first = fastavro.schemaless_reader(io.BytesIO(block[1]), fastavro.parse_schema(header.schema), None)
+    except (Damaged, *_DECODE_ERRORS):
+        first = None
+    keys = first.get("primary_keys") if isinstance(first, dict) else None
+    return table_of(header.schema, keys if isinstance(keys, list) else ())
+
+
+def _header(data: bytes) -> Header | Diagnostic:
+    try:
+        header = read_header(data)
+        fastavro.parse_schema(header.schema)
+    except Damaged as error:
+        return Diagnostic("GG313", str(error))
+    except Exception:  # a schema can be wrong in more ways than its parser has exceptions for
+        return Diagnostic("GG313", "the schema in the header is no Avro schema")
+    return header
+
+
+def _first_string(data: bytes, start: int) -> str:
+    size, place = read_varint(data, start)
+    end = place + unzigzag(size)
+    if not place < end <= len(data):
+        raise ValueError("no string")
+    return data[place:end].decode()
+
+
+class AvroRowReader(AvroStreamReader):
+    @staticmethod
+    def make_schema(table: TableDef, source: WriterSettings) -> Schema:
+        return avro_schema(table, source.options, source.context, False).document
+
+
+class AvroOpReader(AvroStreamReader):
+    @staticmethod
+    def make_schema(table: TableDef, source: WriterSettings) -> Schema:
+        return avro_schema(table, source.options, source.context, True).document
+
+
+READ_SIDES = {
+    "avro_row": ReadSide(AvroRowReader),
+    "avro_op": ReadSide(AvroOpReader),
+    "avro_row_ocf": ReadSide(AvroRowContainerReader, ContainerDiscovery),
+    "avro_op_ocf": ReadSide(AvroOpContainerReader, ContainerDiscovery),
+}

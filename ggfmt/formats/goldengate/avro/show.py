@@ -1,0 +1,52 @@
+"""Avro, shown: the bytes of a message and what they say; of container files the records alone, which are in blocks."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import fastavro
+
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.show import Line, Show, Shown, ShownPiece, hex_lines, json_lines, laid_out
+from ggfmt.formats.api.writing import Formatter
+from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions
+from ggfmt.formats.goldengate.avro.schema import wrapper_schema
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+
+
+class AvroShow(Show):
+    """`container`: the messages are those of object container files, without delimiters and wrappers."""
+
+    def __init__(
+        self, formatter: Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
+    ) -> None:
+        self.framed = not container
+        document = avro_schema(formatter.table, options, context, by_image).document
+        self._schema = fastavro.parse_schema(dict(document))
+        self._wrapper: Any = None
+        self._delimiter = b""
+        if isinstance(options, AvroOpOptions):
+            self._delimiter = options.line_delimiter.encode()
+            if options.wrap_message_in_generic_avro_message:
+                wrapper = wrapper_schema(options.generic_wrapper_use_fingerprint).document
+                self._wrapper = fastavro.parse_schema(dict(wrapper))
+        if container:
+            self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
+
+    def message(self, data: bytes) -> Shown:
+        lines = [*hex_lines(data)] if self.framed else []
+        record = data
+        if self._wrapper is not None:
+            wrapper = _decoded(data, self._wrapper)
+            record = wrapper["payload"]
+            lines += json_lines(laid_out({**wrapper, "payload": f"{len(record)} bytes, which are:"}))[0]
+        lines += json_lines(laid_out(_decoded(record, self._schema)))[0]
+        if self._delimiter:
+            ending: Line = (ShownPiece("remark", "line delimiter "), ShownPiece("delimiter", self._delimiter.decode()))
+            lines.append(ending)
+        return Shown(tuple(lines))
+
+
+def _decoded(data: bytes, schema: Any) -> Any:
+    return fastavro.schemaless_reader(io.BytesIO(data), schema, None)

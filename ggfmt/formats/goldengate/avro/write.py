@@ -1,0 +1,200 @@
+"""Avro, written: the formatters, schemas, and a Hive table over container files."""
+
+from __future__ import annotations
+
+import io
+import json
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes, zigzag_varint
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.metadata import or_empty
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.writing import Formatter, Framing, Note, RowErrors, SchemaFile, WriteSide
+from ggfmt.formats.avro.container import MessageStream, ObjectContainer
+from ggfmt.formats.goldengate import hive_ddl
+from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, AvroRowOcfOptions, AvroRowOptions
+from ggfmt.formats.goldengate.avro.schema import METADATA, name_problem, wrapper_schema
+from ggfmt.formats.goldengate.avro.show import AvroShow
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types
+from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
+from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.java.charsets import byte_order_mark, encoder
+from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
+from ggfmt.model.table import TableDef
+
+_OP_TYPES = pa.array(OP_TYPES, pa.string())
+
+
+class AvroFormatter(Formatter):
+    """Makes messages of one image or of both, as `by_image` says, from metadata that both have."""
+
+    by_image: bool
+
+    def __init__(self, table: TableDef, options: AvroOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, context, clock)
+        self.options = options
+        self._context = context
+        self._problem = name_problem(table, self.by_image)
+        self._types = avro_types(table, options, context.release)
+        self._columns = Columns(self._types, flagged=self.by_image)
+        self._table = text_bytes(table.full_name)
+        self._op_keys = pa.array(map(text_bytes, op_keys(options)), pa.binary())
+        self._primary_keys = array_bytes(table.primary_keys)
+        self._wrapper_head, self._end = b"", b""
+        if isinstance(options, AvroOpOptions):
+            self._end = options.line_delimiter.encode()
+            if options.wrap_message_in_generic_avro_message:
+                schema = avro_schema(table, options, context, self.by_image)
+                number = schema.fingerprint if options.generic_wrapper_use_fingerprint else schema.hash
+                self._wrapper_head = self._table + zigzag_varint(number)
+        prefix = "before and after: " if self.by_image else ""
+        columns = (f"{prefix}{name} ({kind})" for name, kind in zip(table.column_names, self._types, strict=True))
+        self.fields = (*METADATA, *columns)
+
+    def format(self, batch: ChangeBatch) -> pa.BinaryArray:
+        if self._problem is not None:
+            places = ((row, batch.position[row].as_py()) for row in range(len(batch)))
+            raise RowErrors([(row, self._problem.at(position=position)) for row, position in places])
+        count = len(batch)
+        stamps = self.clock.stamps(count, self.options.iso8601_format)
+        columns, bad = self._data(batch)
+        if bad:
+            raise RowErrors(self._misfits(batch, bad))
+        message = [
+            self._table,
+            self._op_keys.take(pc.index_in(batch.op, _OP_TYPES)),
+            *strings(or_empty(batch.op_ts)),
+            *([text_bytes(stamps.as_py())] if isinstance(stamps, pa.Scalar) else strings(stamps)),
+            *strings(or_empty(batch.position)),
+            self._primary_keys,
+            string_maps(batch.tokens) if self.include_tokens and batch.tokens is not None else END,
+            *columns,
+        ]
+        if not self._wrapper_head:
+            return join_binary([*message, self._end], count)
+        return join_binary([self._wrapper_head, *strings(join_binary(message, count)), self._end], count)
+
+    def traced(self, messages: pa.BinaryArray) -> Iterator[str]:
+        document = avro_schema(self.table, self.options, self._context, self.by_image).document
+        schema, wrapper = fastavro.parse_schema(dict(document)), None
+        if self._wrapper_head:
+            assert isinstance(self.options, AvroOpOptions)
+            wrapper = wrapper_schema(self.options.generic_wrapper_use_fingerprint).document
+        for message in messages.to_pylist():
+            if wrapper is not None:
+                wrapped: Any = fastavro.schemaless_reader(
+                    io.BytesIO(message), fastavro.parse_schema(dict(wrapper)), None
+                )
+                message = wrapped["payload"]
+            decoded = fastavro.schemaless_reader(io.BytesIO(message), schema, None)
+            yield json.dumps(decoded, ensure_ascii=False)
+
+    @abstractmethod
+    def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
+        """The pieces behind the metadata; and (row, column) of values that cannot be written."""
+
+    def _misfits(self, batch: ChangeBatch, bad: list[tuple[int, int]]) -> list[tuple[int, Diagnostic]]:
+        found: dict[int, Diagnostic] = {}
+        for row, index in sorted(bad):
+            column, kind = self.table.columns[index], self._types[index]
+            place = Span(table=self.table.full_name, field=column.name, position=batch.position[row].as_py())
+            reason = f"the column is {column.type.kind.value} by its definition, but the value is not {_WANTED[kind]}"
+            help = "correct the definition, or set `treatAllColumnsAsStrings`"
+            found.setdefault(row, Diagnostic("GG401", reason, place, help))
+        return sorted(found.items())
+
+
+_WANTED = {
+    "boolean": "`true` or `false`",
+    "long": "a whole number of 64 bits",
+    "float": "a number in the range of a float",
+    "double": "a number in the range of a double",
+}
+
+
+_MISSING_IS_NULL = "missing from the image, which will be read back as NULL"
+
+
+class AvroRowFormatter(AvroFormatter):
+    by_image = False
+    options: AvroRowOptions | AvroRowOcfOptions
+
+    def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
+        return handle_key_updates(batch, self.options.pk_update_handling)
+
+    def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
+        image = batch.row_image()
+        shown = pc.not_equal(batch.op, OpType.TRUNCATE.value)
+        for column, values in zip(self.table.columns, image.columns, strict=True):
+            if values.present is not None:
+                count = pc.and_not(shown, values.present).true_count
+                if count:
+                    self.notes[Note("GG406", self.table.full_name, column.name, _MISSING_IS_NULL)] += count
+        return self._columns.required(image, len(batch))
+
+
+class AvroOpFormatter(AvroFormatter):
+    by_image = True
+
+    def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
+        before, wrong_before = self._columns.optional(batch.before, len(batch))
+        after, wrong_after = self._columns.optional(batch.after, len(batch))
+        return [*before, *after], [*wrong_before, *wrong_after]
+
+
+def _schema_files(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> tuple[SchemaFile, ...]:
+    """The schema of a table, and that of the wrappers if there are some; none for a table that has no schema."""
+    if not options.generate_schema or name_problem(table, by_image) is not None:
+        return ()
+    schemas = {table.full_name: avro_schema(table, options, context, by_image)}
+    if isinstance(options, AvroOpOptions) and options.wrap_message_in_generic_avro_message:
+        schemas["generic_wrapper"] = wrapper_schema(options.generic_wrapper_use_fingerprint)
+    mark, encode = byte_order_mark(options.encoding), encoder(options.encoding).encode
+    return tuple(SchemaFile(f"{name}.avsc", mark + encode(schema.text)[0]) for name, schema in schemas.items())
+
+
+def _container(table: TableDef | None, options: AvroOptions, context: Context, by_image: bool) -> Framing:
+    assert table is not None, "a container file has one schema"
+    return ObjectContainer(table, avro_schema(table, options, context, by_image).compact, context.codec)
+
+
+def _hive_table(
+    table: TableDef, options: AvroOptions, context: Context, location: str, by_image: bool
+) -> str | Diagnostic:
+    """A Hive table over the container files of a table, which takes its columns from their schema."""
+    problem = name_problem(table, by_image)
+    return problem or hive_ddl.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
+
+
+def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> Framing:
+    return MessageStream()
+
+
+def _writer(by_image: bool, container: bool) -> WriteSide:
+    return WriteSide(
+        formatter=AvroOpFormatter if by_image else AvroRowFormatter,
+        framing=partial(_container, by_image=by_image) if container else _stream,
+        projection=(lambda options: Projection()) if by_image else row_projection,
+        schema=partial(_schema_files, by_image=by_image),
+        ddl=partial(_hive_table, by_image=by_image) if container else None,
+        problem=partial(name_problem, by_image=by_image),
+        show=partial(AvroShow, by_image=by_image, container=container),
+    )
+
+
+WRITE_SIDES = {
+    "avro_row": _writer(by_image=False, container=False),
+    "avro_op": _writer(by_image=True, container=False),
+    "avro_row_ocf": _writer(by_image=False, container=True),
+    "avro_op_ocf": _writer(by_image=True, container=True),
+}

@@ -1,0 +1,328 @@
+"""Reader of GoldenGate JSON: the operation-modelled messages of the JSON formatter, and in-stream metadata records.
+
+* Members may come in any order. `before` and `after` may be absent, null or an object.
+* Numbers keep their own characters; a column that is text by its definition may hold numbers, and the other way round.
+* Records of GoldenGate Data Streams are understood where they stand between operations: `OBJECT_METADATA` is a
+  metadata change event, others are counted. There the table is called `qual_table` and operation
+  types are spelled out.
+* Members that the format does not know are kept out of the way and counted.
+
+A chunk is decoded at once into one struct class per table, which a msgspec union tells apart by the table's name.
+Whatever does not fit (a new member, a number in a text column, a damaged record) takes the slow path: record by
+record, and a class that has learned from it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any, BinaryIO, Literal, Union
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import Raw
+
+from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Event, Layout, Reader, ReadSide, Reject, SchemaChange
+from ggfmt.formats.goldengate.json import records as records
+from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
+from ggfmt.formats.json import files as json_files
+from ggfmt.formats.json.rows import TableOperations
+from ggfmt.formats.json.values import plain_name
+from ggfmt.formats.records.held import BATCH_ROWS, HeldChunks
+from ggfmt.formats.records.problems import contradiction, contradictions
+from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
+from ggfmt.model.table import Catalog, Kind
+
+_OP_NAMES = Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"]
+_RAW_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE, Kind.BOOLEAN})
+_NO_RAW = Raw(b"")
+_META = attrgetter("op_type", "op_ts", "pos", "before", "after")
+_OP_TYPES = frozenset(OP_TYPES)
+
+
+class _Never(msgspec.Struct, tag=MISSING, tag_field="table"):
+    """A second member for the union of a single table: only a union insists on its tag. Nothing is ever one of these,
+    not even where there is no table and so no union."""
+
+    never: Raw = msgspec.field(name=MISSING.lstrip("\0"))
+
+
+class _NeverQualified(msgspec.Struct, tag=MISSING, tag_field="qual_table"):
+    never: Raw = msgspec.field(name=MISSING.lstrip("\0"))
+
+
+class JsonReader(Reader):
+    """Reads GoldenGate JSON; see the module's docstring."""
+
+    sniff = staticmethod(records.sniff)
+
+    def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        super().__init__(catalog, projection, source)
+        self._ordinal = 0
+        self._held = HeldChunks(json_files.record_spans)
+        self._tables: dict[str, TableOperations] = {}
+        self._extra: list[str] = []
+        self._typed_tokens = False
+        self._tag = "table"
+        self._decoder: msgspec.json.Decoder[Any] | None = None
+        self._by_class: dict[type[Any], TableOperations] = {}
+
+    @staticmethod
+    def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
+        return json_files.find_layout(head, whole)
+
+    @staticmethod
+    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+        return json_files.chunks(stream, file, start, length, layout)
+
+    def read(self, chunk: Chunk) -> Iterator[Event]:
+        self._held.add(self._ordinal, chunk)
+        try:
+            operations = self._decode(chunk)
+        except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
+            yield from self._read_singly(chunk)
+        else:
+            self._take_in(operations)
+        full = self._held.full
+        for table in self._tables.values():
+            if table.operations and (full or self.projection.in_order or len(table.operations) >= BATCH_ROWS):
+                yield from self._batch(table)
+        if not any(table.operations for table in self._tables.values()):
+            self._held.clear()
+
+    def flush(self) -> Iterator[Event]:
+        yield from self._hand_out()
+        self._held.clear()
+
+    def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
+        return self._held.locate(ordinal)
+
+    # Decoding
+
+    def _decode(self, chunk: Chunk) -> list[Any]:
+        if not chunk.data.isascii():
+            str(chunk.data, "utf-8")  # members that are skipped or kept raw are not checked otherwise
+        decoder = self._decoder or self._learn()
+        if chunk.spans is None:
+            return decoder.decode_lines(chunk.data)
+        view = memoryview(chunk.data)
+        return [decoder.decode(view[start:end]) for start, end in chunk.spans]
+
+    def _learn(self) -> msgspec.json.Decoder[Any]:
+        """A decoder for all tables of the catalog, with what was learned so far."""
+        tag, never = ("table", _Never) if self._tag == "table" else ("qual_table", _NeverQualified)
+        tokens: Any = (dict[str, Raw] if self._typed_tokens else dict[str, str]) | None
+        if not self.projection.tokens:
+            tokens = Raw
+        extra = {f"x{i}": plain_name(name) for i, name in enumerate(self._extra) if name != tag}
+        self._by_class = {}
+        for definition in self.catalog.tables():
+            name = definition.full_name
+            table = self._tables.get(name)
+            if table is None:
+                raw = {column.name for column in definition.columns if column.type.kind in _RAW_KINDS}
+                table = self._tables[name] = TableOperations(definition, raw)
+            row = table.row_class()
+            members: list[Any] = [
+                ("op_type", _OP_NAMES),
+                ("op_ts", str | None, None),
+                ("pos", str | int | None, None),
+                ("current_ts", Raw, _NO_RAW),
+                ("primary_keys", Raw, _NO_RAW),
+                ("tokens", tokens, None),
+                ("before", row | None, None),
+                ("after", row | None, None),
+            ]
+            members += [(member, Raw, _NO_RAW) for member in extra]
+            operation = msgspec.defstruct(
+                "Operation",
+                members,
+                rename=extra,
+                tag=name,
+                tag_field=tag,
+                forbid_unknown_fields=True,
+                gc=False,
+            )
+            self._by_class[operation] = table
+        classes = (*self._by_class, never)
+        self._decoder = msgspec.json.Decoder(Union[classes])  # noqa: UP007 - made at run time
+        return self._decoder
+
+    def _take_in(self, operations: Sequence[Any]) -> None:
+        """Keeps decoded operations, in order, with the tables they belong to."""
+        first = self._ordinal
+        self._ordinal += len(operations)
+        classes = set(map(type, operations))
+        if len(classes) == 1:
+            table = self._by_class[classes.pop()]
+            table.operations += operations
+            table.ordinals.extend(range(first, self._ordinal))
+            return
+        for ordinal, operation in enumerate(operations, first):
+            table = self._by_class[type(operation)]
+            table.operations.append(operation)
+            table.ordinals.append(ordinal)
+
+    # The slow path
+
+    def _read_singly(self, chunk: Chunk) -> Iterator[Event]:
+        for start, end in json_files.record_spans(chunk):
+            record = chunk.data[start:end]
+            operation = self._decode_one(record)
+            if operation is None:
+                verdict = records.examine(record, end == len(chunk.data), self.catalog)
+                if isinstance(verdict, records.JsonOperation):
+                    yield from self._hand_out()
+                    self._learn_from(verdict)
+                    operation = self._decode_one(record)
+                if operation is None:
+                    yield from self._exceptional(verdict, record, chunk, chunk.offset + start)
+                    continue
+            self._take_in([operation])
+
+    def _decode_one(self, record: bytes) -> Any | None:
+        try:
+            if not record.isascii():
+                str(record, "utf-8")
+            return (self._decoder or self._learn()).decode(record)
+        except (ValueError, RecursionError):
+            pass
+        if b"\\" not in record:
+            return None
+        try:  # a name may be one that a decoder class cannot have
+            return (self._decoder or self._learn()).decode(records.with_plain_names(record))
+        except (ValueError, RecursionError):
+            return None
+
+    def _learn_from(self, seen: records.JsonOperation) -> None:
+        """Makes the next decoder fit for what an operation has that the present one does not know."""
+        self._tag = seen.tag
+        known = {*records.MEMBERS, *self._extra} - {"qual_table"} | {seen.tag}
+        self._extra += [name for name in seen.members if name not in known]
+        self._typed_tokens |= seen.typed_tokens
+        table = self._tables.get(seen.table)
+        if table is not None and not seen.not_text <= table.raw:
+            table.raw |= seen.not_text
+            table.row = None
+        self._decoder = None
+
+    def _exceptional(self, verdict: records.Verdict, record: bytes, chunk: Chunk, offset: int) -> Iterator[Event]:
+        """The event of a record that is no operation."""
+        ordinal = self._ordinal
+        self._ordinal += 1
+        if isinstance(verdict, records.JsonOperation):
+            verdict = Diagnostic("GG301", "the record cannot be decoded", Span(table=verdict.table))
+        if isinstance(verdict, Diagnostic):
+            yield Reject(ordinal, record, verdict.at(file=chunk.file, offset=offset))
+        elif isinstance(verdict, str):
+            self.others[verdict] += 1
+        else:
+            self.others["object metadata"] += 1
+            settled = self.catalog.settle(verdict)
+            if settled != self.catalog.get(settled.full_name):
+                table = self._tables.get(settled.full_name)
+                if self.projection.in_order:
+                    yield from self._hand_out()
+                elif table is not None and table.operations:
+                    yield from self._batch(table)
+                self._tables.pop(settled.full_name, None)
+                self.catalog = self.catalog.with_tables([settled])
+                self._decoder = None
+                yield SchemaChange(settled, chunk.input, offset)
+
+    # Batches
+
+    def _hand_out(self) -> Iterator[Event]:
+        for table in self._tables.values():
+            if table.operations:
+                yield from self._batch(table)
+
+    def _batch(self, table: TableOperations) -> Iterator[Event]:
+        """The operations held for a table as one batch, less those whose images contradict their type."""
+        operations, ordinals = table.operations, table.ordinals
+        table.operations, table.ordinals = [], array("q")
+        kinds, op_ts, positions, befores, afters = zip(*map(_META, operations), strict=True)
+        if not _OP_TYPES.issuperset(kinds):
+            kinds = tuple(kind[0] for kind in kinds)
+        op = texts(kinds)
+        has_before = pa.array([image is not None for image in befores], pa.bool_())
+        has_after = pa.array([image is not None for image in afters], pa.bool_())
+        wrong = contradictions(op, has_before, has_after)
+        if wrong.true_count:
+            rejects = []
+            for row in pc.indices_nonzero(wrong).to_pylist():
+                reject = self._contradiction(table, operations[row], kinds[row], ordinals[row])
+                if reject is not None:
+                    rejects.append((row, reject))
+            yield from (reject for _, reject in rejects)
+            bad = {row for row, _ in rejects}
+            table.operations = [item for row, item in enumerate(operations) if row not in bad]
+            table.ordinals = array("q", (item for row, item in enumerate(ordinals) if row not in bad))
+            if table.operations:
+                yield from self._batch(table)
+            return
+        for index, name in enumerate(self._extra):
+            count = sum(getattr(operation, f"x{index}", _NO_RAW) is not _NO_RAW for operation in operations)
+            if count:
+                self.members[name] += count
+        tokens = token_maps(map(self._token_texts, operations)) if self.projection.tokens else None
+        key_update = None
+        if self.projection.row_only:
+            before, after = table.row_images(kinds, befores, afters, has_after)
+            key_update = table.key_updates(befores, afters) if self.projection.key_updates else None
+        else:
+            before, after = table.images(befores, afters, has_before, has_after)
+        yield ChangeBatch(
+            table.definition,
+            op,
+            _optional_texts(op_ts),
+            _optional_texts(positions),
+            before,
+            after,
+            int64s(ordinals),
+            tokens,
+            key_update,
+        )
+
+    def _contradiction(self, table: TableOperations, operation: Any, kind: str, ordinal: int) -> Reject | None:
+        """The reject of an operation whose images do not go with its type; None if the odd image is an empty object."""
+        assert table.row is not None
+        empty = table.row()
+        if kind != OpType.UPDATE.value and kind != OpType.DELETE.value and operation.before == empty:
+            operation.before = None
+        if kind in (OpType.DELETE.value, OpType.TRUNCATE.value) and operation.after == empty:
+            operation.after = None
+        problem = contradiction(kind, operation.before is not None, operation.after is not None)
+        if problem is None:
+            return None
+        chunk, start, end = self.locate(ordinal)
+        position = None if operation.pos is None else str(operation.pos)
+        place = Span(chunk.file, offset=chunk.offset + start, table=table.definition.full_name, position=position)
+        return Reject(ordinal, chunk.data[start:end], replace(problem, span=place))
+
+    def _token_texts(self, operation: Any) -> dict[str, str]:
+        tokens = operation.tokens or {}
+        if not self._typed_tokens:
+            return tokens
+        return {name: _plain_text(bytes(value)) for name, value in tokens.items()}
+
+
+def _optional_texts(values: Sequence[str | int | None]) -> pa.StringArray:
+    try:
+        return texts(values)  # type: ignore[arg-type]
+    except pa.ArrowTypeError:
+        return texts([None if value is None else str(value) for value in values])
+
+
+def _plain_text(value: bytes) -> str:
+    text = msgspec.json.decode(value) if value.startswith(b'"') else str(value, "utf-8")
+    return str(text)
+
+
+READ_SIDES = {"json": ReadSide(JsonReader, JsonDiscovery)}

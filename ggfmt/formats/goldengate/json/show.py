@@ -1,0 +1,11 @@
+"""JSON, shown: the message with its names and values, and the delimiter behind it."""
+
+from __future__ import annotations
+
+from ggfmt.formats.api.show import Shown, ShownPiece, TextShow, json_lines
+
+
+class JsonShow(TextShow):
+    def text(self, text: str) -> Shown:
+        lines, delimiter = json_lines(text)
+        return Shown((*lines[:-1], (*lines[-1], ShownPiece("delimiter", delimiter))))

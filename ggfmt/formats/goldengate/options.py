@@ -1,0 +1,53 @@
+"""Options that GoldenGate formats have in common, and what goes with them."""
+
+from __future__ import annotations
+
+from ggfmt.options.spec import Options, option
+from ggfmt.options.value_types import Bool, Choice, Text
+
+ABEND, UPDATE, DELETE_INSERT = "abend", "update", "delete-insert"
+
+PK_UPDATE_HANDLING = Choice(
+    {
+        ABEND: "stop the run",
+        UPDATE: "write it as any other update",
+        DELETE_INSERT: "write a delete of the before image and an insert of the after image",
+    }
+)
+
+
+def op_key_option(kind: str, default: str) -> str:
+    """The option with the word for one type of operation."""
+    article = "an" if kind[0] in "iu" else "a"
+    return option(
+        Text(),
+        default,
+        f"The operation type of {article} {kind}.",
+        example=kind[0].upper() if default == kind.upper() else kind.upper(),
+    )
+
+
+def iso8601_option() -> bool:
+    """The option for the form of the current time stamp; the manual misprints its name."""
+    doc = "Write a `T` between date and time of the current time stamp, else a blank."
+    return option(Bool(), True, doc, aliases=("iso8601Forma",))
+
+
+def pk_update_option() -> str:
+    """The option for primary key updates, which row formats have; the manual misprints its name."""
+    doc = "What becomes of an update that changes the primary key."
+    return option(PK_UPDATE_HANDLING, ABEND, doc, aliases=("pkUpdateHandlingformat.pkUpdateHandling",))
+
+
+SCHEMA_DIRECTORY = "./dirdef"
+
+
+def op_keys(options: Options) -> tuple[str, str, str, str]:
+    """The words for insert, update, delete and truncate, from options that have them."""
+    return tuple(getattr(options, f"{kind}_op_key") for kind in ("insert", "update", "delete", "truncate"))
+
+
+CODECS = {
+    name: f"compress blocks by {name}" if name != "null" else "do not compress"
+    for name in ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
+}

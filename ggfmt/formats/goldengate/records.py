@@ -1,0 +1,80 @@
+"""Records of GoldenGate in JSON, as far as the JSON formatter and Data Streams have them in common.
+
+Data Streams (26ai) spells operation types out, calls the table `qual_table`, and sends records that describe the stream
+itself: `STREAM_METADATA`, and `OBJECT_METADATA` with the columns of a table, each with its JSON `type`, `null` and
+`key`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.reading import Chunk
+from ggfmt.formats.json.files import find_layout, preamble, record_spans
+from ggfmt.formats.json.values import decode, json_name
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
+
+OP_WORDS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "TRUNCATE": "T"}
+STREAM_METADATA, OBJECT_METADATA, DDL, UPSERT = "STREAM_METADATA", "OBJECT_METADATA", "DDL", "UPSERT"
+
+# JSON tells a number from a text, but not which kind of number: DECIMAL without precision is "digits as given".
+_METADATA_TYPES = {
+    "string": SqlType(Kind.STRING),
+    "number": SqlType(Kind.DECIMAL),
+    "integer": SqlType(Kind.INTEGER),
+    "boolean": SqlType(Kind.BOOLEAN),
+}
+
+
+def origin(head: bytes) -> tuple[bool, str] | None:
+    """Whether a file that starts with `head` is of Data Streams, and what shows it; None if it is no GoldenGate JSON.
+
+    The first operation decides; records that describe the stream do so only where none follows.
+    """
+    described: tuple[bool, str] | None = None
+    layout = find_layout(head, False)
+    head = head[preamble(head) :]
+    for start, end in record_spans(Chunk("", 0, head, layout)):
+        try:
+            record = decode(head[start:end])
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(record, dict):
+            continue
+        if "specversion" in record and isinstance(record.get("data"), dict):
+            record = record["data"]
+        kind = record.get("op_type")
+        if kind in (STREAM_METADATA, OBJECT_METADATA, DDL):
+            described = described or (True, f"a record has the `op_type` `{kind}`")
+        elif "op_type" in record and "qual_table" in record:
+            return True, "a record has `qual_table` and `op_type`"
+        elif "op_type" in record and "table" in record:
+            if kind in OP_WORDS or kind == UPSERT:
+                return True, f"a record has the `op_type` `{kind}`"
+            return False, "a record has `table` and `op_type`"
+    return described
+
+
+def table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
+    """The definition in an OBJECT_METADATA record, by its decoded `columns`."""
+    if not isinstance(columns, dict):
+        return Diagnostic("GG308", f"`columns` is {json_name(columns)} and not an object", here)
+    found: list[Column] = []
+    keys = 0
+    for column, about in columns.items():
+        kind = _type_of(about)
+        if kind is None:
+            known = ", ".join(f"`{word}`" for word in _METADATA_TYPES)
+            place = Span(table=name, field=column, position=here.position)
+            return Diagnostic(
+                "GG308", "the metadata of a column has no known `type`", place, f"known types are {known}"
+            )
+        keys += bool(about.get("key"))
+        found.append(Column(column, kind, bool(about.get("null", True)), keys if about.get("key") else 0))
+    return TableDef(name, tuple(found))
+
+
+def _type_of(about: Any) -> SqlType | None:
+    word = about.get("type", "string") if isinstance(about, dict) else None
+    return _METADATA_TYPES.get(word) if isinstance(word, str) else None

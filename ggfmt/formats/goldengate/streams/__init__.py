@@ -1,0 +1,92 @@
+"""GoldenGate Data Streams 26ai, the operation model of its JSON: `goldengate_streams_json`.
+
+* A record is one operation: `qual_table`, `op_type` spelled out, `op_ts`, `pos`, optionally `xid` and others, and the
+  images `before` and `after`, which may have other names. A missing column has no member; NULL is `null`.
+* The stream describes itself: `OBJECT_METADATA` has the columns of a table with their JSON types and is a metadata
+  change event; JSON schemas, `STREAM_METADATA` and DDL are counted.
+* A record may be the `data` of a CloudEvents envelope; several may lie in one JSON array.
+* An UPSERT is an insert or an update, which only the consumer finds out: `upsert` says as what it is read.
+
+Written, the object metadata of a table stands at the start of each of its files. Where a file holds several definitions
+(all tables in the same files, or no new file for a changed definition), it stands before the first of all operations
+that are formatted together; there may then be more than one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.goldengate.options import op_key_option
+from ggfmt.formats.records.options import DialectOptions, absent_means_option, primary_keys_option
+from ggfmt.java.text import IllegalValue, visible
+from ggfmt.options.spec import option
+from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
+
+REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
+
+# Members that are tokens, in the order in which they are written.
+TOKENS = ("xid", "csn", "op_seqno", "trans_ind")
+MEMBERS = frozenset(
+    {"qual_table", "table", "op_type", "op_ts", "pos", *TOKENS, "primary_keys", "tokens", "columns", "ddl", "data"}
+    | {"specversion", "$schema"}
+)
+
+
+@dataclass(frozen=True)
+class ImageName(Text):
+    """The name of the member that is an image; `other` is the usual name of the other image."""
+
+    keeps_empty: ClassVar[bool] = False
+    other: str = ""
+
+    @property
+    def legal(self) -> str:
+        return "a name of 1 to 32 characters, without quotes and backslashes, that no other member has"
+
+    def parse(self, text: str) -> str:
+        value = super().parse(text)
+        odd = any(character in '"\\' or character < " " for character in value)
+        if odd or not 1 <= len(value) <= 32 or value in MEMBERS or value == self.other:
+            raise IllegalValue(f"cannot be `{visible(value[:40])}`", f"give {self.legal}")
+        return value
+
+
+@dataclass(frozen=True)
+class StreamsOptions(DialectOptions):
+    insert_op_key: str = op_key_option("insert", "INSERT")
+    update_op_key: str = op_key_option("update", "UPDATE")
+    delete_op_key: str = op_key_option("delete", "DELETE")
+    truncate_op_key: str = op_key_option("truncate", "TRUNCATE")
+    upsert: str = option(
+        Choice({REFUSE: "it is a reject", INSERT: "an insert", UPDATE: "an update"}),
+        REFUSE,
+        "For reading: what an UPSERT is.",
+    )
+    before_image_name: str = option(ImageName(other="after"), "before", "The name of the before image.")
+    after_image_name: str = option(ImageName(other="before"), "after", "The name of the after image.")
+    include_object_metadata_records: bool = option(Bool(), True, "Write the columns of tables as OBJECT_METADATA.")
+    include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.")
+    treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
+    omit_null_column_values: bool = option(Bool(), False, "Leave out columns that are NULL.")
+    absent_means: str = absent_means_option()
+    delimiter: str = option(Delimiter(), "\n", "Stands after each record.")
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+
+
+FORMATS = (
+    Format(
+        name="goldengate_streams_json",
+        doc="GoldenGate Data Streams: JSON, one operation a record, tables described in the stream.",
+        options=StreamsOptions,
+        writes="ggfmt.formats.goldengate.streams.write",
+        reads="ggfmt.formats.goldengate.streams.read",
+        marks=(b'"op_type"',),
+        losses=(
+            "Types of columns are number, boolean or string, and the columns of a key are in the order of the table.",
+            "Tokens other than `xid`, `csn`, `op_seqno` and `trans_ind` are shown with `includeTokens` alone.",
+            "With `omitNullColumnValues`, NULL and missing are not told apart.",
+        ),
+    ),
+)

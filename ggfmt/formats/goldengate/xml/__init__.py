@@ -1,0 +1,41 @@
+"""XML, GoldenGate for Big Data 12.2, 6.7: `xml`.
+
+* One `operation` element an operation, with a `col` element for each column of the table, whatever the images hold.
+* A column that is in neither image has `<missing/>`; one that is in one image only has `missing='true'` in the other;
+  NULL has `isNull='true'`. Values stand in CDATA sections.
+* What XML cannot carry is never changed: such an operation cannot be formatted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.goldengate.options import iso8601_option, op_key_option
+from ggfmt.options.spec import Options, option
+from ggfmt.options.value_types import Bool, Charset
+
+
+@dataclass(frozen=True)
+class XmlOptions(Options):
+    insert_op_key: str = op_key_option("insert", "I")
+    update_op_key: str = op_key_option("update", "U")
+    delete_op_key: str = op_key_option("delete", "D")
+    truncate_op_key: str = op_key_option("truncate", "T")
+    encoding: str = option(Charset(), "UTF-8", "The charset of messages.")
+    include_prolog: bool = option(Bool(), False, "Start each message with an XML prolog, which names the encoding.")
+    iso8601_format: bool = iso8601_option()
+
+
+FORMATS = (
+    Format(
+        name="xml",
+        doc="XML: one `operation` element an operation, with every column's state before and after.",
+        options=XmlOptions,
+        writes="ggfmt.formats.goldengate.xml.write",
+        reads="ggfmt.formats.goldengate.xml.read",
+        marks=(b"<",),
+        schema_kind="xsd",
+        schema_in_run=False,
+    ),
+)

@@ -1,0 +1,323 @@
+"""Operations as XML in files: found, parsed and looked at, one `operation` element each.
+
+A file is a row of documents, with or without prologs, in the charset that its byte order mark, its first prolog or the
+options of the handler that wrote it tell. Where a document ends is decided by its markup: an end tag counts outside of
+CDATA sections, comments and processing instructions only. All documents of a chunk are parsed at once; that there are
+as many elements as end tags proves that each of these ends one. Else they are cut and parsed one by one.
+
+Prologs are cut off, and nothing but an element is ever parsed: a document type declaration is an error of syntax, so
+that there are no entities to expand and nothing to fetch.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, BinaryIO, NamedTuple
+
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.java.charsets import can_decode, codec_of
+from ggfmt.java.text import IllegalValue
+from ggfmt.options.value_types import Charset
+
+CHUNK_BYTES = 1 << 20
+MAX_RECORD_BYTES = 256 << 20
+_UNCLOSED_BYTES = 16 << 20  # what is open for longer than that was not meant to be opened
+
+_MARKS = {
+    codecs.BOM_UTF8: "UTF-8",
+    codecs.BOM_UTF32_LE: "UTF-32LE",
+    codecs.BOM_UTF32_BE: "UTF-32BE",
+    codecs.BOM_UTF16_LE: "UTF-16LE",
+    codecs.BOM_UTF16_BE: "UTF-16BE",
+}
+_WIDE = ("UTF-32LE", "UTF-32BE", "UTF-16LE", "UTF-16BE")
+_DECLARED = re.compile(r"""\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']""")
+_LONGEST_END_TAG = 64
+_LONGEST_TAG = 4096
+_REASON_CHARACTERS = 120
+
+
+@dataclass(frozen=True)
+class XmlLayout(Layout):
+    """`charset` is Java's name of the charset, `mark` the length of the byte order mark in bytes."""
+
+    charset: str = "UTF-8"
+    mark: int = 0
+
+
+class XmlRecord(NamedTuple):
+    """A record of a chunk: its place in the data, and the element that it is or the reason why it is none."""
+
+    start: int
+    end: int
+    content: Any
+
+
+def find_layout(head: bytes, charset: str) -> XmlLayout:
+    """The layout of a file that starts with `head`; `charset` is that of a file that does not tell its own."""
+    for mark, marked in _MARKS.items():
+        if head.startswith(mark):
+            return XmlLayout(False, charset=marked, mark=len(mark))
+    for wide in _WIDE:
+        if any(head.startswith(character.encode(codec_of(wide))) for character in "<\n\r\t "):
+            return XmlLayout(False, charset=wide)
+    declared = _declared_charset(head[:_LONGEST_TAG].decode("latin-1"))
+    if declared is None or (declared and markup_of(declared).width > 1):
+        return XmlLayout(False, charset=charset)
+    return XmlLayout(False, charset=declared or "ISO-8859-1")
+
+
+def _declared_charset(prolog: str) -> str | None:
+    """The charset that a prolog asks for, empty for an unknown one; None without a prolog."""
+    match = _DECLARED.match(prolog)
+    if match is None:
+        return None
+    try:
+        return Charset().parse(match[1])
+    except IllegalValue:
+        return ""
+
+
+def sniff(head: bytes) -> str | None:
+    layout = find_layout(head, "UTF-8")
+    data, markup = head[layout.mark :], markup_of(layout.charset)
+    start = markup.start_of_element(data, 0)
+    if start is None:
+        return None
+    tag = markup.text(data[start : start + _LONGEST_TAG * markup.width]).partition(">")[0]
+    if re.search(r"\stable\s*=", tag) and re.search(r"\stype\s*=", tag):
+        return "the first element is an `operation` with `table` and `type`"
+    return None
+
+
+class Markup:
+    """The markup that divides records, as bytes of one charset. Places are multiples of `width`."""
+
+    def __init__(self, charset: str) -> None:
+        self.charset = charset
+        codec = self.codec = codec_of(charset)
+
+        def literal(text: str) -> bytes:
+            return re.escape(text.encode(codec))
+
+        self.width = len("<".encode(codec))
+        white = b"(?:%s)" % b"|".join(map(literal, " \t\r\n"))
+        anything = b"(?:.{%d})*?" % self.width
+        instruction = literal("<?") + anything + literal("?>")
+        comment = literal("<!--") + anything + literal("-->")
+        start = literal("<operation") + b"(?=%s|%s|%s)" % (white, literal(">"), literal("/"))
+        end = literal("</operation") + white + b"*" + literal(">")
+        prolog = b"(?:%s|%s|%s)*" % (white, instruction, comment)
+        openings = (end, literal("<![CDATA["), literal("<!--"), literal("<?"))
+
+        def compiled(pattern: bytes) -> re.Pattern[bytes]:
+            return re.compile(pattern, re.DOTALL)
+
+        self.white = compiled(white + b"*")
+        self.prolog = compiled(prolog)
+        self.start = compiled(start)
+        self.end = compiled(end)
+        self.opening = compiled(b"|".join(b"(%s)" % opening for opening in openings))
+        self.restart = compiled(literal("\n") + b"(?=%s*(?:%s|%s))" % (white, literal("<?xml"), start))
+        self.closings = {number: text.encode(codec) for number, text in ((2, "]]>"), (3, "-->"), (4, "?>"))}
+        self.end_tag, self.section, self.comment, self.question, self.declaration = (
+            text.encode(codec) for text in ("</operation", "<![CDATA[", "<!--", "<?", "<?xml")
+        )
+
+    def text(self, data: bytes) -> str:
+        """The data as text in which what is ASCII is right, and all else is anything."""
+        return data.decode("latin-1" if self.width == 1 else self.codec, "replace")
+
+    def search(self, pattern: re.Pattern[bytes], data: bytes, start: int) -> re.Match[bytes] | None:
+        match = pattern.search(data, start)
+        while match is not None and match.start() % self.width:
+            match = pattern.search(data, match.start() + 1)
+        return match
+
+    def find(self, text: bytes, data: bytes, start: int, end: int) -> int:
+        at = data.find(text, start, end)
+        while at % self.width and at >= 0:
+            at = data.find(text, at + 1, end)
+        return at
+
+    def rfind(self, text: bytes, data: bytes, start: int, end: int) -> int:
+        at = data.rfind(text, start, end)
+        while at % self.width and at >= 0:
+            at = data.rfind(text, start, at + len(text) - 1)
+        return at
+
+    def start_of_element(self, data: bytes, start: int) -> int | None:
+        """Where an `operation` element starts, if nothing but white space and prologs stand before it."""
+        prolog = self.prolog.match(data, start)
+        assert prolog is not None
+        return prolog.end() if self.start.match(data, prolog.end()) else None
+
+    def end_of_white(self, data: bytes, start: int) -> int:
+        white = self.white.match(data, start)
+        assert white is not None
+        return white.end()
+
+    def end_of_record(self, data: bytes, start: int) -> int | None:
+        """Where the record ends that starts at `start`, by its first end tag that is no text; None if it does not."""
+        position = start
+        while (match := self.search(self.opening, data, position)) is not None:
+            closing = self.closings.get(match.lastindex or 0)
+            if closing is None:
+                return match.end()
+            position = self.find(closing, data, match.end(), len(data))
+            if position < 0:
+                return None
+            position += len(closing)
+        return None
+
+    def last_end(self, data: bytes, known: int) -> int:
+        """The end of the last whole record of `data`, of which nothing before `known` ends one; 0 if there is none."""
+        if self.comment in data or data.count(self.question) != data.count(self.declaration):
+            last, end = 0, self.end_of_record(data, 0)
+            while end is not None:
+                last, end = end, self.end_of_record(data, end)
+            if last or len(data) < _UNCLOSED_BYTES:
+                return last
+        since, at = max(0, known - _LONGEST_END_TAG * self.width), len(data)
+        while (at := self.rfind(self.end_tag, data, since, at)) >= 0:
+            match = self.end.match(data, at)
+            section = self.rfind(self.section, data, 0, at)
+            if match and (section < 0 or self.find(self.closings[2], data, section, at) >= 0):
+                return match.end()
+        return 0
+
+
+markup_of = lru_cache(maxsize=16)(Markup)
+
+
+def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
+    """The records of a file, about `CHUNK_BYTES` at a time."""
+    assert isinstance(layout, XmlLayout)
+    markup = markup_of(layout.charset)
+    offset, left, more = len(stream.read(layout.mark)), b"", True
+    while more:
+        block = stream.read(CHUNK_BYTES)
+        more = bool(block)
+        data = left + block
+        cut = markup.last_end(data, len(left)) if more else len(data)
+        if not cut and len(data) >= MAX_RECORD_BYTES:
+            cut = len(data) - len(data) % markup.width
+        if cut:
+            yield Chunk(file, offset, data[:cut], layout)
+        left, offset = data[cut:], offset + cut
+
+
+def records(chunk: Chunk) -> list[XmlRecord]:
+    """The records of a chunk, those that are damaged among them."""
+    assert isinstance(chunk.layout, XmlLayout)
+    markup = markup_of(chunk.layout.charset)
+    whole = _all_at_once(chunk.data, chunk.layout, markup)
+    return whole if whole is not None else list(_one_by_one(chunk.data, chunk.layout, markup))
+
+
+def _all_at_once(data: bytes, layout: XmlLayout, markup: Markup) -> list[XmlRecord] | None:
+    """The records of data that hold nothing else, or None."""
+    places, bare, prologs = [], [], set()
+    position = 0
+    while (end := markup.search(markup.end, data, position)) is not None:
+        start, inside = markup.end_of_white(data, position), markup.start_of_element(data, position)
+        if inside is None or inside > end.start():
+            return None
+        if inside != start:
+            prologs.add(data[start:inside])
+        position = end.end()
+        places.append((start, position))
+        bare.append((inside, position))
+    if not places or markup.end_of_white(data, position) != len(data):
+        return None
+    if prologs:
+        if any(_contradicts(prolog, layout, markup) for prolog in prologs):
+            return None
+        data = b"".join(data[start:end] for start, end in bare)
+    root = _parsed("<all>".encode(markup.codec) + data + "</all>".encode(markup.codec), markup)
+    if isinstance(root, Diagnostic) or len(root) != len(places):
+        return None
+    if not all(len(element) and element.tag == "operation" for element in root):
+        return None  # an element without content may have no end tag
+    return [XmlRecord(start, end, element) for (start, end), element in zip(places, root, strict=True)]
+
+
+def _one_by_one(data: bytes, layout: XmlLayout, markup: Markup) -> Iterator[XmlRecord]:
+    """Each record; a damaged one reaches to the next line that starts with an operation or a prolog."""
+    position = 0
+    while True:
+        start = markup.end_of_white(data, position)
+        if start == len(data):
+            return
+        end = markup.end_of_record(data, start)
+        content = _truncated(data, start, markup) if end is None else _one(data[start:end], layout, markup)
+        position = len(data) if end is None else end
+        if isinstance(content, Diagnostic):
+            inside = markup.start_of_element(data, start)
+            restart = markup.search(markup.restart, data, (start if inside is None else inside) + markup.width)
+            if restart is not None and restart.start() < position:
+                position = restart.start()
+                content = _one(data[start:position], layout, markup)
+        yield XmlRecord(start, position, content)
+
+
+def _one(record: bytes, layout: XmlLayout, markup: Markup) -> Any:
+    """The element of one record, or a Diagnostic."""
+    start = markup.start_of_element(record, 0)
+    if start is None:
+        return Diagnostic("GG312", "the record is no `operation` element")
+    if _contradicts(record[:start], layout, markup):
+        return Diagnostic("GG312", "the encoding of the prolog is unknown, or not that of the file")
+    return _parsed(record[start:], markup)
+
+
+def _truncated(data: bytes, start: int, markup: Markup) -> Diagnostic:
+    if markup.start_of_element(data, start) is not None:
+        return Diagnostic("GG302", "the file ends in the middle of the record")
+    return Diagnostic("GG312", "the record is no `operation` element")
+
+
+def _contradicts(prolog: bytes, layout: XmlLayout, markup: Markup) -> bool:
+    declared = _declared_charset(markup.text(prolog))
+    if declared is None or declared == layout.charset or layout.mark:
+        return False
+    return not declared or markup.width == 1 or markup_of(declared).width != markup.width
+
+
+def _parsed(data: bytes, markup: Markup) -> Any:
+    """The element, or a Diagnostic. Data must start with a tag, so that there can be no document type."""
+    from lxml import etree
+
+    try:
+        text = data.decode(markup.codec)
+    except UnicodeDecodeError as error:
+        if not can_decode(markup.charset):
+            message = f"the charset {markup.charset} cannot be read"
+            return Diagnostic("GG303", message, help="convert the file to UTF-8")
+        reason = f"the record is not {markup.charset}: it holds the byte {data[error.start]:#04x}"
+        return Diagnostic("GG303", reason, help="convert the file, or give its encoding in `--input-config`")
+    try:
+        return etree.fromstring(data if markup.codec == "utf-8" else text.encode("utf-8", "surrogatepass"), _parser())
+    except etree.XMLSyntaxError as error:
+        return Diagnostic("GG312", f"the record is not well-formed XML: {str(error.msg)[:_REASON_CHARACTERS]}")
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Any:
+    from lxml import etree
+
+    return etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=True,
+        remove_comments=True,
+        remove_pis=True,
+        collect_ids=False,
+    )

@@ -1,0 +1,133 @@
+"""XML, written: the formatter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.metadata import OpKeys, or_empty, token_texts
+from ggfmt.columnar.xml import ColumnElement, attribute, attribute_text, cdata, foreign_character
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSide
+from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.xml import XmlOptions
+from ggfmt.formats.goldengate.xml.schema import xml_schema
+from ggfmt.formats.goldengate.xml.show import XmlShow
+from ggfmt.model.change import OP_TYPES, ChangeBatch
+from ggfmt.model.table import TableDef
+
+
+class XmlFormatter(Formatter):
+    def __init__(self, table: TableDef, options: XmlOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, context, clock)
+        self.options = options
+        self._words = dict(zip(OP_TYPES, op_keys(options), strict=True))
+        self._op_keys = OpKeys([attribute_text(word) for word in self._words.values()])
+        foreign = [op for op, word in self._words.items() if foreign_character(word)]
+        if any(map(foreign_character, (table.full_name, *table.column_names))):
+            foreign = list(OP_TYPES)
+        self._foreign_ops = pa.array(foreign, pa.string())
+        prolog = f"<?xml version='1.0' encoding='{options.encoding}'?>\n" if options.include_prolog else ""
+        self._start = f"{prolog}<operation table='{attribute_text(table.full_name)}' type='"
+        self._columns = [ColumnElement(name, index) for index, name in enumerate(table.column_names)]
+        tokens = ["tokens"] if context.include_tokens else []
+        images = [f"before and after: {name}" for name in table.column_names]
+        self.fields = ("table", "type", "ts", "current_ts", "pos", "numCols", *images, *tokens)
+
+    def format(self, batch: ChangeBatch) -> pa.StringArray:
+        count = len(batch)
+        op_ts, position = attribute(or_empty(batch.op_ts)), attribute(or_empty(batch.position))
+        foreign = [op_ts.foreign, position.foreign]
+        if len(self._foreign_ops):
+            foreign.append(pc.is_in(batch.op, self._foreign_ops))
+        pieces: list[Piece] = [
+            self._start,
+            self._op_keys.of(batch.op),
+            "' ts='",
+            op_ts.texts,
+            "' current_ts='",
+            self.clock.stamps(count, self.options.iso8601_format),
+            "' pos='",
+            position.texts,
+            f"' numCols='{len(self._columns)}'>\n",
+        ]
+        for column in self._columns:
+            element, mask = column.of(batch.before, batch.after, count)
+            pieces += element
+            foreign.append(mask)
+        if self.include_tokens:
+            tokens, mask = self._tokens(batch)
+            pieces += [" <tokens>\n", tokens, " </tokens>\n"]
+            foreign.append(mask)
+        rows = {row for mask in foreign if mask is not None for row in pc.indices_nonzero(mask).to_pylist()}
+        if rows:
+            raise RowErrors([(row, self._misfit(batch, row)) for row in sorted(rows)])
+        return join([*pieces, "</operation>\n"], count)
+
+    @staticmethod
+    def _tokens(batch: ChangeBatch) -> tuple[pa.StringArray, pa.BooleanArray | None]:
+        """The elements of each operation's tokens, and where XML cannot carry one of them."""
+        foreign: list[pa.BooleanArray] = []
+
+        def pair(names: pa.StringArray, values: pa.StringArray) -> pa.StringArray:
+            name, value = cdata(names), cdata(or_empty(values))
+            foreign.extend(item.foreign for item in (name, value) if item.foreign is not None)
+            return join([_TOKEN[0], name.texts, _TOKEN[1], value.texts, _TOKEN[2]])
+
+        texts = token_texts(batch.tokens, len(batch), pair, "")
+        if not foreign or batch.tokens is None:
+            return texts, None
+        held = ["".join(text or "" for item in tokens for text in item) for tokens in batch.tokens.to_pylist()]
+        return texts, pa.array([foreign_character(text) is not None for text in held], pa.bool_())
+
+    def _misfit(self, batch: ChangeBatch, row: int) -> Diagnostic:
+        """The first thing of an operation that XML cannot carry."""
+        for field, what, text in self._texts(batch, row):
+            character = None if text is None else foreign_character(text)
+            if character is not None:
+                return Diagnostic(
+                    "GG405",
+                    f"{what} holds {character}, which XML cannot carry",
+                    Span(table=self.table.full_name, field=field, position=batch.position[row].as_py()),
+                    "remove the character from the source, or write another format",
+                )
+        raise AssertionError("a kernel and the pattern disagree on what XML cannot carry")
+
+    def _texts(self, batch: ChangeBatch, row: int) -> Iterator[tuple[str | None, str, str | None]]:
+        """All texts of an operation: the column of each, what it is, and the text."""
+        yield None, "the name of the table", self.table.full_name
+        yield None, "the key of the operation type", self._words[batch.op[row].as_py()]
+        yield None, "the time stamp of the operation", batch.op_ts[row].as_py()
+        yield None, "the position", batch.position[row].as_py()
+        for index, name in enumerate(self.table.column_names):
+            yield name, "the name of the column", name
+            for side, image in (("before", batch.before), ("after", batch.after)):
+                column = image.columns[index]
+                masks = (image.exists, column.present)
+                if all(mask is None or mask[row].as_py() for mask in masks):
+                    yield name, f"the value in the {side} image", column.values[row].as_py()
+        for token in batch.tokens[row].as_py() if self.include_tokens and batch.tokens is not None else ():
+            for text in token:
+                yield None, "a token", text
+
+
+_TOKEN = (
+    "   <token>\n     <Name><![CDATA[",
+    "]]></Name>\n     <Value><![CDATA[",
+    "]]></Value>\n   </token>\n",
+)
+
+WRITE_SIDES = {
+    "xml": WriteSide(
+        formatter=XmlFormatter,
+        framing=lambda table, options, context: TextFraming(options.encoding),
+        schema=xml_schema,
+        show=lambda formatter, options, context: XmlShow(options.encoding),
+    )
+}

@@ -1,0 +1,173 @@
+"""Definitions from what images show: columns, their JSON types and their order. Shared by all dialects that discover.
+
+The order of a table's columns is the order that the images agree with: each lists a subset of the columns in table
+order. If the findings leave it open, the pass is to be run again with `every_shape`, which reports every such list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from msgspec import Raw
+
+from ggfmt.formats.api.reading import Discovered, SchemaChange
+from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
+
+UNKNOWN, MIXED = "null", "mixed"
+JSON_TYPES = {str: "string", bool: "boolean", int: "number", float: "number", type(None): UNKNOWN}
+FIELD_TYPES: dict[str, Any] = {
+    "string": str | None,
+    "boolean": bool | None,
+    "number": float | None,
+    UNKNOWN: None,
+    MIXED: Raw,
+}
+_SQL_TYPES = {"number": SqlType(Kind.DECIMAL), "boolean": SqlType(Kind.BOOLEAN)}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The columns of one image, in order, with the JSON types of their values; `keys` as the record names them."""
+
+    table: str
+    columns: tuple[tuple[str, str], ...]
+    keys: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """A metadata record."""
+
+    table: TableDef
+    input: int
+    offset: int
+
+
+Finding = Shape | Metadata
+
+
+@dataclass
+class KnownTable:
+    """What a split has shown of a table; `declared`: by a metadata record or a file, so that images tell nothing."""
+
+    types: dict[str, str] = field(default_factory=dict)
+    keys: tuple[str, ...] | None = None
+    declared: bool = False
+    orders: set[tuple[str, ...]] = field(default_factory=set)
+
+
+def merge_types(old: str | None, new: str) -> str:
+    if old in (None, UNKNOWN, new):
+        return new
+    return old if new == UNKNOWN else MIXED
+
+
+def new_shapes(
+    name: str, known: KnownTable, images: Sequence[Mapping[str, Any]], keys: tuple[str, ...] | None, every_shape: bool
+) -> Iterator[Shape]:
+    """The images of an operation that show a new column, type or key; one without images shows the table."""
+    for image in images or [{}]:
+        columns = tuple((column, JSON_TYPES.get(type(value), MIXED)) for column, value in image.items())
+        merged = {column: merge_types(known.types.get(column), kind) for column, kind in columns}
+        order = tuple(image)
+        new = any(known.types.get(column) != kind for column, kind in merged.items())
+        new |= keys is not None and known.keys is None
+        new |= not known.orders if not known.types else every_shape and order not in known.orders
+        if new:
+            known.types.update(merged)
+            known.orders.add(order)
+            known.keys = known.keys or keys
+            yield Shape(name, columns, keys)
+
+
+def follow(found: TableDef, previous: TableDef | None) -> TableDef:
+    """A definition met in the stream, with the keys of the one before it if it tells none itself."""
+    if previous is None or found.primary_keys or not set(previous.primary_keys) <= set(found.column_names):
+        return found
+    keys = {column.name: column.key for column in previous.columns}
+    return TableDef(found.full_name, tuple(replace(column, key=keys.get(column.name, 0)) for column in found.columns))
+
+
+def settle(
+    findings: Sequence[list[Finding]], catalog: Catalog, every_shape: bool, keys_stay: bool = False
+) -> Discovered:
+    """The definitions of the whole input from the findings of its splits, in input order.
+
+    `keys_stay`: a definition without keys takes over those of the one before it.
+    """
+    merged: dict[str, Merge] = {}
+    metadata: list[Metadata] = []
+    described: set[str] = set()
+    for finding in (finding for split in findings for finding in split):
+        if isinstance(finding, Metadata):
+            metadata.append(finding)
+            described.add(finding.table.full_name)
+        elif finding.table not in described and finding.table not in catalog.trusted:
+            merged.setdefault(finding.table, Merge(finding.table)).add(finding, every_shape)
+    settled = [merge.settle() for merge in merged.values()]
+    tables = tuple(table for table, _ in settled)
+    shown = {table.full_name: table for table in tables}
+    declared: dict[str, TableDef] = {}
+    events = []
+    for finding in metadata:
+        table = catalog.settle(finding.table)
+        name = table.full_name
+        if keys_stay:
+            table = follow(table, declared.get(name) or shown.get(name) or catalog.trusted.get(name))
+        if declared.get(name) != table:
+            declared[name] = table
+            events.append(SchemaChange(table, finding.input, finding.offset))
+    return Discovered(tables, tuple(events), all(sure for _, sure in settled))
+
+
+class Merge:
+    """Puts the shapes of one table together, in input order."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+        self._types: dict[str, str] = {}
+        self._keys: tuple[str, ...] | None = None
+        self._after: dict[str, set[str]] = {}
+
+    def add(self, shape: Shape, whatever_it_shows: bool) -> None:
+        """Takes a shape in. The order of its columns counts if one of them is new, or `whatever_it_shows`: that a split
+        found something new does not mean that it is new in the input."""
+        names = [name for name, _ in shape.columns]
+        ordered = whatever_it_shows or any(name not in self._types for name in names)
+        for name, kind in shape.columns:
+            self._types[name] = merge_types(self._types.get(name), kind)
+            self._after.setdefault(name, set())
+        for first, second in pairwise(names) if ordered else ():
+            if first not in self._reachable(second):  # a record that contradicts an earlier one is not followed
+                self._after[first].add(second)
+        self._keys = self._keys or shape.keys
+
+    def settle(self) -> tuple[TableDef, bool]:
+        """The definition, and whether the shapes left no choice in the order of its columns."""
+        order: list[str] = []
+        waiting = list(self._types)
+        while waiting:
+            behind = {name for other in waiting for name in self._after[other]}
+            name = next(name for name in waiting if name not in behind)
+            order.append(name)
+            waiting.remove(name)
+        sure = all(second in self._after[first] for first, second in pairwise(order))
+        keys = self._keys or ()
+        columns = tuple(
+            Column(name, _SQL_TYPES.get(self._types[name], STRING), key=keys.index(name) + 1 if name in keys else 0)
+            for name in order
+        )
+        return TableDef(self._table, columns), sure
+
+    def _reachable(self, start: str) -> set[str]:
+        seen: set[str] = set()
+        ahead = [start]
+        while ahead:
+            name = ahead.pop()
+            if name not in seen:
+                seen.add(name)
+                ahead += self._after.get(name, ())
+        return seen

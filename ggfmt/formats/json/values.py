@@ -1,0 +1,81 @@
+"""One JSON record looked at closely: its members, or in which way it is not JSON. Shared by all dialects in JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+
+from ggfmt.diagnostics.diagnostic import Diagnostic
+
+# What msgspec does not allow in the name of a struct's member.
+_ODD_NAME = re.compile(r'[\x00-\x1f"\\]')
+decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
+_JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+
+
+def parse(record: bytes, last: bool) -> dict[str, Any] | Diagnostic | None:
+    """The members of a record, None for a tombstone; `last` tells that the file ends with the record."""
+    try:
+        value = decode(record)
+    except UnicodeDecodeError:
+        return invalid_utf8(record)
+    except RecursionError:
+        return Diagnostic("GG301", "the record is nested too deeply")
+    except msgspec.DecodeError as error:
+        return _malformed(record, last, str(error))
+    if not record.isascii():
+        try:
+            record.decode()
+        except UnicodeDecodeError:
+            return invalid_utf8(record)
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        return Diagnostic("GG301", f"the record is {json_name(value)} and not a JSON object")
+    return value
+
+
+def plain_name(name: str) -> str:
+    """The name that stands for `name` in decoder classes."""
+    return "\x7f" + name.encode().hex() if _ODD_NAME.search(name) else name
+
+
+def invalid_utf8(record: bytes) -> Diagnostic:
+    try:
+        record.decode()
+    except UnicodeDecodeError as error:
+        reason = f"the record is not UTF-8: byte {record[error.start]:#04x} at byte {error.start} of it"
+        return Diagnostic("GG303", reason, help="convert the file to UTF-8")
+    raise ValueError("the record is UTF-8")
+
+
+def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic:
+    try:
+        json.loads(record.decode())  # of bytes, Python would guess the charset
+    except RecursionError:
+        return Diagnostic("GG301", "the record is nested too deeply")
+    except UnicodeDecodeError:
+        return invalid_utf8(record)
+    except json.JSONDecodeError as error:
+        if last and (error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")):
+            return Diagnostic(
+                "GG302", "the file ends in the middle of a record", help="read the file again when it is whole"
+            )
+        column = len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
+        return Diagnostic(
+            "GG301",
+            f"the record is not JSON: {error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at byte {column} of it",
+        )
+    except ValueError:
+        pass
+    # What Python reads and msgspec does not: NaN and infinities, and one half of a surrogate pair.
+    if "truncated" in reason or "surrogate" in reason:
+        return Diagnostic("GG301", "the record is not JSON: an escape stands for one half of a surrogate pair")
+    return Diagnostic("GG301", f"the record is not JSON: {reason.removeprefix('JSON is malformed: ')}")
+
+
+def json_name(value: object) -> str:
+    return _JSON_NAMES.get(type(value), "a number")

@@ -1,0 +1,65 @@
+"""Maxwell's JSON (Zendesk's Maxwell's daemon): `maxwell_json`.
+
+* A message is one row: `data` is the row after the change, of a delete the row that is gone; `old` has the columns of
+  an update that changed, as they were before. What is not in `old` did not change; an update without `old` changed
+  nothing.
+* Values are JSON numbers and texts, a SET is an array, a JSON column lies in the row as it is, bytes are Base64. The
+  types of columns are told by statements alone (`table-create`, `table-alter`), which Maxwell writes if asked to.
+* `ts` is in seconds since 1970 for rows and in milliseconds for statements.
+* All rows of a transaction have its `xid`; the last has `commit`, the others may have `xoffset`.
+* With Maxwell's `output_nulls=false` a column of `data` that is NULL is left out. `old` keeps its nulls.
+* Rows of a bootstrap are inserts of the type `bootstrap-insert`.
+* Maxwell drops truncates, so that its messages have no form for one.
+
+Written, booleans are JSON booleans, which MySQL does not have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.records.options import DialectOptions, absent_means_option, primary_keys_option
+from ggfmt.options.spec import option
+from ggfmt.options.value_types import Bool
+
+# The members of a row that are tokens, in Maxwell's order: those that are numbers, and those that are texts.
+NUMBER_TOKENS = ("xid", "xoffset", "server_id", "thread_id", "schema_id", "push_ts")
+TEXT_TOKENS = ("query", "gtid")
+COMMIT, SNAPSHOT = "commit", "snapshot"
+
+
+@dataclass(frozen=True)
+class MaxwellOptions(DialectOptions):
+    output_nulls: bool = option(Bool(), True, "Write columns of `data` that are NULL; false leaves them out.")
+    absent_means: str = absent_means_option()
+    output_position: bool = option(Bool(), True, "Write the `position` of an operation.")
+    output_primary_keys: bool = option(Bool(), False, "Write the values of the primary key as `primary_key`.")
+    output_primary_key_columns: bool = option(
+        Bool(), True, "Write the names of the primary key's columns as `primary_key_columns`, if there is a key."
+    )
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+
+
+FORMATS = (
+    Format(
+        name="maxwell_json",
+        doc="Maxwell: JSON, one row a message with what changed of it.",
+        options=MaxwellOptions,
+        writes="ggfmt.formats.maxwell.write",
+        reads="ggfmt.formats.maxwell.read",
+        marks=(b'"database"',),
+        losses=(
+            "A truncate has no form.",
+            "The time of the operation has seconds.",
+            "A column that the before image of an update lacks, and its after image has, is read as unchanged; so is "
+            "all of an update without a before image.",
+            "Types of columns are not shown, only whether a value is a number, a boolean or a text.",
+            "Tokens other than `xid`, `xoffset`, `commit`, `gtid`, `server_id`, `thread_id`, `schema_id`, `push_ts`, "
+            "`query` and `snapshot` are not shown, nor are those of a number that are none, nor an `xoffset` beside a "
+            "`commit`.",
+            "The catalog of a table name is not shown.",
+            "With `outputNulls=false`, NULL and missing are not told apart.",
+        ),
+    ),
+)

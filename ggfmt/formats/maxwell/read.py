@@ -1,0 +1,183 @@
+"""Maxwell's JSON, read.
+
+A statement with a `def` is a definition of its table from its place on; all other statements, and the start and end of
+a bootstrap, are counted. Rows that are encrypted cannot be read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.maxwell import COMMIT, NUMBER_TOKENS, SNAPSHOT, TEXT_TOKENS
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Found, RecordSchema, Refused, given
+from ggfmt.formats.records.mysql_types import sql_type
+from ggfmt.formats.records.options import ABSENT_NULL
+from ggfmt.formats.records.reader import dialect_input
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
+
+_OPS = {"insert": "I", "update": "U", "delete": "D", "bootstrap-insert": "I"}
+_MARKS = {"bootstrap-start": "bootstrap start", "bootstrap-complete": "bootstrap complete"}
+_STATEMENTS = ("table-", "database-")
+_NOTHING = Raw(b"{}")
+
+
+class MaxwellRecord(msgspec.Struct, gc=False):
+    """The members of a message that mean something here."""
+
+    type: str | None = None
+    database: str | None = None
+    table: str | None = None
+    ts: int | None = None
+    data: Raw = ABSENT
+    old: Raw = ABSENT
+    definition: Raw = msgspec.field(default=ABSENT, name="def")
+    encrypted: Raw = ABSENT
+    position: str | None = None
+    primary_key_columns: tuple[str, ...] | None = None
+    xid: int | None = None
+    xoffset: int | None = None
+    commit: bool | None = None
+    gtid: str | None = None
+    server_id: int | None = None
+    thread_id: int | None = None
+    schema_id: int | None = None
+    push_ts: int | None = None
+    query: str | None = None
+
+
+class MaxwellColumn(msgspec.Struct, gc=False):
+    """A column in a statement's `def`."""
+
+    name: str
+    type: str
+    length: int | None = msgspec.field(default=None, name="column-length")
+    charset: str | None = None
+
+
+class MaxwellTable(msgspec.Struct, gc=False):
+    """The `def` of a statement."""
+
+    columns: tuple[MaxwellColumn, ...]
+    database: str | None = None
+    table: str | None = None
+    keys: tuple[str, ...] | None = msgspec.field(default=None, name="primary-key")
+
+
+_table = msgspec.json.Decoder(MaxwellTable).decode
+
+
+class Maxwell(Dialect):
+    record = MaxwellRecord
+    overlay = True
+
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        self.absent_is_null = getattr(self.options, "absent_means", None) == ABSENT_NULL
+        self._record_schemas: dict[bytes, RecordSchema] = {}
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        kind = members.get("type")
+        if "database" not in members or not isinstance(kind, str) or "isDdl" in members:
+            return None
+        known = kind in _OPS or kind in _MARKS or kind.startswith(_STATEMENTS)
+        return f"`database` and the type `{kind[:40]}`" if known else None
+
+    def changes(self, record: MaxwellRecord) -> Found:
+        table = _name(record.database, record.table)
+        if given(record.encrypted) is not None:
+            help = "have Maxwell write the rows without `encrypt`"
+            raise Refused("GG305", "the record has no `data`: it is encrypted", help, table or None)
+        kind = record.type
+        op = _OPS.get(kind) if kind is not None else None
+        if kind is None or op is None:
+            return self._others(record, kind)
+        if not table or not record.table:
+            raise Refused("GG305", "the record has no `table`", "every row must name its table")
+        row = given(record.data)
+        if row is None:
+            raise Refused("GG305", f"a record of the type `{kind}` has no `data`", None, table)
+        if record.primary_key_columns:
+            self.keys[table] = record.primary_key_columns
+        before = after = None
+        if op == "D":
+            before = row
+        else:
+            after = row
+            if op == "U":
+                before = given(record.old) or _NOTHING
+        op_ts = None if record.ts is None else record.ts * 1_000_000
+        tokens = self._tokens(record, kind) if self.with_tokens else {}
+        return (Change(table, op, op_ts, record.position or record.gtid, before, after, tokens),)
+
+    def _tokens(self, record: MaxwellRecord, kind: str) -> dict[str, str]:
+        tokens = {}
+        for name in NUMBER_TOKENS:
+            number = getattr(record, name)
+            if number is not None:
+                tokens[name] = str(number)
+        for name in TEXT_TOKENS:
+            text = getattr(record, name)
+            if text is not None:
+                tokens[name] = text
+        if record.commit:
+            tokens[COMMIT] = "true"
+        if kind == "bootstrap-insert":
+            tokens[SNAPSHOT] = "true"
+        return tokens
+
+    def _others(self, record: MaxwellRecord, kind: str | None) -> Found:
+        if kind is None:
+            raise Refused("GG305", "the record has no `type`", "every record of Maxwell has one")
+        if kind in _MARKS:
+            return _MARKS[kind]
+        if kind.startswith(_STATEMENTS):
+            definition = given(record.definition)
+            return f"ddl {kind[:40]}" if definition is None else (self._describe(bytes(definition), record),)
+        shown = kind if len(kind) <= 40 else "that"
+        help = f"legal values are {', '.join(f'`{name}`' for name in _OPS)} and those of statements"
+        raise Refused("GG304", f"`type` cannot be `{shown}`", help)
+
+    def _describe(self, definition: bytes, record: MaxwellRecord) -> RecordSchema:
+        record_schema = self._record_schemas.get(definition)
+        if record_schema is None:
+            try:
+                found = _table(definition)
+            except (ValueError, RecursionError):
+                reason = "`def` does not give a name and a type for each column"
+                raise Refused("GG308", reason, None, _name(record.database, record.table)) from None
+            name = _name(found.database or record.database, found.table or record.table)
+            keys = found.keys or ()
+            names = [column.name for column in found.columns]
+            if len(set(names)) < len(names):
+                raise Refused("GG308", "`def` has two columns of one name", None, name)
+            columns = tuple(
+                Column(column.name, _type(column), key=keys.index(column.name) + 1 if column.name in keys else 0)
+                for column in found.columns
+            )
+            table = self.keyed(TableDef(name, columns))
+            record_schema = self._record_schemas[definition] = RecordSchema(table, self.converts(table))
+        return record_schema
+
+
+def _name(database: str | None, table: str | None) -> str:
+    return ".".join(part for part in (database, table) if part)
+
+
+def _type(column: MaxwellColumn) -> SqlType:
+    """The type of a column as its values are written: a BIT is a number, and texts without a charset are bytes."""
+    if column.type.lower() == "bit":
+        return SqlType(Kind.INTEGER)
+    type = sql_type(column.type)
+    if type.kind is Kind.STRING and column.charset == "binary":
+        return SqlType(Kind.BINARY)
+    if type.kind in (Kind.TIME, Kind.TIMESTAMP) and column.length is not None:
+        return SqlType(type.kind, scale=column.length)
+    return type
+
+
+READ_SIDES = {"maxwell_json": dialect_input(Maxwell)}

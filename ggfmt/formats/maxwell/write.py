@@ -1,0 +1,139 @@
+"""Maxwell's JSON, written: one row a message and a line, members in Maxwell's order.
+
+What tells the place of a row in its transaction comes from tokens: `xid`, and `xoffset` or `commit`. An insert with the
+token `snapshot` is a `bootstrap-insert`.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.strings import escape_json_text
+from ggfmt.columnar.tokens import token
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import RowErrors, WriteSide
+from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions
+from ggfmt.formats.records.formatter import (
+    DialectFormatter,
+    member,
+    native_values,
+    text_member,
+    unlike,
+    whole_numbers,
+)
+from ggfmt.formats.records.options import ABSENT_NULL
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.table import TableDef
+
+_OPS = pa.array(["I", "U", "D"], pa.string())
+_TYPES = pa.array(["insert", "update", "delete"], pa.string())
+_NOTHING = pa.scalar(None, pa.string())
+_UNCHANGED = "missing from the before image, which will be read back as unchanged"
+
+
+class MaxwellFormatter(DialectFormatter):
+    def __init__(self, table: TableDef, options: MaxwellOptions, context: Context, clock: Clock) -> None:
+        self._values = native_values(table)
+        super().__init__(table, context, clock, self._values)
+        self.options = options
+        database, name = escape_json_text(table.schema or ""), escape_json_text(table.name)
+        self._start = f'{{"database":{database},"table":{name}'
+        keys = ",".join(map(escape_json_text, table.primary_keys)) if options.output_primary_key_columns else ""
+        self._key_names = f',"primary_key_columns":[{keys}]' if keys else ""
+        self.fields = ("database", "table", "type", "ts", "xid", "xoffset", "commit", "position", "data", "old")
+
+    def format(self, batch: ChangeBatch) -> pa.StringArray:
+        self.refuse(batch, [OpType.TRUNCATE], "Maxwell")
+        rows = len(batch)
+
+        def number(name: str) -> pa.StringArray:
+            return member(name, whole_numbers(token(batch.tokens, name, rows)))
+
+        def text(name: str) -> pa.StringArray:
+            return text_member(name, token(batch.tokens, name, rows))
+
+        types = _TYPES.take(pc.index_in(batch.op, _OPS))
+        first = pc.and_(pc.equal(batch.op, OpType.INSERT.value), token(batch.tokens, SNAPSHOT, rows).is_valid())
+        seconds = self.micros(batch).cast(pa.timestamp("us"))
+        seconds = pc.floor_temporal(seconds, unit="second").cast(pa.timestamp("s")).cast(pa.int64()).cast(pa.string())
+        commit = pc.equal(token(batch.tokens, COMMIT, rows), "true").fill_null(False)
+        before, after = self._images(batch)
+        delete = pc.equal(batch.op, OpType.DELETE.value)
+        old = self.objects(self._changed(batch), rows)
+        pieces: list[Piece] = [
+            self._start,
+            text("query"),
+            ',"type":"',
+            pc.if_else(first, "bootstrap-insert", types),
+            '","ts":',
+            seconds.fill_null("null"),
+            number("xid"),
+            pc.if_else(commit, ',"commit":true', number("xoffset")),
+        ]
+        gtid = token(batch.tokens, "gtid", rows)
+        if self.options.output_position:
+            named = pc.equal(batch.position, gtid).fill_null(False)
+            position = pc.if_else(named, _NOTHING, batch.position)
+            pieces.append(text_member("position", position))
+        pieces += [text("gtid"), *map(number, ("server_id", "thread_id", "schema_id", "push_ts"))]
+        if self.options.output_primary_keys and self.table.primary_keys:
+            pieces += [',"primary_key":[', *self._keys(batch), "]"]
+        pieces += [
+            self._key_names,
+            ',"data":',
+            pc.if_else(delete, self.objects(before, rows), self.objects(after, rows)),
+            pc.if_else(pc.is_in(old, pa.array(["", "{}"], pa.string())), "", join([',"old":', old])),
+            "}\n",
+        ]
+        return join(pieces, rows)
+
+    def _images(self, batch: ChangeBatch) -> tuple[Image, Image]:
+        """The images of whole rows, less the columns that are NULL where these are to be left out."""
+        if self.options.output_nulls:
+            return batch.before, batch.after
+        gone = Image(batch.before.columns, pc.equal(batch.op, OpType.DELETE.value))
+        absent_is_null = self.options.absent_means == ABSENT_NULL
+        before, after = (self.without_nulls(image, len(batch), absent_is_null) for image in (gone, batch.after))
+        return before, after
+
+    def _changed(self, batch: ChangeBatch) -> Image:
+        """Of updates the columns of the before image that the after image shows otherwise, or not at all."""
+        update = pc.equal(batch.op, OpType.UPDATE.value)
+        exists = batch.before.exists_mask(len(batch))
+        columns = []
+        for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
+            columns.append(ImageColumn(old.values, unlike(old, new)))
+            shown = exists if old.present is None else pc.and_(exists, old.present)
+            lost = pc.and_not(update, shown)
+            self.count(
+                column.name, (lost if new.present is None else pc.and_(lost, new.present)).true_count, _UNCHANGED
+            )
+        return Image(tuple(columns), pc.and_(update, exists))
+
+    def _keys(self, batch: ChangeBatch) -> list[Piece]:
+        """The values of the key, with commas between; `null` for one that is missing."""
+        row = batch.row_image()
+        pieces: list[Piece] = []
+        for name in self.table.primary_keys:
+            index = self.table.column_names.index(name)
+            column = row.columns[index]
+            # A missing value may be anything.
+            texts = column.values if column.present is None else pc.if_else(column.present, column.values, _NOTHING)
+            values, wrong = self._values[index](texts)
+            if wrong:
+                raise RowErrors([(place, self.misfit(name)) for place in wrong])
+            pieces += [",", values]
+        return pieces[1:]
+
+
+WRITE_SIDES = {
+    "maxwell_json": WriteSide(
+        formatter=MaxwellFormatter,
+        framing=lambda table, options, context: TextFraming("UTF-8"),
+        projection=lambda options: Projection(tokens=True),
+    )
+}

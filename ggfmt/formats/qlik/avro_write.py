@@ -1,0 +1,129 @@
+"""Qlik Replicate's messages in Avro, written."""
+
+from __future__ import annotations
+
+import base64
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.avro import (
+    NULL,
+    VALUE,
+    Columns,
+    optional_booleans,
+    optional_longs,
+    optional_strings,
+    strings,
+    zigzag_varint,
+)
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.writing import RowErrors, WriteSide
+from ggfmt.formats.avro.container import MessageStream
+from ggfmt.formats.qlik import LITTLE_ENDIAN, QlikAvroOptions
+from ggfmt.formats.qlik.masks import BYTES, mask_pieces
+from ggfmt.formats.qlik.metadata import OPERATIONS, envelope_head, name_problem, table_messages
+from ggfmt.formats.qlik.types import avro_type
+from ggfmt.formats.qlik.write import Bits, Parts, QlikFormatter
+from ggfmt.formats.records.formatter import quoted
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn
+from ggfmt.model.table import Kind, TableDef
+
+_OPERATIONS = pa.array([zigzag_varint(place) for place in range(len(OPERATIONS))], pa.binary())
+
+
+class QlikAvroFormatter(QlikFormatter):
+    options: QlikAvroOptions
+
+    def __init__(self, table: TableDef, options: QlikAvroOptions, context: Context, clock: Clock) -> None:
+        self._problem = name_problem(table)
+        super().__init__(table, options, context, clock, [quoted] * len(table.columns))
+        types = [avro_type(column.type) for column in table.columns]
+        self._columns = Columns(["string" if kind == "bytes" else kind for kind in types], flagged=False)
+        self._head = envelope_head("DT", self.common.schema_id) + NULL
+
+    def metadata(self) -> bytes:
+        return b"" if self._problem is not None else self.common.data
+
+    def format(self, batch: ChangeBatch) -> pa.BinaryArray:
+        if self._problem is not None:
+            places = ((row, batch.position[row].as_py()) for row in range(len(batch)))
+            raise RowErrors([(row, self._problem.at(position=position)) for row, position in places])
+        return super().format(batch)
+
+    def messages(self, parts: Parts, rows: int) -> pa.BinaryArray:
+        data, wrong = self._row(parts.data, rows, required=True)
+        before, wrong_before = self._row(parts.before, rows, required=False)
+        bad = dict(sorted(wrong | wrong_before))
+        if bad:
+            names = self.table.column_names
+            raise RowErrors([(row, self.misfit(names[column])) for row, column in sorted(bad.items())])
+        message = [
+            *data,
+            *before,
+            _OPERATIONS.take(parts.operation),
+            *strings(parts.sequence),
+            *strings(parts.timestamp),
+            *strings(parts.place),
+            *strings(parts.transaction),
+            self._mask(parts.changed, parts.has_changed, rows),
+            self._mask(parts.present, parts.has_present, rows),
+            *optional_longs(parts.counter)[0],
+            *optional_booleans(parts.last)[0],
+            *optional_strings(parts.external)[0],
+        ]
+        return join_binary([self._head, *strings(join_binary(message, rows))], rows)
+
+    def _row(self, image: Image, rows: int, required: bool) -> tuple[list[Piece], set[tuple[int, int]]]:
+        """The pieces of a row of the table; and (row, column) of values that cannot be written."""
+        columns = []
+        bad: set[tuple[int, int]] = set()
+        for index, (definition, column) in enumerate(zip(self.table.columns, image.columns, strict=True)):
+            if definition.type.kind is Kind.BINARY:
+                column, wrong = _bytes(column)
+                there = wrong if image.exists is None else [row for row in wrong if image.exists[row].as_py()]
+                bad |= {(row, index) for row in there}
+            columns.append(column)
+        encode = self._columns.required if required else self._columns.optional
+        pieces, wrong_values = encode(Image(tuple(columns), image.exists), rows)
+        return pieces, bad | set(wrong_values)
+
+    def _mask(self, bits: Bits, there: pa.BooleanArray, rows: int) -> pa.BinaryArray:
+        pieces = mask_pieces(bits, BYTES)
+        if self.options.avro_mask_byte_order == LITTLE_ENDIAN:
+            pieces.reverse()
+        mask = join_binary([VALUE + zigzag_varint(len(pieces)), *pieces], rows)
+        return pc.if_else(there, mask, pa.scalar(NULL, pa.binary()))
+
+
+def _bytes(column: ImageColumn) -> tuple[ImageColumn, list[int]]:
+    """A column of Base64 as the bytes themselves."""
+    made: list[bytes | None] = []
+    bad = []
+    for row, text in enumerate(column.values.to_pylist()):
+        try:
+            made.append(None if text is None else base64.b64decode(text, validate=True))
+        except ValueError:
+            made.append(None)
+            bad.append(row)
+    return ImageColumn(pa.array(made, pa.binary())), bad
+
+
+class _MetadataFirst(MessageStream):
+    """Every file starts with the metadata message of its table."""
+
+    def __init__(self, table: TableDef | None, options: QlikAvroOptions, context: Context) -> None:
+        if table is not None and not context.mixed and name_problem(table) is None:
+            self.header = table_messages(table, options).data
+
+
+WRITE_SIDES = {
+    "qlik_avro": WriteSide(
+        formatter=QlikAvroFormatter,
+        framing=_MetadataFirst,
+        projection=lambda options: Projection(tokens=True),
+        problem=name_problem,
+    )
+}

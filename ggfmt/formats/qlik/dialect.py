@@ -1,0 +1,293 @@
+"""What Qlik Replicate's messages mean, in JSON and in Avro.
+
+A change can be understood only when every metadata message of the input is known, for an id may turn out to be that of
+several tables: changes are refused as those of an unknown table until a discovery has read the whole input.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.qlik import STREAM_POSITION
+from ggfmt.formats.qlik.masks import Ordinals, mask_of
+from ggfmt.formats.qlik.messages import MAGIC, QlikBody, QlikHeaders, QlikRecord
+from ggfmt.formats.qlik.types import sql_type
+from ggfmt.formats.records.dialect import Change, Dialect, Found, RecordSchema, Refused
+from ggfmt.model.table import Column, TableDef, split_name
+
+_OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
+_SNAPSHOT = ("REFRESH", "READ")
+_MOST_COLUMNS = 1 << 16
+_SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
+_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z?", re.ASCII)
+_TABLE_HELP = (
+    "read the file with its metadata message too, or give the table by `tableName` with `--input-option` and its "
+    "definition by `--definitions`"
+)
+
+
+@dataclass(frozen=True)
+class QlikDefinition:
+    """What a metadata message tells of its table: the definition, the ordinals of its columns, and the Avro schema of
+    its changes."""
+
+    table: TableDef
+    ordinals: tuple[int, ...]
+    schema: str | None
+
+
+@dataclass(eq=False)
+class KnownDefinition:
+    """Metadata by which changes are read, with the tokens that it gives them."""
+
+    metadata: QlikDefinition
+    record_schema: RecordSchema
+    ordinals: Ordinals
+    tokens: dict[str, str]
+
+
+class Qlik(Dialect):
+    """What both encodings share; they differ in what an image is."""
+
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        self._searched = _SEARCHED in self.learned
+        self._record_schemas: dict[QlikDefinition, RecordSchema] = {}
+        self._ordinals: dict[str, Ordinals] = {}
+        self._time: tuple[str, str] = ("", "")
+        self._by_id: dict[str, list[KnownDefinition]] = {}
+        self._by_name: dict[str, list[KnownDefinition]] = {}
+        for key, tokens in self.learned.items():
+            if key != _SEARCHED:
+                schema_id, metadata = key
+                self._know(schema_id, metadata, tokens)
+        self.learned[_SEARCHED] = {}
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        if members.get("magic") == MAGIC:
+            return f"the `magic` {MAGIC}"
+        headers = members.get("headers")
+        if "data" in members and isinstance(headers, dict) and "operation" in headers and "changeSequence" in headers:
+            return "`data`, and an operation and a change sequence in `headers`"
+        if "headers_operation" in members:
+            return "`headers_operation`"
+        return None
+
+    # What an image is
+
+    def image(self, value: Any) -> Any:
+        """The image that a member of a message is, None for none."""
+        raise NotImplementedError
+
+    def width(self, image: Any) -> int:
+        """How many columns an image has."""
+        raise NotImplementedError
+
+    def without(self, image: Any, names: frozenset[str], null: bool) -> Any:
+        """The image less some columns, with `null` only where their value is null."""
+        raise NotImplementedError
+
+    def changes(self, record: QlikRecord) -> Found:
+        if record.magic is not None and record.magic != MAGIC:
+            raise Refused("GG308", f"`magic` is not `{MAGIC}`")
+        if record.type not in (None, "MD", "DT"):
+            raise Refused("GG308", f"`type` cannot be `{shown(record.type)}`", "legal values are `MD` and `DT`")
+        body = record.message if record.message is not None else record
+        if body.tableStructure is not None:
+            return [self._learn(record, body)]
+        if record.type == "MD":
+            raise Refused("GG305", "a metadata message has no `tableStructure`")
+        if record.type == "DT" and record.message is None:
+            raise Refused("GG305", "the record has no `message`")
+        self.wait()
+        return [self._change(record, body)]
+
+    def wait(self) -> None:
+        """Refused unless a discovery has seen the whole input."""
+        if not self._searched:
+            self.lacking = True
+            help = "let the metadata messages of the whole input be found first"
+            raise Refused("GG205", "the metadata messages of the input are not known yet", help)
+
+    # Metadata
+
+    def _learn(self, record: QlikRecord, body: QlikBody) -> RecordSchema:
+        assert body.tableStructure is not None
+        if body.lineage is None:
+            raise Refused("GG305", "a metadata message has no `lineage`, which names its table")
+        name = _full_name(body.lineage.schema, body.lineage.table)
+        columns = sorted(body.tableStructure.tableColumns.items(), key=lambda item: item[1].ordinal)
+        ordinals = tuple(column.ordinal for _, column in columns)
+        if len(set(ordinals)) < len(ordinals) or (ordinals and not 1 <= ordinals[0] <= ordinals[-1] <= _MOST_COLUMNS):
+            raise Refused("GG308", "the columns have no ordinals of their own from 1 on", None, name)
+        definition = TableDef(
+            name,
+            tuple(
+                Column(
+                    column_name,
+                    sql_type(column.type, column.length or 0, column.precision or 0, column.scale or 0),
+                    column.nullable is not False,
+                    max(column.primaryKeyPosition or 0, 0),
+                )
+                for column_name, column in columns
+            ),
+        )
+        metadata = QlikDefinition(definition, ordinals, body.dataSchema)
+        told = {"server": body.lineage.server, "task": body.lineage.task}
+        key = (body.schemaId or record.messageSchemaId or "", metadata)
+        self.learned.setdefault(key, {name: text for name, text in told.items() if text})
+        return self._describe(metadata)
+
+    def _describe(self, metadata: QlikDefinition) -> RecordSchema:
+        record_schema = self._record_schemas.get(metadata)
+        if record_schema is None:
+            table = self.keyed(metadata.table)
+            record_schema = self._record_schemas[metadata] = RecordSchema(table, self.converts(table))
+        return record_schema
+
+    def _know(self, schema_id: str, metadata: QlikDefinition, tokens: dict[str, str]) -> None:
+        names = metadata.table.column_names
+        ordinals = Ordinals(zip(names, metadata.ordinals, strict=True))
+        known = KnownDefinition(metadata, self._describe(metadata), ordinals, tokens)
+        self._by_id.setdefault(schema_id, []).append(known)
+        named = self._by_name.setdefault(metadata.table.full_name, [])
+        if all(other.metadata != metadata for other in named):
+            named.append(known)
+
+    def known(self, record: QlikRecord, body: QlikBody) -> tuple[str, KnownDefinition | None]:
+        """The table of a change, and the metadata that describes it; None where nothing does."""
+        own = _full_name(body.schema, body.table) if body.table else self.options.table_name or None
+        schema_id = record.messageSchemaId
+        found = self._by_id.get(schema_id, []) if schema_id else self._by_name.get(own or "", [])
+        if len(found) > 1 and own is not None:
+            found = [known for known in found if known.metadata.table.full_name == own]
+        if len(found) == 1:
+            return found[0].metadata.table.full_name, found[0]
+        if found:
+            tables = sorted({known.metadata.table.full_name for known in found})
+            reason = f"the table `{shown(tables[0])}` has {len(found)} metadata messages that differ"
+            if len(tables) > 1:
+                reason = f"the schema id `{shown(schema_id)}` is that of {len(tables)} tables"
+            raise Refused("GG205", f"{reason}, and the change does not say which is its own", _TABLE_HELP)
+        if own is None:
+            reason = "the change names neither its table nor a schema id"
+            if schema_id:
+                reason = f"no metadata message has the schema id `{shown(schema_id)}`"
+            raise Refused("GG205", reason, _TABLE_HELP)
+        return own, None
+
+    # Changes
+
+    def _change(self, record: QlikRecord, body: QlikBody) -> Change:
+        headers = body.headers if body.headers is not None else body.flattened()
+        operation = (headers.operation or body.operation or "").upper()
+        op = _OPS.get(operation)
+        if op is None:
+            if not operation:
+                raise Refused("GG305", "the record has no `operation`", "every change has one in its `headers`")
+            help = f"legal values are {', '.join(f'`{name}`' for name in _OPS)}"
+            raise Refused("GG304", f"`operation` cannot be `{shown(operation)}`", help)
+        table, known = self.known(record, body)
+        data, old = self._masked(headers, body, table, known)
+        before, after = old, data
+        if op == "D":
+            before, after = (data if old is None else old), None
+        sequence, place = _text(headers.changeSequence), _text(headers.streamPosition)
+        by_place = self.options.position == STREAM_POSITION
+        tokens: dict[str, str] = {}
+        if self.with_tokens:
+            tokens = _tokens(headers)
+            name, text = ("changeSequence", sequence) if by_place else ("streamPosition", place)
+            if text is not None:
+                tokens[name] = text
+            if operation in _SNAPSHOT:
+                tokens["snapshot"] = "true"
+            if known is not None:
+                tokens.update(known.tokens)
+        position = place if by_place else sequence
+        record_schema = None if known is None else known.record_schema
+        return Change(table, op, self._op_ts(headers.timestamp), position, before, after, tokens, record_schema)
+
+    def _masked(
+        self, headers: QlikHeaders, body: QlikBody, table: str, known: KnownDefinition | None
+    ) -> tuple[Any, Any]:
+        """The row in `data` and the one in `beforeData`, less what the message lacks."""
+        data, old = self.image(body.data), self.image(body.beforeData)
+        if not headers.columnMask and not headers.changeMask:
+            return data, old
+        ordinals = known.ordinals if known is not None else self._given(table)
+        if ordinals is not None:
+            if headers.changeMask:
+                ordinals.unset(headers.changeMask, "changeMask", table)
+            names = ordinals.unset(headers.columnMask, "columnMask", table) if headers.columnMask else None
+            return (self.without(data, names, False), self.without(old, names, True)) if names else (data, old)
+        if headers.columnMask:
+            image = old if data is None else data
+            if image is not None and mask_of(headers.columnMask, "columnMask", table) != (1 << self.width(image)) - 1:
+                reason = "`columnMask` leaves columns out, and no metadata message tells their ordinals"
+                raise Refused("GG305", reason, "give the definition of the table by `--definitions`", table)
+        return data, old
+
+    def _given(self, table: str) -> Ordinals | None:
+        """The ordinals of a table that the user gave the definition of."""
+        if table not in self._ordinals:
+            definition = self.trusted.get(table)
+            if definition is None:
+                return None
+            self._ordinals[table] = Ordinals((name, place) for place, name in enumerate(definition.column_names, 1))
+        return self._ordinals[table]
+
+    def _op_ts(self, text: str | None) -> str | None:
+        if not text:
+            return None
+        if text != self._time[0]:
+            found = _TIME.fullmatch(text)
+            try:
+                if found is None:
+                    raise ValueError
+                datetime.fromisoformat(f"{found[1]} {found[2]}")
+            except ValueError:
+                raise Refused("GG308", f"`timestamp` is no time: `{shown(text)}`") from None
+            self._time = text, f"{found[1]} {found[2]}.{found[3] or '':0<6}"
+        return self._time[1]
+
+
+def _tokens(headers: QlikHeaders) -> dict[str, str]:
+    """The headers that are tokens by their own names."""
+    tokens: dict[str, str] = {}
+    if headers.transactionId:
+        tokens["transactionId"] = str(headers.transactionId)
+    if headers.transactionEventCounter not in (None, ""):
+        tokens["transactionEventCounter"] = str(headers.transactionEventCounter)
+    if headers.transactionLastEvent not in (None, ""):
+        tokens["transactionLastEvent"] = str(headers.transactionLastEvent).lower()
+    if headers.externalSchemaId:
+        tokens["externalSchemaId"] = str(headers.externalSchemaId)
+    return tokens
+
+
+def shown(text: str | None) -> str:
+    """A text of a message as it is quoted in one."""
+    return (text or "") if len(text or "") <= 40 else f"{(text or '')[:37]}..."
+
+
+def _full_name(schema: str | None, table: str) -> str:
+    for part in (schema, table):
+        if part and "." in part:
+            raise Refused("GG306", f"the name `{shown(part)}` has a dot in it")
+    name = f"{schema}.{table}" if schema else table
+    try:
+        split_name(name)
+    except ValueError as error:
+        raise Refused("GG306", f"the table name `{shown(name)}` {error}") from None
+    return name
+
+
+def _text(value: str | int | None) -> str | None:
+    """A header as a text; an empty one is none."""
+    return None if value is None or value == "" else str(value)

@@ -1,0 +1,147 @@
+"""Qlik Replicate's envelopes in Avro: where they lie in a file, and what is in them.
+
+An envelope is a record without a header or a name of its schema, which is the same for all: `magic` (5 bytes), `type`,
+`headers` (null or a map of texts), `messageSchemaId` and `messageSchema` (null or a text) and `message` (bytes). In a
+file one stands after the other; line ends between them are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.avro.blocks import unzigzag
+
+MAGIC = b"atMSG"
+CHUNK_BYTES = 1 << 20
+_MOST_BYTES = 64 << 20  # of one envelope
+_VARINT_BYTES = 10
+_LINE_ENDS = b"\r\n"
+
+
+class NoEnvelope(ValueError):
+    """Bytes that are no envelope; the message says why."""
+
+
+class Truncated(NoEnvelope):
+    """Bytes that may be the start of an envelope that ends behind them."""
+
+
+@dataclass(frozen=True)
+class AvroEnvelope:
+    type: str
+    schema_id: str | None
+    schema: str | None
+    message: bytes
+
+
+def read_envelope(data: bytes, start: int) -> tuple[AvroEnvelope, int]:
+    """The envelope at a place, and the place behind it."""
+    found = data[start : start + len(MAGIC)]
+    if found != MAGIC:
+        if MAGIC.startswith(found):
+            raise Truncated("the message has no end")
+        if found[:1] == b"\0":
+            raise NoEnvelope("the message has no envelope: a zero and a number name a schema of a registry")
+        raise NoEnvelope(f"the message does not start with `{MAGIC.decode()}`")
+    kind, place = _text(data, start + len(MAGIC))
+    branch, place = _long(data, place)
+    if branch == 1:
+        place = _past_map(data, place)
+    elif branch:
+        raise NoEnvelope("the headers are neither null nor a map")
+    schema_id, place = _optional_text(data, place)
+    schema, place = _optional_text(data, place)
+    message, place = _bytes(data, place)
+    return AvroEnvelope(kind, schema_id, schema, message), place
+
+
+def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
+    """The records of a file, about `CHUNK_BYTES` at a time; damaged bytes up to the next envelope are one."""
+    offset, left, more = 0, b"", True
+    while more:
+        block = stream.read(CHUNK_BYTES)
+        more = bool(block)
+        data = left + block
+        spans, cut = _spans(data, more)
+        if spans:
+            yield Chunk(file, offset, data[:cut], layout, spans)
+        left, offset = data[cut:], offset + cut
+
+
+def _spans(data: bytes, more: bool) -> tuple[tuple[tuple[int, int], ...], int]:
+    """Starts and ends of the records, and where the first starts that may go on behind `data`."""
+    spans: list[tuple[int, int]] = []
+    place = 0
+    while True:
+        while place < len(data) and data[place] in _LINE_ENDS:
+            place += 1
+        if place == len(data):
+            return tuple(spans), place
+        try:
+            _, end = read_envelope(data, place)
+        except NoEnvelope as error:
+            if more and isinstance(error, Truncated) and len(data) - place < _MOST_BYTES:
+                return tuple(spans), place
+            end = data.find(MAGIC, place + 1)
+            if end < 0:
+                end = len(data)
+                if more:  # the mark may be cut in two
+                    end = max(place + 1, end - len(MAGIC) + 1)
+        spans.append((place, end))
+        place = end
+
+
+def _long(data: bytes, place: int) -> tuple[int, int]:
+    if place < len(data) and data[place] < 0x80:
+        return unzigzag(data[place]), place + 1
+    value = shift = 0
+    for here in range(place, min(len(data), place + _VARINT_BYTES)):
+        value |= (data[here] & 0x7F) << shift
+        if data[here] < 0x80:
+            return unzigzag(value), here + 1
+        shift += 7
+    if place + _VARINT_BYTES <= len(data):
+        raise NoEnvelope("a number has no end")
+    raise Truncated("the message has no end")
+
+
+def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
+    size, place = _long(data, place)
+    if not 0 <= size <= _MOST_BYTES:
+        raise NoEnvelope("a length is out of range")
+    if place + size > len(data):
+        raise Truncated("the message has no end")
+    return data[place : place + size], place + size
+
+
+def _text(data: bytes, place: int) -> tuple[str, int]:
+    value, place = _bytes(data, place)
+    try:
+        return value.decode(), place
+    except UnicodeDecodeError:
+        raise NoEnvelope("a text is not UTF-8") from None
+
+
+def _optional_text(data: bytes, place: int) -> tuple[str | None, int]:
+    branch, place = _long(data, place)
+    if branch == 0:
+        return None, place
+    if branch != 1:
+        raise NoEnvelope("a member is neither null nor a text")
+    return _text(data, place)
+
+
+def _past_map(data: bytes, place: int) -> int:
+    while True:
+        count, place = _long(data, place)
+        if count == 0:
+            return place
+        if count < 0:  # then the size of the entries in bytes follows
+            count = -count
+            _, place = _long(data, place)
+        for _ in range(min(count, _MOST_BYTES)):
+            _, place = _text(data, place)
+            _, place = _text(data, place)

@@ -1,0 +1,50 @@
+"""Qlik Replicate's messages in JSON, read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.formats.qlik.dialect import Qlik
+from ggfmt.formats.qlik.messages import QlikRecord
+from ggfmt.formats.qlik.values import CONVERTS
+from ggfmt.formats.records.dialect import Convert, given
+from ggfmt.formats.records.reader import dialect_input
+from ggfmt.model.table import TableDef
+
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+class QlikJson(Qlik):
+    """Images are JSON objects."""
+
+    record = QlikRecord
+
+    def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
+        return tuple(CONVERTS.get(column.type.kind) for column in table.columns)
+
+    def image(self, value: Any) -> Any:
+        return given(value)
+
+    def width(self, image: Any) -> int:
+        try:
+            return len(_members(image))
+        except (ValueError, RecursionError):
+            return 0
+
+    def without(self, image: Any, names: frozenset[str], null: bool) -> Any:
+        if image is None:
+            return None
+        try:
+            members = _members(image)
+        except (ValueError, RecursionError):  # that it is no object is found when it is decoded
+            return image
+        if names.isdisjoint(members):
+            return image
+        kept = {k: v for k, v in members.items() if k not in names or (null and bytes(v) != b"null")}
+        return msgspec.json.encode(kept)
+
+
+READ_SIDES = {"qlik_json": dialect_input(QlikJson)}

@@ -1,0 +1,249 @@
+"""Qlik Replicate's messages, written: what both encodings share, and JSON.
+
+A DELETE has its row in `data`. A column that is missing is null, and its bit in `columnMask` is not set. In
+`changeMask` an INSERT has the bits of the columns that are there, a DELETE those of the key, an UPDATE those of the
+columns that the before image lacks or has otherwise. A REFRESH has no `changeMask`, and a `columnMask` only where a
+column is missing.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import join
+from ggfmt.columnar.json_image import Values
+from ggfmt.columnar.strings import quote_json
+from ggfmt.columnar.timestamps import micros_text
+from ggfmt.columnar.tokens import token
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions
+from ggfmt.formats.qlik.masks import HEX_DIGITS, mask_pieces
+from ggfmt.formats.qlik.metadata import OPERATIONS, table_messages
+from ggfmt.formats.qlik.values import VALUES
+from ggfmt.formats.records.formatter import DialectFormatter, quoted
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.table import TableDef
+
+_STRING = pa.string()
+_NO_TEXT = pa.scalar(None, _STRING)
+_OPS = pa.array(["I", "U", "D"], _STRING)
+_REFRESH = OPERATIONS.index("REFRESH")
+_COUNTER = "^(?:0|[1-9][0-9]{0,17})$"
+_BOOLEANS = pa.array(["true", "false"], _STRING)
+_TIME_CHARACTERS = len("2013-06-02T22:14:36.000")
+Bits = list[pa.BooleanArray | bool]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of n messages. Texts of headers that have to be there are empty where they are not known, those of the
+    last three headers NULL; `operation` is a place in `OPERATIONS`; masks are bits by column."""
+
+    data: Image
+    before: Image
+    operation: pa.Array
+    sequence: pa.StringArray
+    timestamp: pa.StringArray
+    place: pa.StringArray
+    transaction: pa.StringArray
+    has_changed: pa.BooleanArray
+    changed: Bits
+    has_present: pa.BooleanArray
+    present: Bits
+    counter: pa.StringArray
+    last: pa.StringArray
+    external: pa.StringArray
+
+
+class QlikFormatter(DialectFormatter):
+    def __init__(
+        self, table: TableDef, options: QlikOptions, context: Context, clock: Clock, values: Sequence[Values]
+    ) -> None:
+        super().__init__(table, context, clock, values)
+        self.options = options
+        self.common = table_messages(table, options)
+        self.fields = ("data", "beforeData", *(f"headers.{name}" for name in HEADERS))
+        self._lead = self.metadata() if context.mixed else None
+
+    @abstractmethod
+    def metadata(self) -> str | bytes:
+        """The metadata message."""
+
+    @abstractmethod
+    def messages(self, parts: Parts, rows: int) -> pa.Array:
+        """n changes; RowErrors for values that are not of their type."""
+
+    def format(self, batch: ChangeBatch) -> pa.Array:
+        self.refuse(batch, (OpType.TRUNCATE,), "Qlik Replicate")
+        parts = self._parts(batch)
+        messages = self.messages(parts, len(batch))
+        self._count(batch)
+        if self._lead is not None and len(messages):
+            first = pa.array([self._lead + messages[0].as_py()], messages.type)
+            messages = pa.concat_arrays([first, messages.slice(1)])
+            self._lead = None
+        return messages
+
+    def _parts(self, batch: ChangeBatch) -> Parts:
+        rows = len(batch)
+        row = batch.row_image()
+        updates = _updates(batch)
+        snapshot = token(batch.tokens, "snapshot", rows)
+        snapshot = pc.and_(pc.not_equal(snapshot, "false").fill_null(False), pc.equal(batch.op, "I"))
+        present: Bits = [True if column.present is None else column.present for column in row.columns]
+        incomplete = pc.invert(_all(present, rows))
+        stamps, _ = micros_text(self.micros(batch))
+        stamps = pc.replace_substring(pc.utf8_slice_codeunits(stamps, 0, _TIME_CHARACTERS), " ", "T")
+        own, other = batch.position, token(batch.tokens, self._other, rows)
+        place, sequence = (own, other) if self._other == "changeSequence" else (other, own)
+        counter = token(batch.tokens, "transactionEventCounter", rows)
+        last = token(batch.tokens, "transactionLastEvent", rows)
+        return Parts(
+            Image(tuple(_filled(column) for column in row.columns)),
+            Image(tuple(_filled(column) for column in batch.before.columns), updates),
+            pc.if_else(snapshot, _REFRESH, pc.index_in(batch.op, _OPS)),
+            _or_empty(sequence),
+            _or_empty(stamps),
+            _or_empty(place),
+            _or_empty(token(batch.tokens, "transactionId", rows)),
+            pc.invert(snapshot),
+            self._changed(batch, updates),
+            pc.or_(pc.invert(snapshot), incomplete),
+            present,
+            pc.if_else(pc.match_substring_regex(counter, _COUNTER), counter, _NO_TEXT),
+            pc.if_else(pc.is_in(last, _BOOLEANS), last, _NO_TEXT),
+            token(batch.tokens, "externalSchemaId", rows),
+        )
+
+    @property
+    def _other(self) -> str:
+        """The token that is the header of a place or sequence besides the position."""
+        return "changeSequence" if self.options.position == STREAM_POSITION else "streamPosition"
+
+    def _changed(self, batch: ChangeBatch, updates: pa.BooleanArray) -> Bits:
+        delete = pc.equal(batch.op, OpType.DELETE.value)
+        bits: Bits = []
+        for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
+            both_null = pc.and_(old.values.is_null(), new.values.is_null())
+            same = pc.or_(pc.equal(old.values, new.values).fill_null(False), both_null)
+            same = pc.and_(same, updates)
+            if old.present is not None:
+                same = pc.and_(same, old.present)
+            changed = pc.invert(pc.or_(delete, same))
+            if new.present is not None:
+                changed = pc.and_(changed, new.present)
+            bits.append(pc.or_(changed, delete) if column.key else changed)
+        return bits
+
+    def _count(self, batch: ChangeBatch) -> None:
+        """Takes note of states in before images of updates that are read back as others."""
+        exists = _updates(batch)
+        for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
+            if old.present is not None:
+                lost = pc.and_not(exists, old.present)
+                lost = lost if new.present is None else pc.and_(lost, new.present)
+                self.count(
+                    column.name, lost.true_count, "missing from the before image, which will be read back as NULL"
+                )
+            if new.present is not None:
+                lost = pc.and_(pc.and_not(exists, new.present), old.values.is_null())
+                lost = lost if old.present is None else pc.and_(lost, old.present)
+                self.count(column.name, lost.true_count, "NULL in the before image, which will be read back as missing")
+
+
+HEADERS = (
+    "operation", "changeSequence", "timestamp", "streamPosition", "transactionId", "changeMask", "columnMask",
+    "transactionEventCounter", "transactionLastEvent", "externalSchemaId",
+)  # fmt: skip
+
+
+def _updates(batch: ChangeBatch) -> pa.BooleanArray:
+    """Where there is a before image of an update."""
+    update = pc.equal(batch.op, OpType.UPDATE.value)
+    return update if batch.before.exists is None else pc.and_(update, batch.before.exists)
+
+
+def _filled(column: ImageColumn) -> ImageColumn:
+    """The column with NULL for missing."""
+    if column.present is None:
+        return column
+    return ImageColumn(pc.if_else(column.present, column.values, _NO_TEXT))
+
+
+def _all(bits: Bits, rows: int) -> pa.BooleanArray:
+    every = pa.repeat(pa.scalar(True), rows)
+    for bit in bits:
+        every = every if isinstance(bit, bool) else pc.and_(every, bit)
+    return every
+
+
+def _or_empty(texts: pa.StringArray) -> pa.StringArray:
+    return texts.fill_null("") if texts.null_count else texts
+
+
+class QlikJsonFormatter(QlikFormatter):
+    def __init__(self, table: TableDef, options: QlikOptions, context: Context, clock: Clock) -> None:
+        values = [VALUES.get(column.type.kind, quoted) for column in table.columns]
+        super().__init__(table, options, context, clock, values)
+
+    def metadata(self) -> str:
+        return self.common.text
+
+    def messages(self, parts: Parts, rows: int) -> pa.StringArray:
+        before = self.objects(parts.before, rows)
+        return join(
+            [
+                '{"magic":"atMSG","type":"DT","headers":null,"messageSchemaId":"',
+                self.common.schema_id,
+                '","messageSchema":null,"message":{"data":',
+                self.objects(parts.data, rows),
+                ',"beforeData":',
+                pc.if_else(pc.equal(before, ""), "null", before),
+                ',"headers":{"operation":"',
+                _OPERATIONS.take(parts.operation),
+                '","changeSequence":', quote_json(parts.sequence),
+                ',"timestamp":"', parts.timestamp,
+                '","streamPosition":', quote_json(parts.place),
+                ',"transactionId":', quote_json(parts.transaction),
+                ',"changeMask":', _hex(parts.changed, parts.has_changed, rows),
+                ',"columnMask":', _hex(parts.present, parts.has_present, rows),
+                ',"transactionEventCounter":', parts.counter.fill_null("null"),
+                ',"transactionLastEvent":', parts.last.fill_null("null"),
+                ',"externalSchemaId":', quote_json(parts.external),
+                "}}}\n",
+            ],
+            rows,
+        )  # fmt: skip
+
+
+_OPERATIONS = pa.array(OPERATIONS, _STRING)
+
+
+def _hex(bits: Bits, there: pa.BooleanArray, rows: int) -> pa.StringArray:
+    return pc.if_else(there, join(['"', *mask_pieces(bits, HEX_DIGITS), '"'], rows), "null")
+
+
+class _MetadataFirst(TextFraming):
+    """Every file starts with the metadata message of its table."""
+
+    def __init__(self, table: TableDef | None, options: QlikOptions, context: Context) -> None:
+        super().__init__("UTF-8")
+        if table is not None and not context.mixed:
+            self.header = table_messages(table, options).text.encode()
+
+
+WRITE_SIDES = {
+    "qlik_json": WriteSide(
+        formatter=QlikJsonFormatter,
+        framing=_MetadataFirst,
+        projection=lambda options: Projection(tokens=True),
+    )
+}

@@ -1,0 +1,157 @@
+"""Dialects: how the records of another change data capture system become operations.
+
+A dialect decodes records and says of each what it is: operations (`Change`), a definition (`RecordSchema`), another
+kind of record (a word, which is counted), or a mistake (`Refused`). Reading a file of records, making columns of
+images, definitions, rejects and discovery are the same for all dialects (`records.reader`, `records.discovery`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, ClassVar, NamedTuple
+
+from msgspec import Raw
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.json import files as json_files
+from ggfmt.model.change import ImageColumn
+from ggfmt.model.table import TableDef
+from ggfmt.options.table_keys import keys_of
+
+# From a column as the source wrote it to the column as the model has it; with it the rows that cannot be converted. A
+# `help` of the callable says what to do about those.
+Convert = Callable[[ImageColumn], tuple[ImageColumn, Sequence[int]]]
+
+
+@dataclass(frozen=True)
+class RecordSchema:
+    """What a record tells of its table: the definition, and how the values of each column are encoded.
+
+    `converts` goes with `table.columns`; None where values are texts as they stand.
+    """
+
+    table: TableDef
+    converts: tuple[Convert | None, ...]
+
+
+class Change(NamedTuple):
+    """One operation of a record.
+
+    table      the full name
+    op         one of `OP_TYPES`
+    op_ts      a text as messages carry it, or microseconds since 1970; None where there is none
+    position   a text; None where there is none
+    before, after  the images, each as the bytes of a JSON object, or as a dict from column name to text, None for NULL;
+               None where the operation has no such image
+    tokens     texts by name
+    described  what the record tells of its table; None where the definition must come from elsewhere
+    """
+
+    table: str
+    op: str
+    op_ts: str | int | None
+    position: str | None
+    before: Any
+    after: Any
+    tokens: dict[str, str]
+    record_schema: RecordSchema | None = None
+
+
+# What `Dialect.changes` finds in a record; a word is the kind of a record that is no change.
+Found = Iterable[Change | RecordSchema] | str
+
+
+_NULL = Raw(b"null")
+ABSENT = Raw(b"")  # the default of members that stay as they are: to msgspec, `Raw | None` means null alone
+
+
+def given(value: Raw) -> Raw | None:
+    """A member that stays as it is, or None if it is absent or null."""
+    return None if value in (ABSENT, _NULL) else value
+
+
+class Refused(Exception):
+    """A record that is no operation, though it should be one; the diagnostic says why."""
+
+    def __init__(
+        self, code: str, message: str, help: str | None = None, table: str | None = None, field: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.diagnostic = Diagnostic(code, message, Span(table=table, field=field), help)
+
+
+class Dialect(ABC):
+    """The records of one system. An instance serves one split: it may remember what earlier records told.
+
+    record     the type that msgspec decodes a record into; members it does not name are skipped
+    overlay    the before image of an update has changed columns only: the others are as in the after image
+    keys_only  before images mean something in key columns alone: the others are missing
+    absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
+    with_tokens  whether anybody asked for tokens
+    keys       the names of key columns by table, as far as records tell them apart from definitions
+    learned    what records told besides tables that other records, in any split, cannot be understood without
+    lacking    records were met that cannot be understood without what others tell: the discovery is run once more, with
+               all that was learned as `source.facts`
+    trusted    the definitions that the user gave, by full name
+    """
+
+    record: Any
+    overlay: ClassVar[bool] = False
+    keys_only: bool = False
+    absent_is_null: bool = False
+
+    def __init__(self, source: WriterSettings = DEFAULT_SETTINGS, with_tokens: bool = True) -> None:
+        self.source = source
+        self.options = source.options
+        self.with_tokens = with_tokens
+        self.keys: dict[str, tuple[str, ...]] = {}
+        self.learned: dict[Any, Any] = dict(source.facts)
+        self.lacking = False
+        self.trusted: Mapping[str, TableDef] = {}
+
+    def keyed(self, table: TableDef) -> TableDef:
+        """The definition with the primary key that the user gave by the option `primaryKeys`, if it tells none."""
+        keys = keys_of(table.full_name, getattr(self.options, "primary_keys", ()))
+        if not keys or table.primary_keys:
+            return table
+        places = {name: place for place, name in enumerate(keys, 1)}
+        return TableDef(
+            table.full_name, tuple(replace(column, key=places.get(column.name, 0)) for column in table.columns)
+        )
+
+    @staticmethod
+    @abstractmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        """Why the members of a record look like this dialect, in words that go on "a record has ..."; None if not."""
+
+    @abstractmethod
+    def changes(self, record: Any) -> Found:
+        """What a decoded record holds, in order; Refused if it is a mistake."""
+
+    def decoded(self, chunk: Chunk) -> Iterator[Any] | None:
+        """The records of a chunk, decoded, one for each of its spans, a Diagnostic for one that cannot be; None where
+        they are JSON objects."""
+        return None
+
+    def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
+        """How values are encoded in tables that records do not describe."""
+        return (None,) * len(table.columns)
+
+    # Where the records of a file are; for JSON, as the files of all dialects in JSON are laid out.
+
+    @staticmethod
+    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
+        return json_files.find_layout(head, whole)
+
+    @staticmethod
+    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+        return json_files.chunks(stream, file, start, length, layout)
+
+    @staticmethod
+    def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
+        """Start and end of every record of a chunk."""
+        return json_files.record_spans(chunk)

@@ -1,0 +1,126 @@
+"""Discovery of definitions for all dialects: from what records tell of their tables, or else from their images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import msgspec
+
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Discovered, Discovery
+from ggfmt.formats.json.shapes import FIELD_TYPES, Finding, KnownTable, Metadata, new_shapes, settle
+from ggfmt.formats.json.values import plain_name
+from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
+from ggfmt.formats.records.examined import examined
+from ggfmt.formats.records.problems import name_problem
+from ggfmt.model.table import Catalog, TableDef
+from ggfmt.options.table_keys import keys_of
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a dialect learned from the records of a split besides tables, for all readers to know from the start, and
+    whether it met records that it could not understand without more."""
+
+    facts: dict[Any, Any]
+    lacking: bool
+
+
+class DialectDiscovery(Discovery):
+    dialect: ClassVar[type[Dialect]]
+
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        self._dialect = self.dialect(source, with_tokens=False)
+        self._dialect.trusted = catalog.trusted
+        self._decoder = msgspec.json.Decoder(self._dialect.record | None)
+        self._every_shape = every_shape
+        self._known = {name: KnownTable(declared=True) for name in catalog.trusted}
+        self._declared: dict[str, TableDef] = {}
+        self._decoders: dict[str, Any] = {}
+        self._findings: list[Finding] = []
+
+    def read(self, chunk: Chunk) -> None:
+        undescribed: dict[str, list[Any]] = {}
+        spans: Sequence[tuple[int, int]] = ()
+        for index, found in enumerate(examined(self._dialect, self._decoder, chunk)):
+            for item in found if isinstance(found, list) else ():
+                record_schema = item if isinstance(item, RecordSchema) else item.record_schema
+                if record_schema is None:
+                    assert isinstance(item, Change)
+                    images = undescribed.setdefault(item.table, [])
+                    images += (image for image in (item.before, item.after) if image is not None)
+                    continue
+                name = record_schema.table.full_name
+                if self._declared.get(name) != record_schema.table and name_problem(name) is None:
+                    self._declared[name] = record_schema.table
+                    if name in undescribed:  # what stood before the description is known by its images alone
+                        self._look_at(name, undescribed.pop(name))
+                    spans = spans or self.dialect.spans(chunk)
+                    self._findings.append(Metadata(record_schema.table, chunk.input, chunk.offset + spans[index][0]))
+                    self._known[name] = KnownTable(declared=True)
+        for name, images in undescribed.items():
+            self._look_at(name, images)
+
+    def findings(self) -> list[Finding | Learned]:
+        return [*self._findings, Learned(self._dialect.learned, self._dialect.lacking)]
+
+    @staticmethod
+    def settle(findings: Sequence[list[Finding | Learned]], catalog: Catalog, every_shape: bool) -> Discovered:
+        shown = [[finding for finding in split if not isinstance(finding, Learned)] for split in findings]
+        facts: dict[Any, Any] = {}
+        lacking = False
+        for finding in (finding for split in findings for finding in split):
+            if isinstance(finding, Learned):
+                facts = {**finding.facts, **facts}
+                lacking |= finding.lacking
+        found = settle(shown, catalog, every_shape, keys_stay=True)
+        return replace(found, complete=found.complete and not lacking, facts=facts)
+
+    def _look_at(self, name: str, images: list[Any]) -> None:
+        """Makes findings of the images of a table that show something new."""
+        known = self._known.get(name)
+        if known is not None and known.declared:
+            return
+        given = keys_of(name, getattr(self._dialect.options, "primary_keys", ()))
+        keys = self._dialect.keys.get(name) or given or None
+        if known is None:
+            if name_problem(name) is not None:
+                return
+            known = self._known[name] = KnownTable()
+        elif not self._every_shape and known.keys == keys and self._fit(name, known, images):
+            return
+        decoded = [image if isinstance(image, dict) else _members(image) for image in images]
+        for image in decoded or [{}]:
+            shapes = list(new_shapes(name, known, [image] if image else [], keys, self._every_shape))
+            if shapes:
+                self._findings += shapes
+                self._decoders.pop(name, None)
+
+    def _fit(self, name: str, known: KnownTable, images: list[Any]) -> bool:
+        """Whether the images, as JSON, show nothing that is not known."""
+        if images and isinstance(images[0], dict):
+            return False
+        decoder = self._decoders.get(name)
+        if decoder is None:
+            names = {f"c{i}": plain_name(column) for i, column in enumerate(known.types)}
+            members = [(f"c{i}", FIELD_TYPES[kind], None) for i, kind in enumerate(known.types.values())]
+            row = msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
+            decoder = self._decoders[name] = msgspec.json.Decoder(row)
+        try:
+            decoder.decode_lines(b"\n".join(images))
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+
+_decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
+
+
+def _members(image: Any) -> dict[str, Any]:
+    try:
+        members = _decode(image)
+    except (ValueError, RecursionError):
+        return {}
+    return members if isinstance(members, dict) else {}

@@ -1,0 +1,75 @@
+"""What the records of a chunk are to a dialect, for its reader and its discovery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.context import DEFAULT_SETTINGS
+from ggfmt.formats.api.reading import Chunk
+from ggfmt.formats.json.files import preamble
+from ggfmt.formats.json.values import decode, parse
+from ggfmt.formats.records.dialect import Change, Dialect, Found, RecordSchema, Refused
+
+
+def examined(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[list[Change | RecordSchema] | str | Diagnostic]:
+    """What each record of a chunk is."""
+    for record in _decoded(dialect, decoder, chunk):
+        if record is None:
+            yield "tombstone"
+        elif isinstance(record, Diagnostic):
+            yield record
+        else:
+            try:
+                found: Found = dialect.changes(record)
+                yield found if isinstance(found, str) else list(found)
+            except Refused as error:
+                yield error.diagnostic
+
+
+def _decoded(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[Any]:
+    own = dialect.decoded(chunk)
+    if own is not None:
+        yield from own
+        return
+    try:
+        if not chunk.data.isascii():
+            str(chunk.data, "utf-8")  # members that are skipped or kept raw are not checked otherwise
+        if chunk.spans is None:
+            yield from decoder.decode_lines(chunk.data)
+            return
+    except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
+        pass
+    for start, end in dialect.spans(chunk):
+        record = chunk.data[start:end]
+        try:
+            if not record.isascii():
+                str(record, "utf-8")
+            yield decoder.decode(record)
+        except (ValueError, RecursionError) as error:
+            yield _malformed(record, end == len(chunk.data), str(error))
+
+
+def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic | None:
+    members = parse(record, last)
+    if members is None or isinstance(members, Diagnostic):
+        return members
+    what, _, place = reason.partition(" - at ")
+    where = f" at {place}" if place else ""
+    return Diagnostic("GG308", f"the record has a member of the wrong type: {what[:1].lower()}{what[1:]}{where}")
+
+
+def sniff(dialect: type[Dialect], head: bytes) -> str | None:
+    """The first record that looks like the dialect decides."""
+    layout = dialect.layout(head, False, DEFAULT_SETTINGS)
+    head = head[preamble(head) :]
+    for start, end in dialect.spans(Chunk("", 0, head, layout)):
+        try:
+            record = decode(head[start:end])
+        except (ValueError, RecursionError):
+            continue
+        reason = dialect.sniff(record) if isinstance(record, dict) else None
+        if reason is not None:
+            return f"a record has {reason}"
+    return None

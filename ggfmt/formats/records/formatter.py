@@ -1,0 +1,142 @@
+"""What formatters of dialects have in common: images as JSON objects, times, and what a dialect has no form for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import join
+from ggfmt.columnar.json_image import ImageObjects, Style, Values
+from ggfmt.columnar.strings import escape_json_text, json_booleans, json_numbers, quote_json
+from ggfmt.columnar.timestamps import text_micros
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import Formatter, Note, RowErrors
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.table import Kind, TableDef
+
+COMPACT = Style(pretty=False)
+
+
+def quoted(values: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
+    """Texts as JSON strings, NULL as `null`; no row is illegal."""
+    return quote_json(values), []
+
+
+_JSON_VALUES: dict[Kind, Values] = {
+    **dict.fromkeys((Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE), json_numbers),
+    Kind.BOOLEAN: json_booleans,
+}
+
+
+def native_values(table: TableDef) -> list[Values]:
+    """For each column what makes its values JSON numbers, booleans or strings, by the type of the column."""
+    return [_JSON_VALUES.get(column.type.kind, quoted) for column in table.columns]
+
+
+def member(name: str, values: pa.StringArray) -> pa.StringArray:
+    """A member of n JSON objects, with a comma before it: nothing where the JSON value is NULL."""
+    if values.null_count == len(values):
+        return values.fill_null("")
+    shown = join([f",{escape_json_text(name)}:", values.fill_null("")])
+    return pc.if_else(values.is_valid(), shown, "") if values.null_count else shown
+
+
+def text_member(name: str, texts: pa.StringArray) -> pa.StringArray:
+    """A member that is a text, with a comma before it: nothing where it is NULL."""
+    return member(name, pc.if_else(texts.is_valid(), quote_json(texts), texts))
+
+
+_WHOLE_NUMBER = "^(?:0|[1-9][0-9]{0,18})$"
+
+
+def whole_numbers(values: pa.StringArray) -> pa.StringArray:
+    """Texts that are whole numbers of at most 19 digits, NULL for all others."""
+    return pc.if_else(pc.match_substring_regex(values, _WHOLE_NUMBER), values, pa.scalar(None, pa.string()))
+
+
+def unlike(column: ImageColumn, other: ImageColumn) -> pa.BooleanArray:
+    """Where a column is in one image and the other lacks it or has another value."""
+    both_null = pc.and_(column.values.is_null(), other.values.is_null())
+    same = pc.or_(pc.equal(column.values, other.values).fill_null(False), both_null)
+    if other.present is not None:
+        same = pc.and_(same, other.present)
+    return pc.invert(same) if column.present is None else pc.and_not(column.present, same)
+
+
+class DialectFormatter(Formatter):
+    """A formatter of a dialect in JSON; `values` makes the JSON values of each column, in table order."""
+
+    def __init__(self, table: TableDef, context: Context, clock: Clock, values: Sequence[Values]) -> None:
+        super().__init__(table, context, clock)
+        self._objects = ImageObjects(table.column_names, values, COMPACT)
+
+    def objects(self, image: Image, rows: int) -> pa.StringArray:
+        """n JSON objects, the empty text where there is no image; RowErrors for values that are not of their type."""
+        objects, wrong = self._objects.of(image, rows)
+        if wrong:
+            raise RowErrors([(row, self.misfit(self.table.columns[column].name)) for row, column in sorted(wrong)])
+        return objects
+
+    def misfit(self, field: str, message: str = "the value is not of the type of its column") -> Diagnostic:
+        help = "correct the definition of the table"
+        return Diagnostic("GG401", message, Span(table=self.table.full_name, field=field), help)
+
+    def micros(self, batch: ChangeBatch) -> pa.Int64Array:
+        """The times of operations as microseconds since 1970, NULL where there is none; RowErrors if one is no time."""
+        numbers, bad = text_micros(batch.op_ts)
+        if bad:
+            reason = "the time of the operation is not a time stamp as GoldenGate writes it"
+            place = Span(table=self.table.full_name)
+            raise RowErrors([(row, Diagnostic("GG408", reason, place)) for row in bad])
+        return numbers
+
+    def refuse(self, batch: ChangeBatch, ops: Sequence[OpType], system: str) -> None:
+        """RowErrors for operations that the system has no form for."""
+        rows = pc.indices_nonzero(pc.is_in(batch.op, pa.array([op.value for op in ops], pa.string()))).to_pylist()
+        if rows:
+            raise RowErrors([(row, self._no_form(batch, row, system)) for row in rows])
+
+    def _no_form(self, batch: ChangeBatch, row: int, system: str) -> Diagnostic:
+        name = OpType(batch.op[row].as_py()).name.lower()
+        place = Span(table=self.table.full_name, position=batch.position[row].as_py())
+        return Diagnostic(
+            "GG408", f"{system} has no form for a {name}", place, "set it aside: `--on-reject quarantine`"
+        )
+
+    def count(self, field: str, rows: int, detail: str) -> None:
+        """Takes note of a loss: the number of values, and then `detail`."""
+        if rows:
+            self.notes[Note("GG406", self.table.full_name, field, detail)] += rows
+
+    def without_nulls(self, image: Image, rows: int, absent_is_null: bool) -> Image:
+        """The image of n operations less the columns that are NULL. Those that a reader will not take for what they
+        are, by what it takes columns for that are not there, are counted."""
+        if absent_is_null:
+            self.count_missing({"": image}, "missing, which will be read back as NULL")
+        columns = []
+        for column, values in zip(self.table.columns, image.columns, strict=True):
+            valid = values.values.is_valid()
+            shown = valid if values.present is None else pc.and_(values.present, valid)
+            columns.append(ImageColumn(values.values, shown))
+            if not absent_is_null:
+                null = pc.and_not(image.exists_mask(rows), valid)
+                null = null if values.present is None else pc.and_(null, values.present)
+                self.count(column.name, null.true_count, "NULL, which will be read back as missing")
+        return Image(tuple(columns), image.exists)
+
+    def count_missing(self, images: Mapping[str, Image], detail: str) -> None:
+        """Takes note of columns that are missing from images that exist, where the dialect shows them as NULL."""
+        for image in images.values():
+            for column, values in zip(self.table.columns, image.columns, strict=True):
+                self.count(column.name, _missing(values, image.exists), detail)
+
+
+def _missing(column: ImageColumn, exists: pa.BooleanArray | None) -> int:
+    if column.present is None:
+        return 0
+    absent = pc.invert(column.present)
+    return int((absent if exists is None else pc.and_(absent, exists)).true_count)

@@ -1,0 +1,56 @@
+"""What is wrong with a record in the same way in several formats."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.model.change import OpType
+from ggfmt.model.table import split_name
+
+# For each operation type the images that it must not have and those that it must have.
+IMAGE_RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "I": (("before",), ("after",)),
+    "U": ((), ("after",)),
+    "D": (("after",), ("before",)),
+    "T": (("before", "after"), ()),
+}
+
+
+def name_problem(name: str) -> Diagnostic | None:
+    """GG306 for a table name that cannot be used."""
+    try:
+        split_name(name)
+    except ValueError as error:
+        shown = name if len(name) <= 80 else name[:77] + "..."
+        help = "a table name is `[catalog.][schema.]table`"
+        return Diagnostic("GG306", f"the table name `{shown}` {error}", help=help)
+    return None
+
+
+def contradiction(kind: str, has_before: bool, has_after: bool) -> Diagnostic | None:
+    """GG307 for an operation whose images do not go with its type."""
+    surplus, lacking = IMAGE_RULES[kind]
+    has = {"before": has_before, "after": has_after}
+    reasons = [f"has {'an' if image == 'after' else 'a'} {image} image" for image in surplus if has[image]]
+    reasons += [f"has no {image} image" for image in lacking if not has[image]]
+    if not reasons:
+        return None
+    name = OpType(kind).name.lower()
+    article = "an" if name[0] in "aeiou" else "a"
+    return Diagnostic("GG307", f"{article} {name} {' and '.join(reasons)}")
+
+
+def contradictions(op: pa.StringArray, has_before: pa.BooleanArray, has_after: pa.BooleanArray) -> pa.BooleanArray:
+    """Where the images that an operation has or lacks do not go with its type."""
+    has = {"before": has_before, "after": has_after}
+    wrong = pa.repeat(pa.scalar(False), len(op))
+    for kind, (surplus, lacking) in IMAGE_RULES.items():
+        rows = pc.equal(op, kind)
+        if rows.true_count:
+            for image in surplus:
+                wrong = pc.or_(wrong, pc.and_(rows, has[image]))
+            for image in lacking:
+                wrong = pc.or_(wrong, pc.and_not(rows, has[image]))
+    return wrong

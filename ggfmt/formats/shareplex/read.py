@@ -1,0 +1,130 @@
+"""SharePlex's JSON, read."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Found, Refused, given
+from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.shareplex import AFTER, NUMBER_TOKENS, TEXT_TOKENS
+
+_OPS = {
+    "INS": "I",
+    "INSERT": "I",
+    "UPD": "U",
+    "UPDATE": "U",
+    "DEL": "D",
+    "DELETE": "D",
+    "TRUNCATE": "T",
+}
+_BEFORE_HALF, _AFTER_HALF = "UPDATE BEFORE", "UPDATE AFTER"
+_STATEMENT = re.compile(r"(ALTER|CREATE|DROP|ADD|MODIFY|RENAME)\b", re.ASCII)
+_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z?", re.ASCII)
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+class SharePlexMeta(msgspec.Struct, gc=False):
+    """What a message tells of its operation."""
+
+    op: str | None = None
+    table: str | None = None
+    time: str | None = None
+    scn: int | str | None = None
+    userid: int | str | None = None
+    rowid: int | str | None = None
+    trans: int | str | None = None
+    seq: int | str | None = None
+    size: int | str | None = None
+    idx: int | str | None = None
+    posttime: str | None = None
+
+
+class SharePlexRecord(msgspec.Struct, gc=False):
+    """The members of a message."""
+
+    meta: SharePlexMeta | None = None
+    data: Raw = ABSENT
+    key: Raw = ABSENT
+
+
+class SharePlex(Dialect):
+    record = SharePlexRecord
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        meta = members.get("meta")
+        if not isinstance(meta, dict) or not isinstance(meta.get("op"), str):
+            return None
+        return "`meta` with `op`" if members.keys() <= {"meta", "data", "key"} else None
+
+    def changes(self, record: SharePlexRecord) -> Found:
+        meta = record.meta
+        if meta is None or meta.op is None:
+            raise Refused("GG305", "the record has no `op` in `meta`", "every message of SharePlex has one")
+        name = " ".join(meta.op.upper().split())
+        op = _OPS.get(name)
+        if op is None:
+            if name not in (_BEFORE_HALF, _AFTER_HALF):
+                return _statement(name)
+            if self.options.update_halves != AFTER:
+                help = "say `updateHalves=after` with `--input-option` to read it without its before image"
+                raise Refused("GG304", f"`op` is `{name}`, one half of an update", help, meta.table)
+            if name == _BEFORE_HALF:
+                return "update before"
+            op = "U"
+        table = meta.table or self.options.table_name
+        if not table:
+            help = "say `tableName=OWNER.TABLE` with `--input-option`"
+            raise Refused("GG305", "the record has no `table` in `meta`", help)
+        row, key = given(record.data), given(record.key)
+        if row is None and op != "T":
+            raise Refused("GG305", "the record has no `data`", None, table)
+        before: Any = None
+        after: Any = None
+        if op == "D":
+            before = row
+        elif op == "I":
+            after = row
+        elif op == "U":
+            before, after = key, row
+            if key is not None and row is not None and self.options.complete_after:
+                after = _overlaid(key, row, table)
+        op_ts = None if meta.time is None else _stamp(meta.time, table)
+        position = None if meta.scn is None else str(meta.scn)
+        tokens = {}
+        if self.with_tokens:
+            for member in (*NUMBER_TOKENS, *TEXT_TOKENS):
+                value = getattr(meta, member)
+                if value is not None:
+                    tokens[member] = str(value)
+        return (Change(table, op, op_ts, position, before, after, tokens),)
+
+
+def _statement(name: str) -> str:
+    if _STATEMENT.match(name):
+        return f"ddl {name[:40].lower()}"
+    shown = name if len(name) <= 40 else "that"
+    help = "legal values are `ins`, `upd`, `del`, `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE` and those of statements"
+    raise Refused("GG304", f"`op` cannot be `{shown}`", help)
+
+
+def _overlaid(key: Raw, row: Raw, table: str) -> bytes:
+    """The row after an update: the row before it with what changed."""
+    try:
+        return msgspec.json.encode({**_members(key), **_members(row)})
+    except (ValueError, RecursionError):
+        raise Refused("GG308", "`data` or `key` is not an object", None, table) from None
+
+
+def _stamp(time: str, table: str) -> str:
+    found = _TIME.fullmatch(time)
+    if found is None:
+        raise Refused("GG308", "`time` is no time such as `2017-06-16T14:24:34`", None, table)
+    return f"{found[1]} {found[2]}.{found[3] or '':0<6}"
+
+
+READ_SIDES = {"shareplex_json": dialect_input(SharePlex)}

@@ -1,0 +1,111 @@
+"""SharePlex's JSON, written: one message a line, the members of `meta` in the order of its description.
+
+`scn` is the position; other members are tokens, and left out where there is no such token.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.strings import escape_json_text
+from ggfmt.columnar.tokens import token
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.records.formatter import DialectFormatter, quoted, text_member, unlike, whole_numbers
+from ggfmt.formats.shareplex import CHANGED, NUMBER_TOKENS, SHORT, SharePlexOptions
+from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.table import TableDef
+
+_OPS = pa.array(OP_TYPES, pa.string())
+_SHORT = pa.array(["ins", "upd", "del", "truncate"], pa.string())
+_LONG = pa.array(["INSERT", "UPDATE", "DELETE", "TRUNCATE"], pa.string())
+_META = ("time", "userid", "op", "scn", "rowid", "trans", "seq", "size", "table", "idx", "posttime")
+_UNCHANGED = "missing from the after image, which `completeAfter` will read back as unchanged"
+
+
+class SharePlexFormatter(DialectFormatter):
+    def __init__(self, table: TableDef, options: SharePlexOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, context, clock, [quoted] * len(table.columns))
+        self.options = options
+        name = ".".join(part for part in (table.schema, table.name) if part)
+        self._table = f',"table":{escape_json_text(name)}'
+        self._names = _SHORT if options.op_names == SHORT else _LONG
+        self._suffix = "Z" if options.utc_suffix else ""
+        self.fields = (*(f"meta: {member}" for member in _META), "data", "key")
+
+    def format(self, batch: ChangeBatch) -> pa.StringArray:
+        rows = len(batch)
+        delete = pc.equal(batch.op, OpType.DELETE.value)
+        before = self.objects(batch.before, rows)
+        data = pc.if_else(delete, before, self.objects(self._shown(batch), rows))
+        has_key = pc.and_(pc.equal(batch.op, OpType.UPDATE.value), batch.before.exists_mask(rows))
+        parts: dict[str, Piece] = {
+            "time": text_member("time", self._times(batch)),
+            "op": join([',"op":"', self._names.take(pc.index_in(batch.op, _OPS)), '"'], rows),
+            "scn": text_member("scn", batch.position),
+            "table": self._table,
+        }
+        for name in _META:
+            if name not in parts:
+                parts[name] = self._token(batch, name)
+        # The first member there is has no comma before it.
+        meta = pc.replace_substring_regex(join([parts[name] for name in _META], rows), "^,", "")
+        return join(
+            [
+                '{"meta":{',
+                meta,
+                '},"data":',
+                pc.if_else(pc.equal(data, ""), "{}", data),
+                pc.if_else(has_key, join([',"key":', before]), ""),
+                "}\n",
+            ],
+            rows,
+        )
+
+    def _token(self, batch: ChangeBatch, name: str) -> pa.StringArray:
+        values = token(batch.tokens, name, len(batch))
+        if name not in NUMBER_TOKENS:
+            return text_member(name, values)
+        numbers = whole_numbers(values)
+        made = text_member(name, pc.if_else(numbers.is_valid(), pa.scalar(None, pa.string()), values))
+        return pc.if_else(numbers.is_valid(), join([f',"{name}":', numbers.fill_null("")]), made)
+
+    def _times(self, batch: ChangeBatch) -> pa.StringArray:
+        seconds = pc.floor_temporal(self.micros(batch).cast(pa.timestamp("us")), unit="second")
+        texts = pc.replace_substring(seconds.cast(pa.timestamp("s")).cast(pa.string()), " ", "T")
+        if not self._suffix:
+            return texts
+        return pc.if_else(texts.is_valid(), join([texts.fill_null(""), self._suffix]), texts)
+
+    def _shown(self, batch: ChangeBatch) -> Image:
+        """The after images; of an update with a before image what the option asks for."""
+        if self.options.update_data != CHANGED:
+            return batch.after
+        exists = batch.before.exists_mask(len(batch))
+        update = pc.and_(pc.equal(batch.op, OpType.UPDATE.value), exists)
+        if not update.true_count:
+            return batch.after
+        columns = []
+        for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
+            changed = unlike(new, old)
+            whole = True if new.present is None else new.present
+            columns.append(ImageColumn(new.values, pc.if_else(update, changed, whole)))
+            if new.present is not None:
+                lost = pc.and_not(update, new.present)
+                self.count(
+                    column.name, (lost if old.present is None else pc.and_(lost, old.present)).true_count, _UNCHANGED
+                )
+        return Image(tuple(columns), batch.after.exists)
+
+
+WRITE_SIDES = {
+    "shareplex_json": WriteSide(
+        formatter=SharePlexFormatter,
+        framing=lambda table, options, context: TextFraming("UTF-8"),
+        projection=lambda options: Projection(tokens=True),
+    )
+}

@@ -1,0 +1,1 @@
+"""What Java does with text: charsets, regular expressions, replacements, blanks and escapes."""

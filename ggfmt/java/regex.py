@@ -1,0 +1,374 @@
+"""Java's regular expressions as Python's `re` and, where it means the same, RE2 have them.
+
+A pattern (`java.util.regex.Pattern`) is parsed as a whole and written anew, without flags: every class becomes a set of
+characters, so that `\\w`, `.`, `$`, `\\b` and `(?i)` keep Java's meaning. What has no exact equal is refused by name;
+nothing is passed on as it is. `\\b` is that of Java up to 18, and sees a letter behind up to three combining marks.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+from ggfmt.java.code_points import CodePoints, category, python_escape
+from ggfmt.java.regex_classes import LINE_END, VERTICAL, PatternCursor, refused, wrong
+from ggfmt.java.text import IllegalValue
+
+ATOMIC_GROUPS = sys.version_info >= (3, 11)
+
+_MOST = 1000  # repetitions that RE2 takes
+_END = "(?!" + (~CodePoints()).python() + ")"  # as \z; Python's own word for it differs between releases
+_UNIX_END = f"(?=\\n?{_END})"
+_LAST_END = f"(?=(?:\\r\\n|[\\r\\x85\\u2028\\u2029]|(?<!\\r)\\n)?{_END})"
+_MARKS = 3
+
+
+@dataclass(frozen=True)
+class JavaRegex:
+    """The pattern `java`, translated: `python` for `re`, without flags; `re2` is None where RE2 may mean another thing.
+
+    `needle` is a text that is in every match, and may be empty. `repeated` are the groups inside of a repetition:
+    what such a group holds in the end is not the same in Java and Python, so that nothing may refer to it.
+    """
+
+    java: str
+    python: str
+    re2: str | None
+    groups: int
+    names: tuple[tuple[str, int], ...]
+    needle: str
+    repeated: frozenset[int]
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self.python)
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether RE2 looks at where a text starts or ends."""
+        return self.re2 is not None and ("\\A" in self.re2 or "\\z" in self.re2)
+
+
+def translate(pattern: str, atomic: bool = ATOMIC_GROUPS) -> JavaRegex:
+    """The Java pattern for Python; IllegalValue that says what it has that is not taken.
+
+    `atomic`: whether Python has possessive quantifiers and atomic groups, as it does from 3.11 on.
+    """
+    if not pattern:
+        raise IllegalValue("is empty", "give a regular expression, or remove it")
+    try:
+        parser = _Parser(pattern, atomic)
+        part = parser.whole()
+        regex = JavaRegex(
+            pattern,
+            part.python,
+            part.re2 if part.low else None,
+            parser.groups,
+            tuple(parser.names.items()),
+            part.needle,
+            frozenset(parser.repeated),
+        )
+        regex.compiled  # noqa: B018
+    except (re.error, OverflowError, RecursionError) as error:
+        reason = error.msg if isinstance(error, re.error) else "it is too large"
+        raise IllegalValue(f"is refused by Python: {reason}", "write it in another way") from None
+    return regex
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A piece of a pattern.
+
+    `low` is the fewest characters of a match; `exact`: it matches `needle` alone; `single`: it matches one character
+    always; `groups` are the numbers of the groups in it.
+    """
+
+    python: str
+    re2: str | None = None
+    low: int = 0
+    needle: str = ""
+    exact: bool = False
+    single: bool = False
+    groups: frozenset[int] = frozenset()
+
+
+class _Parser(PatternCursor):
+    def __init__(self, pattern: str, atomic: bool) -> None:
+        super().__init__(pattern)
+        self.atomic = atomic
+        self.groups = 0
+        self.closed: set[int] = set()
+        self.repeated: set[int] = set()
+        self.line_ends = 0
+        self.references: dict[int, str] = {}
+        self.names: dict[str, int] = {}
+
+    def whole(self) -> _Part:
+        part = self._alternatives()
+        if self.at < len(self.text):
+            raise wrong("a `)` closes no group")
+        for number, shown in self.references.items():
+            if number in self.repeated:
+                raise refused(f"`{shown}`", "names a group inside of a repetition", "put the group around it")
+        return part
+
+    # Structure
+
+    def _alternatives(self) -> _Part:
+        return self._either(self._branches())
+
+    def _branches(self) -> list[_Part]:
+        branches = [self._sequence()]
+        while self.eat("|"):
+            branches.append(self._sequence())
+        return branches
+
+    def _either(self, branches: list[_Part]) -> _Part:
+        if len(branches) == 1:
+            return branches[0]
+        return _Part(
+            "|".join(branch.python for branch in branches),
+            _joined([branch.re2 for branch in branches], "|"),
+            min(branch.low for branch in branches),
+            groups=frozenset().union(*(branch.groups for branch in branches)),
+        )
+
+    def _sequence(self) -> _Part:
+        parts: list[_Part] = []
+        while self.peek() not in ("", "|", ")"):
+            line_ends = self.line_ends
+            part = self._atom()
+            if part is not None:
+                parts.append(self._repeated(part, self.line_ends > line_ends))
+        if len(parts) == 1:
+            return parts[0]
+        runs = [""]
+        for part in parts:
+            if part.exact:
+                runs[-1] += part.needle
+            else:
+                runs += [part.needle, ""]
+        return _Part(
+            "".join(part.python for part in parts),
+            _joined([part.re2 for part in parts], ""),
+            sum(part.low for part in parts),
+            max(runs, key=len),
+            all(part.exact for part in parts),
+            groups=frozenset().union(*(part.groups for part in parts)),
+        )
+
+    def _atom(self) -> _Part | None:
+        char = self.next("a character")
+        if char == "(":
+            return self._group()
+        if char == "[":
+            return _one_of(self.character_class())
+        if char in "*+?":
+            raise wrong(f"`{char}` repeats nothing")
+        if char == "{":
+            raise wrong("`{` repeats nothing; write `\\{` for the character")
+        if char == ".":
+            excluded = CodePoints() if self.flags.s else CodePoints.of("\n") if self.flags.d else LINE_END
+            return _one_of(~excluded)
+        if char == "^":
+            return self._caret()
+        if char == "$":
+            return self._dollar()
+        return self._escape() if char == "\\" else self._literal(ord(char))
+
+    def _literal(self, code: int) -> _Part:
+        points = self.cased(CodePoints.of((code, code)))
+        if points.ranges != ((code, code),):
+            return _one_of(points)
+        return _Part(python_escape(code), f"\\x{{{code:x}}}", 1, chr(code), exact=True, single=True)
+
+    def _caret(self) -> _Part:
+        if not self.flags.m:
+            return _Part("(?:\\A)", "(?:\\A)")
+        if self.flags.d:
+            return _Part(f"(?:(?!{_END})(?:\\A|(?<=\\n)))")
+        return _Part(f"(?:(?!{_END})(?:\\A|(?<=[\\n\\x85\\u2028\\u2029])|(?<=\\r)(?!\\n)))")
+
+    def _dollar(self) -> _Part:
+        if not self.flags.m:
+            return _Part(_UNIX_END if self.flags.d else _LAST_END)
+        if self.flags.d:
+            return _Part(f"(?=\\n|{_END})")
+        return _Part(f"(?={_END}|[\\r\\x85\\u2028\\u2029]|(?<!\\r)\\n)")
+
+    def _repeated(self, part: _Part, has_line_end: bool) -> _Part:
+        found = self.match(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}")
+        if found is None:
+            if self.peek() == "{":
+                raise wrong("`{` must be followed by numbers and `}`; write `\\{` for the character")
+            return part
+        if found in ("*", "+", "?"):
+            low, high = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[found]
+        else:
+            first, comma, last = found[1:-1].partition(",")
+            low = int(first)
+            high = int(last) if last else -1 if comma else low
+            if 0 <= high < low:
+                raise wrong(f"`{found}` ends before it starts")
+            if max(low, high) >= 1 << 31:
+                raise wrong(f"`{found}` is too large")
+        if has_line_end:
+            # Java takes `\r\n` apart again for what follows, but not inside of most repetitions.
+            raise refused(f"`\\R` inside of the repetition `{found}`", "Java and Python match differently")
+        if not part.low and high not in (0, 1):
+            raise refused(f"`{found}` after what may match nothing", "Java and Python repeat differently")
+        mode = self.match("[?+]") or ""
+        if mode == "+":
+            self._check_atomic(part, f"the possessive quantifier `{found}+`")
+        if found != "?":
+            self.repeated |= part.groups
+        re2 = None
+        if part.re2 is not None and part.low and mode != "+" and max(low, high) <= (_MOST if part.single else 1):
+            re2 = f"(?:{part.re2}){found}{mode}"
+        return _Part(
+            f"(?:{part.python}){found}{mode}",
+            re2,
+            part.low * low,
+            part.needle if low else "",
+            groups=part.groups,
+        )
+
+    # Groups
+
+    def _group(self) -> _Part | None:
+        before = self.flags
+        number = 0
+        opening, closing, re2_opening = "(?:", ")", "(?:"
+        around = False
+        if not self.eat("?"):
+            number = self._open_group()
+        elif self.eat("<="):
+            opening, around = "(?<=", True
+        elif self.eat("<!"):
+            opening, around = "(?<!", True
+        elif self.eat("="):
+            opening, around = "(?=", True
+        elif self.eat("!"):
+            opening, around = "(?!", True
+        elif self.eat(">"):
+            opening, re2_opening = "(?>", ""
+        elif self.eat("<"):
+            name = self.match(r"[A-Za-z][A-Za-z0-9]*(?=>)")
+            if name is None:
+                raise wrong("a group's name is not letters and digits between `<` and `>`")
+            self.at += 1
+            if name in self.names:
+                raise wrong(f"two groups have the name `{name}`")
+            number = self.names[name] = self._open_group()
+        elif not self.eat(":") and not self._inline_flags():
+            return None
+        if number:
+            opening = re2_opening = "("
+        branches = self._branches()
+        body = self._either(branches)
+        if not self.eat(")"):
+            raise wrong("a `(` is not closed")
+        self.flags = before
+        if number:
+            self.closed.add(number)
+        if opening == "(?>":
+            self._check_atomic(body, "the atomic group `(?>`")
+        python = f"{opening}{body.python}{closing}"
+        if opening in ("(?<=", "(?<!") and len(branches) > 1 and not body.groups:
+            # Python wants all alternatives of a look-behind to be of one width.
+            either = ("|" if opening == "(?<=" else "").join(f"{opening}{branch.python})" for branch in branches)
+            return _Part(f"(?:{either})")
+        if around:
+            return _Part(python, groups=body.groups)
+        re2 = f"{re2_opening}{body.re2})" if re2_opening and body.re2 is not None else None
+        groups = body.groups | {number} if number else body.groups
+        return replace(body, python=python, re2=re2, exact=False, single=False, groups=groups)
+
+    def _check_atomic(self, part: _Part, what: str) -> None:
+        if not self.atomic:
+            raise refused(what, "Python has from 3.11 on", "run ggfmt with Python 3.11 or newer")
+        if part.groups:
+            raise refused(f"a group inside of {what}", "Java and Python keep differently", "write `(?:` for `(`")
+
+    def _open_group(self) -> int:
+        self.groups += 1
+        return self.groups
+
+    def _inline_flags(self) -> bool:
+        """Takes `i-s:` or `i-s)`; false for the latter, whose flags hold up to the end of the group around it."""
+        on = True
+        while (char := self.next("`)`")) not in ":)":
+            if char == "-":
+                on = False
+            elif char in "imsd":
+                self.flags = replace(self.flags, **{char: on})
+            elif char in "uUxc":
+                names = {"u": "case of Unicode", "U": "classes of Unicode", "x": "comments", "c": "equivalence"}
+                raise refused(f"the flag `(?{char})` ({names[char]})", "is not carried out")
+            else:
+                raise wrong(f"`{char}` is no flag")
+        return char == ":"
+
+    # Escapes
+
+    def _escape(self) -> _Part:
+        char = self.next("an escaped character")
+        if char in "AZz":
+            if char == "A":
+                return _Part("(?:\\A)", "(?:\\A)")
+            if char == "z":
+                return _Part(_END, "(?:\\z)")
+            return _Part(_UNIX_END if self.flags.d else _LAST_END)
+        if char in "bB":
+            if self.peek() == "{":
+                raise refused("`\\b{...}`")
+            return _Part(_word_boundary() if char == "b" else f"(?!{_word_boundary()})")
+        if char == "R":
+            points = VERTICAL
+            self.line_ends += 1
+            return _Part(f"(?:\\r\\n|{points.python()})", f"(?:\\x{{d}}\\x{{a}}|{points.re2()})", 1)
+        if char == "k":
+            name = self.match(r"<[A-Za-z][A-Za-z0-9]*>")
+            if name is None or name[1:-1] not in self.names:
+                raise wrong("`\\k` names no group before it")
+            return self._reference(self.names[name[1:-1]], f"\\k{name}")
+        if char in "123456789":
+            number = int(char)
+            while self.peek() in tuple("0123456789") and number * 10 + int(self.peek()) <= self.groups:
+                number = number * 10 + int(self.next("a digit"))
+            return self._reference(number, f"\\{number}")
+        found = self.escaped(char)
+        return _one_of(found) if isinstance(found, CodePoints) else self._literal(found)
+
+    def _reference(self, number: int, shown: str) -> _Part:
+        if number not in self.closed:
+            raise refused(f"`{shown}`", "names no group that is closed before it", "number groups by their `(`")
+        self.references.setdefault(number, shown)
+        return _Part(f"(?ai:\\{number})" if self.flags.i else f"(?:\\{number})")
+
+
+def _one_of(points: CodePoints) -> _Part:
+    return _Part(points.python(), points.re2(), 1, single=True)
+
+
+def _joined(parts: list[str | None], between: str) -> str | None:
+    known = [part for part in parts if part is not None]
+    return between.join(known) if len(known) == len(parts) else None
+
+
+@cache
+def _word_boundary() -> str:
+    """`\\b` of Java up to 18: between a letter, digit or `_`, which may carry combining marks, and anything else."""
+    letters = category("L") | category("Nd")
+    # \w of Python has a few numbers more; to leave them out is much shorter than to list what is left.
+    others = CodePoints.of(*((c, c) for a, b in category("N").ranges for c in range(a, b + 1) if chr(c).isalnum()))
+    others -= letters
+    inside = others.python()[1:-1]
+    word, letter, mark = f"[^\\W{inside}]", f"[^\\W_{inside}]", category("Mn").python()
+    behind = [f"(?<={word})", *(f"(?<={letter}{mark * count})" for count in range(1, _MARKS + 1))]
+    left = f"(?:{'|'.join(behind)})"
+    anywhere = f"(?:(?={mark})(?<=_)|(?!{mark})(?:{left}(?!{word})|(?!{left})(?={word})))"
+    beyond = "[^\\x00-\\x7f]"  # between two characters of ASCII, which is quick, it is as in Python
+    return f"(?:(?!{beyond})(?<!{beyond})(?a:\\b)|(?:(?={beyond})|(?<={beyond})){anywhere})"

@@ -1,0 +1,103 @@
+"""Java's replacements (`$1`, `${name}`), and `String.replaceAll` as a whole, in Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ggfmt.java.regex import JavaRegex
+from ggfmt.java.text import IllegalValue
+
+
+def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
+    """The pieces of a Java replacement: texts, and numbers of groups (`$1`, `${name}`); IllegalValue if it is none."""
+    pieces: list[str | int] = []
+    names = dict(regex.names)
+    at = 0
+    while at < len(text):
+        if text[at] == "\\":
+            if at + 1 == len(text):
+                raise IllegalValue("is no Java replacement: it ends with `\\`", "write `\\\\\\\\` for a backslash")
+            pieces.append(text[at + 1])
+            at += 2
+            continue
+        if text[at] != "$":
+            pieces.append(text[at])
+            at += 1
+            continue
+        found = re.compile(r"\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})").match(text, at)
+        help = "write `\\\\$` for a dollar sign"
+        if found is None:
+            raise IllegalValue("is no Java replacement: `$` is not followed by a group", help)
+        at = found.end()
+        if found[2] is not None:
+            if found[2] not in names:
+                raise IllegalValue(f"refers to the group `{found[2]}`, which the pattern does not have", help)
+            number = names[found[2]]
+        else:
+            number = int(found[1])
+            if number > regex.groups:
+                raise IllegalValue(f"refers to group {number} of {regex.groups}", help)
+            while text[at : at + 1] in tuple("0123456789") and number * 10 + int(text[at]) <= regex.groups:
+                number = number * 10 + int(text[at])
+                at += 1
+        if number in regex.repeated:
+            raise IllegalValue(f"refers to group {number}, which is inside of a repetition", "put the group around it")
+        pieces.append(number)
+    return tuple(_merged(pieces))
+
+
+def _merged(pieces: list[str | int]) -> Iterator[str | int]:
+    text = ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            text += piece
+            continue
+        if text:
+            yield text
+        text = ""
+        yield piece
+    if text:
+        yield text
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """One search and replacement, as `String.replaceAll` of Java carries it out: every match, from left to right.
+    IllegalValue if the text is no replacement for the pattern.
+
+    A match of nothing does not divide a character beyond U+FFFF, which Java tears apart.
+    """
+
+    regex: JavaRegex
+    text: str
+
+    def __post_init__(self) -> None:
+        self.pieces  # noqa: B018  # to raise now and not in a task
+
+    @cached_property
+    def pieces(self) -> tuple[str | int, ...]:
+        return parse_replacement(self.text, self.regex)
+
+    @property
+    def re2(self) -> tuple[str, str] | None:
+        """Pattern and replacement for RE2; None where they would not have the same meaning."""
+        numbers = [piece for piece in self.pieces if isinstance(piece, int)]
+        if self.regex.re2 is None or any(number > 9 for number in numbers):
+            return None
+        texts = (f"\\{p}" if isinstance(p, int) else p.replace("\\", "\\\\") for p in self.pieces)
+        return self.regex.re2, "".join(texts)
+
+    def apply(self, text: str) -> str:
+        """`re.sub` would not do: after an empty match it looks for another one at the same place, Java does not."""
+        search = self.regex.compiled.search
+        pieces: list[str] = []
+        at = end = 0
+        while at <= len(text) and (match := search(text, at)) is not None:
+            pieces.append(text[end : match.start()])
+            pieces += (match[piece] or "" if isinstance(piece, int) else piece for piece in self.pieces)
+            end = match.end()
+            at = end + (match.start() == end)
+        return "".join([*pieces, text[end:]]) if pieces else text

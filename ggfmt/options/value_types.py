@@ -1,0 +1,246 @@
+"""Kinds of option values: how the text of a properties file becomes a value, and back.
+
+A value is trimmed first, of every character up to U+0020 as Java does; a text wrapped in `CDATA[...]` then loses the
+wrapper and keeps its blanks (GoldenGate for Big Data 12.2, 6.2.3).
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from ggfmt.diagnostics.diagnostic import did_you_mean, suggestion
+from ggfmt.java.charsets import canonical_name, charset_names, refusal
+from ggfmt.java.text import IllegalValue, trim, visible
+
+T = TypeVar("T")
+
+
+def escaped(text: str) -> str:
+    """The value as a properties file writes it, less the blanks in front that a `CDATA[...]` keeps anyway."""
+    return visible(text.replace("\\", "\\\\"))
+
+
+def _cannot_be(text: str) -> str:
+    return f"cannot be `{text if len(text) <= 60 else text[:57] + '...'}`"
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether the text is free of halves of surrogate pairs, which no file can carry."""
+    return text.isascii() or not re.search("[\ud800-\udfff]", text)
+
+
+def unwrap_cdata(text: str) -> str:
+    """The text between `CDATA[` and the last `]` of a trimmed value, or the value as it is."""
+    if text.startswith("CDATA[") and text.endswith("]"):
+        return text[len("CDATA[") : -1]
+    return text
+
+
+class ValueType(ABC, Generic[T]):
+    """One kind of value; `legal` says in words what is legal.
+
+    `keeps_empty`: an empty text is handed to `parse`; for all other kinds it means the option's default.
+    """
+
+    keeps_empty: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def legal(self) -> str: ...
+
+    @abstractmethod
+    def parse(self, text: str) -> T:
+        """The value of a trimmed text; IllegalValue if it is none."""
+
+    def render(self, value: T) -> str:
+        """A text that `parse` reads back as `value`."""
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Bool(ValueType[bool]):
+    @property
+    def legal(self) -> str:
+        return "`true`, `false`"
+
+    def parse(self, text: str) -> bool:
+        folded = text.lower()
+        if folded in ("true", "false"):
+            return folded == "true"
+        raise IllegalValue(_cannot_be(text), f"legal values are {self.legal}")
+
+    def render(self, value: bool) -> str:
+        return str(value).lower()
+
+
+@dataclass(frozen=True)
+class Int(ValueType[int]):
+    low: int = 0
+
+    @property
+    def legal(self) -> str:
+        return f"a whole number from {self.low}"
+
+    def parse(self, text: str) -> int:
+        if re.fullmatch(r"[+-]?[0-9]{1,18}", text) and int(text) >= self.low:
+            return int(text)
+        raise IllegalValue(_cannot_be(text), f"give {self.legal}")
+
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+@dataclass(frozen=True)
+class Size(ValueType[int]):
+    """A number of bytes, with an optional suffix k, m, g or t (powers of 1024)."""
+
+    @property
+    def legal(self) -> str:
+        return "a number of bytes from 1, with an optional suffix `k`, `m`, `g` or `t`"
+
+    def parse(self, text: str) -> int:
+        match = re.fullmatch(r"([0-9]{1,15})\s*([kmgt]?)b?", text.lower())
+        if match and int(match[1]) > 0:
+            return int(match[1]) * _UNITS[match[2]]
+        raise IllegalValue(_cannot_be(text), f"give {self.legal}")
+
+    def render(self, value: int) -> str:
+        for suffix, unit in sorted(_UNITS.items(), key=lambda item: -item[1]):
+            if value % unit == 0:
+                return f"{value // unit}{suffix}"
+        raise AssertionError("1 divides every size")
+
+
+@dataclass(frozen=True)
+class Text(ValueType[str]):
+    """Any string; a `CDATA[...]` wrapper preserves blanks."""
+
+    keeps_empty: ClassVar[bool] = True
+
+    @property
+    def legal(self) -> str:
+        return "any string"
+
+    def parse(self, text: str) -> str:
+        value = unwrap_cdata(text)
+        if not _is_unicode(value):
+            raise IllegalValue(_cannot_be(text), "give both halves of the surrogate pair")
+        return value
+
+    def render(self, value: str) -> str:
+        return value if value == trim(value) == unwrap_cdata(value) and value else f"CDATA[{value}]"
+
+
+@dataclass(frozen=True)
+class Delimiter(Text):
+    """What stands between or after the parts of a message.
+
+    single   most readers know delimiters of one character only
+    line     it ends a line, so that `\\r\\n` is as good as one character
+    tokens   it is written only if the handler includes tokens
+    """
+
+    single: bool = False
+    line: bool = False
+    tokens: bool = False
+
+
+@dataclass(frozen=True)
+class Representation(Text):
+    """What stands in a message for a value that is not there."""
+
+
+@dataclass(frozen=True)
+class NamePart(Text):
+    """A part of the name of a file."""
+
+    @property
+    def legal(self) -> str:
+        return "any string without `/` and control characters"
+
+    def parse(self, text: str) -> str:
+        value = super().parse(text)
+        if "/" in value or any(character < " " for character in value):
+            raise IllegalValue(_cannot_be(text), f"give {self.legal}")
+        return value
+
+
+@dataclass(frozen=True)
+class Choice(ValueType[str]):
+    """One of a few words; `words` maps each to a sentence on what it does. Case does not matter."""
+
+    words: Mapping[str, str]
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.words))
+
+    @property
+    def legal(self) -> str:
+        return ", ".join(f"`{word}`" for word in self.words)
+
+    def parse(self, text: str) -> str:
+        for word in self.words:
+            if word.lower() == text.lower():
+                return word
+        near = suggestion(text, self.words)
+        raise IllegalValue(_cannot_be(text), f"legal values are {self.legal}" + (f"; {near}" if near else ""))
+
+
+@dataclass(frozen=True)
+class Path(ValueType[str]):
+    """A directory of a file system that ggfmt can reach."""
+
+    keeps_empty: ClassVar[bool] = True
+
+    @property
+    def legal(self) -> str:
+        return "a path"
+
+    def parse(self, text: str) -> str:
+        value = unwrap_cdata(text)
+        if not trim(value) or "\0" in value or not _is_unicode(value):
+            raise IllegalValue("is not a path", f"give {self.legal}")
+        return value
+
+    def render(self, value: str) -> str:
+        return Text().render(value)
+
+
+@dataclass(frozen=True)
+class SchemaDirectory(Path):
+    """A directory of schemas, which GoldenGate does not make; without the option `switch`, a Bool, none are written."""
+
+    switch: str | None = None
+
+
+NATIVE = "native"
+
+
+@dataclass(frozen=True)
+class Charset(ValueType[str]):
+    """A charset by one of Java's names or aliases; its value is Java's canonical name.
+
+    `messages`: it is the charset of messages; otherwise that of what is written beside them.
+    """
+
+    messages: bool = True
+
+    @property
+    def legal(self) -> str:
+        return "a charset name or alias of Java, such as `UTF-8`, `ISO-8859-1` or `windows-1252`"
+
+    def parse(self, text: str) -> str:
+        if text == NATIVE:
+            return NATIVE
+        name = canonical_name(text)
+        if name is None:
+            near = did_you_mean(text, charset_names())
+            raise IllegalValue(_cannot_be(text), f"give {self.legal}" + (f"; did you mean `{near}`?" if near else ""))
+        reason = refusal(name)
+        if reason is not None:
+            raise IllegalValue(_cannot_be(text), f"{reason}; give {self.legal}")
+        return name

@@ -1,0 +1,147 @@
+"""Why Java or Spark failed, in one clause, out of stack traces, messages and logs; and what to do about it."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+
+log = logging.getLogger("ggfmt")
+
+_LONGEST_CLAUSE = 200
+_EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
+_LOG_LINES_TOLD = 200
+
+# What a log's line looks like that says why a Java virtual machine ended; the first that is found counts.
+_FATAL: Sequence[re.Pattern[str]] = (
+    re.compile(r"^(?:Exception in thread \S+ |Caused by: )?((?:[\w$]+\.)+[\w$]*(?:Exception|Error): .+)"),
+    re.compile(r"^((?:Unrecognized|Invalid|Conflicting|Could not|Error: (?!Could not create)).+)"),
+    re.compile(r"^#\s+((?:SIG|Internal Error|There is insufficient memory).*)"),
+    re.compile(r"^((?!WARNING|#|Error occurred during initialization).*\S.*)"),
+)
+
+_MEMORY = "give more memory, for example `--spark-conf spark.driver.memory=2g`"
+_PYTHON = "set PYSPARK_PYTHON to a Python that every worker has"
+_REMEDIES: Sequence[tuple[str, str]] = (
+    (r"[Ee]xecutor memory|EXECUTOR_MEMORY", "give more memory, for example `--spark-conf spark.executor.memory=2g`"),
+    (r"heap|[Ii]nsufficient memory|[Ss]ystem memory|DRIVER_MEMORY|OutOfMemoryError", _MEMORY),
+    (r"[Mm]aster URL|[Mm]aster must", "give `--master` as `local[4]`, `spark://HOST:PORT`, `yarn` or `k8s://...`"),
+    (r"HADOOP_CONF_DIR", "export HADOOP_CONF_DIR with the directory of the cluster's configuration"),
+    (r"Cannot run program|pyspark\.daemon", _PYTHON),
+    (r"PYTHON_VERSION_MISMATCH|Python in worker has different version", f"{_PYTHON}, of this version"),
+    (r"No module named", "install it for the Python of the workers, or set PYSPARK_PYTHON to one that has it"),
+    (r"No space left|disk quota", "free some space, or write to another directory"),
+    (r"Read-only file system|Permission denied|AccessDenied", "check who may write to the directory"),
+    (
+        r"create a temp directory|local dir|NoSuchFile",
+        "set `--spark-conf spark.local.dir` to a directory that can be written",
+    ),
+    (r"assign requested address|bind", "set `--spark-conf spark.driver.bindAddress` to an address of this machine"),
+    (r"UnsupportedClassVersionError|class file version", "name a newer Java with `--java-home`"),
+    (r"VM option|garbage collector|max heap", "correct `spark.driver.extraJavaOptions`"),
+    (r"ClassNotFoundException", "correct the name of the class in `--spark-conf`"),
+    (r"Connection refused|UnknownHost|Connection timed out", "check that the cluster is up and can be reached"),
+)
+
+
+def failed(code: str, headline: str, reason: str, log_file: Path | None, full: str = "") -> Abend:
+    """What to raise when Spark fails: the headline with the reason, what to do, and where the rest can be read.
+
+    At level DEBUG the rest is in ggfmt's own log too: the `full` text and the end of Spark's log.
+    """
+    if full:
+        log.debug("%s", full.rstrip())
+    if log_file is not None:
+        for line in _lines(log_file)[-_LOG_LINES_TOLD:]:
+            log.debug("spark: %s", line)
+    remedy = next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, reason)), None)
+    see = None if log_file is None else f"see the log file `{log_file}`"
+    help = "; ".join(filter(None, (remedy, see))) or None
+    return Abend(Diagnostic(code, f"{headline}: {reason}", help=help))
+
+
+def cause_in_log(log_file: Path) -> str:
+    """What a log of a Java virtual machine says of why it ended, in one clause."""
+    lines = _lines(log_file)
+    for pattern in _FATAL:
+        for number, line in enumerate(lines):
+            match = pattern.match(line)
+            if match is not None:
+                return innermost([match[1], *_causes_below(lines[number + 1 :])])
+    return "the Java virtual machine ended without a word"
+
+
+def cause_of_job(message: str) -> str:
+    """Why a Spark job failed, in one clause: a traceback's exception, or the reason of the last failure."""
+    _, traceback, told = message.rpartition("Traceback (most recent call last):\n")
+    if traceback:
+        lines = [line for line in told.partition("\n\tat ")[0].splitlines() if line[:1].strip()]
+        return clause(lines[0] if lines else "an exception without a message")
+    lost = re.search(r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): )?(.+)", message)
+    return clause(lost[1] if lost else message)
+
+
+def cause_of_exception(error: Exception) -> str:
+    """Why Java threw, in one clause. The exceptions behind it have to be asked for, and the JVM may be gone by now."""
+    told: list[str] = []
+    try:
+        throwable = error.java_exception  # type: ignore[attr-defined]
+        while throwable is not None and len(told) < 20:
+            told.append(str(throwable.toString()))
+            throwable = throwable.getCause()
+    except Exception:
+        told = told or [str(error)]
+    return innermost(told)
+
+
+def java_message(error: Exception) -> str:
+    """What a Java exception says."""
+    try:
+        return str(error.java_exception.toString())  # type: ignore[attr-defined]
+    except Exception:
+        return str(error)
+
+
+def innermost(messages: Sequence[str]) -> str:
+    """The last of the messages of a chain of exceptions, or one before it that says the same and more."""
+    clauses = [clause(message) for message in messages]
+    best = clauses.pop()
+    while clauses and clauses[-1].startswith(best):
+        best = clauses.pop()
+    return best
+
+
+def clause(text: str) -> str:
+    """The first line without the name of Java's class, which is kept where there is nothing else to understand."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
+    line = line.removeprefix("Error: ")
+    while (found := _EXCEPTION.match(line)) and line[found.end() :].startswith(": "):
+        rest = line[found.end() + 2 :]
+        if " " not in rest.strip():
+            line = line[found.start() :].rpartition(f": {rest}")[0].rpartition(".")[2] + f": {rest}"
+            break
+        line = rest
+    if len(line) > _LONGEST_CLAUSE:
+        line = re.split(r"(?<=[a-z)])[.!] | \(was ", line, maxsplit=1)[0]
+    if len(line) > _LONGEST_CLAUSE:
+        line = line[: _LONGEST_CLAUSE - 3] + "..."
+    return line if line.endswith("...") else line.rstrip(".")
+
+
+def _lines(log_file: Path) -> list[str]:
+    try:
+        return log_file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _causes_below(lines: Iterable[str]) -> Iterator[str]:
+    """The causes that a stack trace goes on with."""
+    for line in lines:
+        if line.startswith("Caused by: "):
+            yield line.removeprefix("Caused by: ")
+        elif not re.match(r"\s+(?:at |\.\.\. |Suppressed)|\t", line):
+            return

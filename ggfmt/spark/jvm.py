@@ -1,0 +1,297 @@
+"""Spark's Java virtual machine, started by us instead of by Spark's shell scripts.
+
+Spark's own launcher works out the command (its options change with every release and every Java), and we run it. That
+lets Spark run on a small Java image without `jdk.incubator.vector`, keeps everything the machine prints in a log
+file, and lets us choose how it starts. pyspark is located but not imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import struct
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.spark.failures import cause_in_log, failed
+from ggfmt.spark.java_home import Java
+
+_VECTOR_MODULE = "jdk.incubator.vector"
+_VECTOR_FLAG = f"--add-modules={_VECTOR_MODULE}"
+_TOLERANT_JAVA = """#!/bin/sh
+for word do
+  shift
+  [ "$word" = {flag} ] || set -- "$@" "$word"
+done
+exec {java} "$@"
+"""
+_START_SECONDS = 120.0
+_OFF = ("off", "no", "false", "0")
+_ATTEMPT_SECONDS = 24 * 3600.0
+_UNUSED_SECONDS = 30 * 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Jvm:
+    """A running JVM with Spark's py4j gateway: `port` and `secret` are what a client needs."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    secret: str
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def stop(self, seconds: float = 10.0) -> None:
+        """End the JVM: Spark's gateway exits when its standard input ends; it is killed after `seconds`."""
+        _end(self.process, seconds)
+
+
+def spark_home() -> Path:
+    """The directory of the installed pyspark, which is a whole Spark. Raises Abend (GG503) when there is none."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise Abend(Diagnostic("GG503", "pyspark is not installed", help="pip install pyspark"))
+    return Path(spec.origin).parent
+
+
+def start_jvm(
+    java: Java, home: Path, conf: Mapping[str, str], environment: Mapping[str, str], log: Path, scratch: Path
+) -> Jvm:
+    """Start Spark's JVM and wait until its gateway listens.
+
+    `home` is the Spark to run, `conf` its configuration, `environment` the JVM's whole environment but for what Spark's
+    start needs; `log` is appended to, `scratch` is a directory for the connection's file. The JVM ends when this
+    process ends, however that happens, and is out of reach of the terminal's Ctrl-C.
+
+    Raises Abend (GG503), naming `log` and the cause, when the JVM ends or does not listen within two minutes.
+    """
+    told = scratch / "gateway"
+    environment = {
+        **environment,
+        "JAVA_HOME": str(java.home),
+        "SPARK_HOME": str(home),
+        "SPARK_ENV_LOADED": "1",
+        "SPARK_SCALA_VERSION": _scala_version(home),
+        "SPARK_CONNECT_MODE": "0",
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+    }
+    with log.open("ab") as output:
+        command = _command(java, home, conf, environment, log)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                # Executors that this JVM starts, on a local cluster, are given all that Spark gives them.
+                env={**environment, "JAVA_HOME": str(tolerant_home(java, scratch))},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise _not_started(str(error), log) from error
+    try:
+        port, secret = _connection(process, told, log)
+    except BaseException:
+        _end(process, 0)
+        raise
+    return Jvm(process, port, secret)
+
+
+def _scala_version(home: Path) -> str:
+    """The Scala that this Spark was built with; the launcher insists on knowing, and the jars' names tell."""
+    names = (re.match(r"spark-launcher_([\d.]+)-", jar.name) for jar in (home / "jars").glob("spark-launcher_*.jar"))
+    return next((name[1] for name in names if name), "2.13")
+
+
+def _command(java: Java, home: Path, conf: Mapping[str, str], environment: Mapping[str, str], log: Path) -> list[str]:
+    """The command line that Spark's launcher makes of `conf`, less a module that this Java does not have."""
+    launcher = [
+        str(java.executable),
+        "-Xmx128m",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-XX:-UsePerfData",
+        "-cp",
+        str(home / "jars" / "*"),
+        "org.apache.spark.launcher.Main",
+        "org.apache.spark.deploy.SparkSubmit",
+    ]
+    launcher += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    with log.open("ab") as output:
+        try:
+            made = subprocess.run(
+                [*launcher, "pyspark-shell"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=output,
+                env=environment,
+                start_new_session=True,
+                check=False,
+            )
+        except OSError as error:
+            raise _not_started(str(error), log) from error
+        # The launcher prints a NUL and a line end before the command, and whatever it has to say before that.
+        said, mark, words = made.stdout.partition(b"\0\n")
+        output.write(said)
+    command = [os.fsdecode(word) for word in words.split(b"\0") if word]
+    if made.returncode or not mark or not command:
+        raise _not_started(cause_in_log(log), log)
+    if _VECTOR_FLAG in command and not _has_module(java, _VECTOR_MODULE):
+        command.remove(_VECTOR_FLAG)
+    return command
+
+
+def tolerant_home(java: Java, scratch: Path) -> Path:
+    """A Java home whose `java` takes the options that Spark gives its executors.
+
+    The Java itself, or in `scratch` a home of links to it and a `java` that drops the option for a module it lacks.
+    """
+    if _has_module(java, _VECTOR_MODULE):
+        return java.home
+    home = scratch / "java"
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    for entry in java.home.iterdir():
+        if entry.name != "bin" and not (home / entry.name).exists():
+            (home / entry.name).symlink_to(entry)
+    script = home / "bin" / "java"
+    script.write_text(_TOLERANT_JAVA.format(flag=_VECTOR_FLAG, java=shlex.quote(str(java.executable))))
+    script.chmod(0o755)
+    return home
+
+
+def _has_module(java: Java, module: str) -> bool:
+    try:
+        release = (java.home / "release").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        release = ""
+    modules = re.search(r'^MODULES="([^"]*)"', release, re.MULTILINE)
+    if modules is not None:
+        return module in modules[1].split()
+    listed = subprocess.run(
+        [java.executable, "--list-modules"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    return any(line.partition("@")[0] == module for line in listed.stdout.splitlines())
+
+
+def _connection(process: subprocess.Popen[bytes], told: Path, log: Path) -> tuple[int, str]:
+    """Wait for the file in which the gateway tells its port and secret; Spark renames it into place when complete."""
+    deadline = time.monotonic() + _START_SECONDS
+    while not told.exists():
+        if process.poll() is not None:
+            raise _not_started(cause_in_log(log), log)
+        if time.monotonic() > deadline:
+            raise _not_started(f"it was not ready within {_START_SECONDS:.0f} seconds", log)
+        time.sleep(0.01)
+    content = told.read_bytes()
+    told.unlink()
+    port, length = struct.unpack_from("!ii", content)
+    return port, content[8 : 8 + length].decode()
+
+
+def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _not_started(reason: str, log: Path) -> Abend:
+    return failed("GG503", "Spark did not start", reason, log)
+
+
+@dataclass(frozen=True)
+class ClassArchive:
+    """A class-data archive for one Java and one Spark: the classes of a start, ready to map into memory.
+
+    It belongs to the exact runtime and jars it was made with, so their identity is in its name. Java checks it once
+    more and starts without it when it does not fit, is damaged or is absent.
+    """
+
+    directory: Path
+    name: str
+    major: int
+
+    @property
+    def option(self) -> str | None:
+        """The JVM option to start with the archive, which is thereby in use and not swept; None while there is none.
+
+        An archive's size is in its name, since Java maps a truncated one and crashes on its missing pages.
+        """
+        for file in self.directory.glob(f"{self.name}.*.jsa"):
+            try:
+                if file.name == f"{self.name}.{file.stat().st_size}.jsa":
+                    os.utime(file)
+                    return f'"-XX:{"AOTCache" if self.major >= 25 else "SharedArchiveFile"}={file}"'
+                file.unlink()
+            except OSError:
+                continue
+        return None
+
+    def making(self, made: Path) -> str:
+        """The JVM option to make the archive, as the file `made`, when the JVM ends."""
+        return f'"-XX:{"AOTCacheOutput" if self.major >= 25 else "ArchiveClassesAtExit"}={made}"'
+
+    def keep(self, made: Path) -> None:
+        """Put the finished archive `made` where `option` finds it."""
+        made.replace(self.directory / f"{self.name}.{made.stat().st_size}.jsa")
+
+    def discard(self) -> None:
+        """Remove the archive: Java did not start with it."""
+        for file in self.directory.glob(f"{self.name}.*.jsa"):
+            file.unlink(missing_ok=True)
+
+    def claim(self) -> bool:
+        """Whether to make the archive now: one process a day is told so, and none when the cache cannot be written."""
+        attempt = self.directory / f"{self.name}.attempt"
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if attempt.exists() and time.time() - attempt.stat().st_mtime > _ATTEMPT_SECONDS:
+                attempt.unlink()
+            attempt.touch(exist_ok=False)
+        except OSError:
+            return False
+        return True
+
+    def sweep(self) -> None:
+        """Remove what no run has asked for in thirty days: archives of other Javas and of other releases of Spark."""
+        for file in self.directory.glob("spark-*"):
+            try:
+                if time.time() - file.stat().st_mtime > _UNUSED_SECONDS:
+                    file.unlink()
+            except OSError:
+                continue
+
+
+def class_archive(java: Java, home: Path) -> ClassArchive | None:
+    """The archive for this Java and the Spark at `home`, whether or not it has been made.
+
+    None when GGFMT_CDS is `off`, when there is no place for it, or when this Java lacks the base archive it builds on.
+    """
+    if os.environ.get("GGFMT_CDS", "").lower() in _OFF:
+        return None
+    if java.major < 25 and not (java.home / "lib" / "server" / "classes.jsa").exists():
+        return None
+    try:
+        identity = [(str(java.home), (java.home / "release").read_text(errors="replace"))]
+        for file in (java.home / "lib" / "modules", *sorted((home / "jars").iterdir())):
+            status = file.stat()
+            identity.append((str(file), f"{status.st_size} {status.st_mtime_ns}"))
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except (OSError, RuntimeError):
+        return None
+    key = hashlib.sha256(repr(identity).encode()).hexdigest()[:20]
+    return ClassArchive((cache / "ggfmt").absolute(), f"spark-{key}", java.major)

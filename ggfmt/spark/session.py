@@ -1,0 +1,400 @@
+"""The Spark session: starts Spark, runs one task per item, stops Spark. The only module that uses pyspark.
+
+Every call into the JVM is made on a thread of the session, never on the caller's: a Ctrl-C that broke into py4j in the
+middle of an exchange would leave a connection on which nothing can be said any more, not even "cancel".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, java_message
+from ggfmt.spark.java_home import Java, find_java
+from ggfmt.spark.jvm import ClassArchive, Jvm, class_archive, spark_home, start_jvm
+from ggfmt.spark.master import cpus, is_here, master_addresses, probe, resolve, retrying
+from ggfmt.spark.shipping import linked, python_path, set_environment, zipped
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext, SparkStageInfo
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_POLL_SECONDS = 0.2
+_CANCEL_SECONDS = 10.0
+_START_SECONDS = 30.0  # after which a user is told that no task has started
+_LONGEST_SOCKET_DIRECTORY = 60
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """How to start Spark. `master` None is this machine; `conf` is Spark configuration and wins over ggfmt's own."""
+
+    master: str | None
+    conf: tuple[tuple[str, str], ...] = ()
+    java_home: str | None = None
+    app_name: str = "ggfmt"
+
+
+class SparkRunner:
+    """A running Spark, as a context manager; one at a time in a process.
+
+    Entering raises Abend: GG502 when there is no usable Java, GG503 when Spark does not start, GG504 when the master
+    does not answer; and UsageError (GG504) when `spark://...` is no address. Nothing of what Spark prints reaches this
+    process's output: it is in the log file, which is deleted at the end unless the session failed.
+    """
+
+    def __init__(self, settings: SparkSettings) -> None:
+        self._settings = settings
+        self._conf = dict(settings.conf)
+        self.master = retrying(settings.master or self._conf.get("spark.master") or f"local[{cpus()}]")
+        self._groups = (f"ggfmt-{number}" for number in itertools.count())
+        self._failed = False
+        self._log: Path | None = None
+        self._archive: ClassArchive | None = None
+        # A stopped local Spark has nothing more to do, and its JVM takes 0.3 seconds to see that.
+        self._patience = 0.0 if self.master.startswith("local[") else 10.0
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks Spark runs at once, as far as it knows."""
+        return self._parallelism
+
+    @property
+    def log_path(self) -> Path | None:
+        """The log file of Spark's JVM, while the session runs and after it has failed; otherwise None."""
+        return self._log
+
+    @property
+    def version(self) -> str:
+        """What runs: Spark's version, Java's version and where this Java was found."""
+        return f"Spark {self._spark_version} on Java {self._java.major} ({self._java.origin})"
+
+    def __enter__(self) -> SparkRunner:
+        self._java = find_java(self._settings.java_home)
+        home = spark_home()
+        addresses = master_addresses(self.master)
+        if addresses:
+            probe(self.master, addresses)
+        self._scratch = Path(tempfile.mkdtemp(prefix="ggfmt-"))
+        descriptor, log = tempfile.mkstemp(prefix="ggfmt-spark-", suffix=".log")
+        os.close(descriptor)
+        self._log = Path(log)
+        self._jvm: Jvm | None = None
+        self._context: SparkContext | None = None
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
+        self._path = list(sys.path)
+        try:
+            self._start(home, addresses)
+        except BaseException as error:
+            self._failed = isinstance(error, Exception)
+            self._close()
+            raise
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._close()
+        if kind is None and not self._failed and self._archive is not None and self._archive.option is None:
+            _make_archive_later(self._archive, self._java)
+
+    def run(
+        self,
+        task: Callable[[Item, int], Result],
+        items: Sequence[Item],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Result]:
+        """Call `task(item, attempt)` for every item, each in a Spark task of its own; the results in the items' order.
+
+        `attempt` is unique in this session. A task that fails is tried again, so `task` may run more than once for an
+        item, even twice at the same time; the result is that of the one attempt that Spark took. `progress(done,
+        total)` is called every 0.2 seconds on a thread of the session, and once more when all is done.
+
+        Raises Abend (GG505) with the cause in one line when a task fails for good or Spark goes away. KeyboardInterrupt
+        cancels the tasks and is raised again.
+        """
+        if not items:
+            return []
+        group = next(self._groups)
+        job = self._threads.submit(self._collect, task, items, group)
+        watching = self._threads.submit(self._watch, job, group, len(items), progress) if progress else None
+        starting = self._threads.submit(self._look_for_start, job, group)
+        try:
+            while wait([job], _POLL_SECONDS).not_done:
+                pass  # a signal may have come to another thread: this one has to wake up to see it
+        except BaseException:
+            self._cancel(job)
+            raise
+        starting.cancel()
+        results = job.result()
+        if watching:
+            watching.result()
+        return results
+
+    def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], group: str) -> list[Result]:
+        from py4j.protocol import Py4JError, Py4JJavaError
+
+        def attempt(_: int, partition: Iterable[Item]) -> Iterator[Result]:
+            # A nested function is pickled by value: workers need not import this module.
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            assert context is not None
+            for item in partition:
+                yield task(item, context.taskAttemptId())
+
+        assert self._context is not None
+        try:
+            self._context.setJobGroup(group, group)
+            return self._context.parallelize(items, len(items)).mapPartitionsWithIndex(attempt).collect()
+        except Py4JJavaError as error:
+            reason, full = cause_of_job(java_message(error)), str(error)
+        except (Py4JError, OSError, EOFError) as error:
+            reason = "Spark's Java virtual machine is gone" if not self._alive() else clause(str(error))
+            full = repr(error)
+        self._failed = True
+        raise failed("GG505", "a Spark task failed", reason, self._log, full)
+
+    def _alive(self) -> bool:
+        if self._jvm is None:
+            return False
+        with contextlib.suppress(Exception):
+            self._jvm.process.wait(1)
+        return self._jvm.alive
+
+    def _watch(self, job: Future[list[Result]], group: str, total: int, progress: Callable[[int, int], None]) -> None:
+        from py4j.protocol import Py4JError
+
+        while wait([job], _POLL_SECONDS).not_done:
+            try:
+                done = self._completed(group)
+            except (Py4JError, OSError):
+                return
+            progress(min(done, total), total)
+        if job.exception() is None:
+            progress(total, total)
+
+    def _look_for_start(self, job: Future[list[Result]], group: str) -> None:
+        """Warns of a job that waits: Spark itself is silent where no executor starts, or none has room."""
+        from py4j.protocol import Py4JError
+
+        if not wait([job], _START_SECONDS).not_done:
+            return
+        with contextlib.suppress(Py4JError, OSError):
+            if not any(stage.numActiveTasks or stage.numCompletedTasks for stage in self._stages(group)):
+                log.warning(
+                    "Spark has not started a task for %.0f seconds: no executor starts, or none has the memory and "
+                    "cores that are asked for; Ctrl-C ends the run, and Spark's log is %s",
+                    _START_SECONDS,
+                    self._log,
+                )
+
+    def _completed(self, group: str) -> int:
+        return sum(stage.numCompletedTasks for stage in self._stages(group))
+
+    def _stages(self, group: str) -> list[SparkStageInfo]:
+        assert self._context is not None
+        tracker = self._context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+        return [stage for stage in stages if stage]
+
+    def _cancel(self, job: Future[list[Result]]) -> None:
+        assert self._context is not None
+        failed = self._failed
+        self._threads.submit(self._context.cancelAllJobs)
+        wait([job], _CANCEL_SECONDS)
+        self._failed = failed
+
+    def _start(self, home: Path, addresses: Sequence[tuple[str, int]]) -> None:
+        assert self._log is not None
+        single = self.master.startswith("local[")
+        here = self.master.startswith("local") or (bool(addresses) and all(is_here(host) for host, _ in addresses))
+        loopback = self.master.startswith("local") or (
+            bool(addresses) and all(resolve(host).startswith("127.") for host, _ in addresses)
+        )
+        if self.master.startswith("local-cluster"):
+            home = linked(home, self._scratch / "spark")
+        else:
+            self._archive = class_archive(self._java, home)
+        conf = self._configuration(loopback)
+        environment = dict(os.environ)
+        python = self._conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
+        if self.master.startswith("local") or (here and python is None):
+            python = sys.executable
+        if python is not None:
+            environment["PYSPARK_PYTHON"] = python
+        if loopback:
+            environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        if single:
+            # The workers are this interpreter, but see only what is installed: a checkout has to be named.
+            environment["PYTHONPATH"] = python_path()
+
+        def start() -> Jvm:
+            assert self._log is not None
+            try:
+                return start_jvm(self._java, home, conf, environment, self._log, self._scratch)
+            except Abend:
+                if self._archive is None or self._archive.option is None:
+                    raise
+                archive, self._archive = self._archive, None
+                plain = self._configuration(loopback)
+                jvm = start_jvm(self._java, home, plain, environment, self._log, self._scratch)
+                archive.discard()
+                return jvm
+
+        starting = self._threads.submit(start)
+        try:
+            import pyspark  # noqa: F401 - it takes a while, and so does the JVM
+
+            wait([starting])
+        finally:
+            self._jvm = starting.result()
+        gateway = {"PYSPARK_GATEWAY_PORT": str(self._jvm.port), "PYSPARK_GATEWAY_SECRET": self._jvm.secret}
+        if python is not None:
+            gateway["PYSPARK_PYTHON"] = python
+        self._threads.submit(self._connect, conf, gateway, not single).result()
+
+    def _configuration(self, loopback: bool) -> dict[str, str]:
+        conf = {
+            "spark.app.name": self._settings.app_name,
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.log.level": "WARN",
+        }
+        if os.name == "posix" and len(str(self._scratch)) <= _LONGEST_SOCKET_DIRECTORY:
+            conf["spark.python.unix.domain.socket.enabled"] = "true"
+        if loopback:
+            conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        conf |= self._conf
+        conf["spark.master"] = self.master
+        # The JVM does little work of its own, so a quick start counts for more than the best code.
+        options = [f'"-Djava.io.tmpdir={self._scratch}"', "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1"]
+        # A JVM that crashes would leave its report and its memory in the current directory.
+        options += [f'"-XX:ErrorFile={self._scratch}/crash"', "-XX:-CreateCoredumpOnCrash"]
+        given = conf.get("spark.driver.extraJavaOptions", "")
+        if not re.search(r"-XX:[+-]Use\w*GC\b", given):
+            options.append("-XX:+UseSerialGC")
+        if self._archive is not None and self._archive.option is not None:
+            options.append(self._archive.option)
+        conf["spark.driver.extraJavaOptions"] = " ".join([*options, given]).strip()
+        if self.master.startswith("local-cluster"):
+            given = conf.get("spark.executor.extraJavaOptions", "")
+            conf["spark.executor.extraJavaOptions"] = " ".join([*options[:2], given]).strip()
+        return conf
+
+    def _connect(self, conf: dict[str, str], environment: dict[str, str], ship: bool) -> None:
+        from py4j.protocol import Py4JError, Py4JJavaError
+        from pyspark import SparkConf, SparkContext
+        from pyspark.errors import PySparkException
+
+        quiet = logging.getLogger("py4j")
+        quiet.addHandler(logging.NullHandler())
+        quiet.propagate = False
+        try:
+            with set_environment(environment), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._context = SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
+            # Its handler prints a traceback when the JVM goes away.
+            self._context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+            if ship:
+                self._context.addPyFile(str(zipped(self._scratch / "ggfmt.zip")))
+            self._parallelism = self._context.defaultParallelism
+            self._spark_version = self._context.version
+        except Py4JJavaError as error:
+            reason, full = cause_of_exception(error), str(error)
+        except (Py4JError, PySparkException, OSError) as error:
+            assert self._log is not None
+            reason, full = clause(str(error)) if self._alive() else cause_in_log(self._log), repr(error)
+        else:
+            return
+        raise failed("GG503", "Spark did not start", reason, self._log, full)
+
+    def _close(self) -> None:
+        try:
+            if self._jvm is not None:
+                self._threads.submit(self._disconnect).result()
+        finally:
+            if self._jvm is not None:
+                self._jvm.stop(self._patience)
+            self._threads.shutdown()
+            self._jvm = self._context = None
+            sys.path[:] = [entry for entry in sys.path if entry in self._path]
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            if not self._failed and self._log is not None:
+                self._log.unlink(missing_ok=True)
+                self._log = None
+
+    def _disconnect(self) -> None:
+        from pyspark import SparkContext
+
+        with warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")
+            if self._context is not None:
+                # Stopping this server takes up to a second and a half, and there is nothing to wait for.
+                server, self._context._accumulatorServer = self._context._accumulatorServer, None  # type: ignore[assignment]
+                threading.Thread(target=server.shutdown, daemon=True).start()
+                self._context.stop()
+            if SparkContext._gateway is not None:
+                SparkContext._gateway.close()
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+def make_archive(java_home: str) -> None:
+    """Make the class-data archive for the Java at `java_home` by a small job; in place only when it is complete.
+
+    Takes ten seconds and more, so a session has it done by a process of its own after its end. What goes wrong here
+    is nobody's loss but the next start's.
+    """
+    archive = class_archive(find_java(java_home), spark_home())
+    if archive is None:
+        return
+    made = archive.directory / f"{archive.name}.{os.getpid()}"
+    conf = (("spark.driver.extraJavaOptions", archive.making(made)),)
+    session = SparkRunner(SparkSettings("local[2]", conf, java_home))
+    session._patience = 120.0
+    os.environ["GGFMT_CDS"] = "off"
+    try:
+        with session:
+            session.run(lambda item, attempt: item, [0, 1])
+            jvm = session._jvm
+        if jvm is not None and jvm.process.returncode == 0:
+            archive.keep(made)
+    finally:
+        made.unlink(missing_ok=True)
+        archive.sweep()
+        if session.log_path is not None:
+            session.log_path.unlink(missing_ok=True)
+
+
+def _make_archive_later(archive: ClassArchive, java: Java) -> None:
+    if os.environ.get("CI") or not archive.claim():
+        return
+    code = f"import os; os.nice(19); from {__name__} import make_archive; make_archive({str(java.home)!r})"
+    with contextlib.suppress(OSError):
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": python_path()},
+            cwd=archive.directory,
+            start_new_session=True,
+        )
