@@ -7,18 +7,18 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
 
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 
-
-def examples(count: int) -> settings:
-    return settings(max_examples=count, deadline=None, suppress_health_check=SLOW)
+def examples(weight: int) -> settings:
+    """The number of examples of a property: `weight` per cent of what the profile (`conftest.py`) draws."""
+    assert settings.default is not None
+    return settings(max_examples=max(1, settings.default.max_examples * weight // 100))
 
 
 NUMERIC = frozenset({"integer", "decimal", "float", "double"})

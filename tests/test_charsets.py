@@ -11,9 +11,10 @@ from pathlib import Path
 import make_charset_tables
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from strategies import examples
 
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.java import charset_names
@@ -202,7 +203,7 @@ def test_runs_of_characters_have_the_bytes_of_java(java: Java, charset: str) -> 
     framing = TextFraming(charset)
     plain = st.text(st.sampled_from(repertoire(charset)), max_size=30)
 
-    @settings(max_examples=100 if charset in BY_MESSAGE else 15)
+    @examples(100 if charset in BY_MESSAGE else 15)
     @given(st.lists(plain | st.text(max_size=10), min_size=1, max_size=4))
     def check(messages: list[str]) -> None:
         expected = [java.get_bytes(charset, message) for message in messages]

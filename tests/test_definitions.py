@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from strategies import examples
 
 from ggfmt.definitions import load_definitions, read_definitions
 from ggfmt.diagnostics.diagnostic import ConfigurationError
@@ -962,7 +963,7 @@ ANY_CONTENT = (
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(400)
 @given(content=ANY_CONTENT)
 @example(
     content=b'{"type": "record", "name": "T", "fields": [{"name": "A", "type": '

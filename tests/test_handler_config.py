@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from ggfmt.config.goldengate_keys import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, is_outside_scope
 from ggfmt.config.handlers import Configuration, HandlerConfig, HandlerOptions, read_configuration
@@ -528,7 +529,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(300)
 @given(
     st.lists(PIECES | st.text()).map("".join) | st.text(),
     st.lists(st.text(), max_size=2),

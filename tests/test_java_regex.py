@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyspark
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
+from strategies import examples
 
 from ggfmt.java.regex import ATOMIC_GROUPS, translate
 from ggfmt.java.replacement import Replacement
@@ -282,7 +283,7 @@ _values = st.lists(st.sampled_from([*"abAB1_ \n\r-]^&*cé", "\r\n", "\x85", "\u2
 )
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.recursive(_units, _larger, max_leaves=8), st.sampled_from(["x", "<$0>", "", "<$1>"]), _values)
 def test_whatever_is_translated_does_what_java_does(replace_all: Java, pattern: str, text: str, value: str) -> None:
     try:

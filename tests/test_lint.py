@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from strategies import examples
 
 from ggfmt.config.handler_options import FILE_TYPES
 from ggfmt.config.handlers import HandlerOptions, read_configuration
@@ -514,7 +515,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(300)
 @given(
     st.binary()
     | st.lists(PIECES | st.text()).map(lambda pieces: "".join(pieces).encode("utf-8", "surrogatepass"))
@@ -581,7 +582,7 @@ def lines_of(name: str, options: Options, prefix: str) -> list[str]:
     return [f"{key}{spec.name}={escaped(spec.kind.render(value))}" for spec, value in options.non_defaults()]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(100)
 @given(handlers(), st.sampled_from(["\n", "\r\n"]))
 def test_a_valid_configuration_is_read_back_without_errors(
     configured: tuple[str, Format, Options, HandlerOptions], newline: str

@@ -19,10 +19,11 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 from requests_cache.backends.sqlite import SQLiteCache
+from strategies import examples
 
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -411,7 +412,7 @@ def test_sarif_of_files_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @given(FINDINGS)
-@settings(max_examples=50)
+@examples(50)
 def test_sarif_is_legal_whatever_findings_hold(findings: list[Diagnostic]) -> None:
     run = sarif(findings)
     assert len(run["results"]) == len(findings)

@@ -21,8 +21,9 @@ from xml.etree import ElementTree
 
 import pytest
 import typer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from ggfmt.cli.validate import validate_config
 from ggfmt.config.lint.fix import apply_fixes, mend, patch
@@ -451,7 +452,7 @@ def contents(draw: st.DrawFn) -> bytes:
 
 
 @given(contents())
-@settings(max_examples=200)
+@examples(200)
 def test_fixing_twice_is_fixing_once(content: bytes) -> None:
     mended = mend(content, "f")
     assert mended.findings == lint(mended.content, "f")
@@ -461,7 +462,7 @@ def test_fixing_twice_is_fixing_once(content: bytes) -> None:
 
 
 @given(contents())
-@settings(max_examples=200)
+@examples(200)
 def test_a_fix_changes_its_place_and_nothing_else(content: bytes) -> None:
     findings = [found for found in lint(content, "f") if found.fix is not None]
     fixed, touched = apply_fixes(content, findings)
@@ -484,7 +485,7 @@ def test_a_fix_changes_its_place_and_nothing_else(content: bytes) -> None:
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="there is no `patch`")
 @given(contents())
-@settings(max_examples=50)
+@examples(50)
 def test_the_patch_is_the_fix(content: bytes) -> None:
     mended = mend(content, "f").content
     with tempfile.TemporaryDirectory() as directory:
@@ -518,7 +519,7 @@ def apply_patch(directory: Path, change: bytes) -> None:
 
 
 @given(contents() | st.binary(max_size=60), st.sampled_from(FORMATS), st.booleans())
-@settings(max_examples=150)
+@examples(150)
 def test_any_bytes_give_an_answer_that_can_be_read(content: bytes, output_format: str, diff: bool) -> None:
     code, out, err = checked("-", given=content, output_format=output_format, diff=diff)
     found = lint(content, "<stdin>")
