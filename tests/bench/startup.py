@@ -23,15 +23,15 @@ assert session.sparkContext.parallelize([1], 1).map(lambda item: item).collect()
 session.stop()
 """
 OURS = """
-from ggfmt.engine.spark import Session, SparkSettings
-with Session(SparkSettings("local[2]")) as session:
+from ggfmt.spark.session import SparkRunner, SparkSettings
+with SparkRunner(SparkSettings("local[2]")) as session:
     assert session.run(lambda item, attempt: item, [1]) == [1]
 """
 ARCHIVE = """
 import sys
-from ggfmt.engine.java import find_java
-from ggfmt.engine.jvm import class_archive, spark_home
-from ggfmt.engine.spark import make_archive
+from ggfmt.spark.java_home import find_java
+from ggfmt.spark.jvm import class_archive, spark_home
+from ggfmt.spark.session import make_archive
 java = find_java()
 archive = class_archive(java, spark_home())
 if archive is not None and archive.option is None:
