@@ -26,7 +26,10 @@ from runs import (
     write_lines,
 )
 
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.output.names import safe_name
+from ggfmt.formats.api.context import WriterSettings
+from ggfmt.model.table import Column, TableDef
 
 OGG = Path(__file__).resolve().parents[2] / "shared" / "data" / "ogg" / "apache_flink__ogg-data.txt"
 
@@ -281,3 +284,25 @@ def test_a_json_array_is_recognised(tmp_path: Path) -> None:
         source.write_text(text, encoding="utf-8")
         run_ggfmt([source], tmp_path / "out", *JSON_LINES, "gg.handler.j.partitionByTable=false", mode="overwrite")
         assert positions(content(tmp_path / "out", "j")) == [item["pos"] for item in story(20)]
+
+
+def test_a_table_without_a_key_does_not_make_a_run_look_for_definitions(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It has a definition; that its before images are of no use without a key is another matter, of the same code."""
+    change = {"before": {"id": "1"}, "after": {"id": "1", "n": "x"}, "op": "u", "source": {"db": "d", "table": "t"}}
+    data = write_lines(tmp_path / "in.json", [change])
+    source = WriterSettings(given={"beforeImage": "keys"})
+    definitions = {"d.t": TableDef("d.t", (Column("id"), Column("n")))}
+    others: Any = {"input_format": "debezium_json", "source": source, "definitions": definitions}
+    with caplog.at_level("INFO", "ggfmt"), pytest.raises(Abend) as caught:
+        run_ggfmt([data], tmp_path / "out", *JSON_LINES, **others)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, "no primary key" in diagnostic.message) == ("GG205", True)
+    assert "looking for" not in caplog.text
+    other = write_lines(
+        tmp_path / "other.json", [{**change, "op": "c", "before": None, "source": {"db": "d", "table": "o"}}]
+    )
+    with caplog.at_level("INFO", "ggfmt"):
+        run_ggfmt([other], tmp_path / "out", *JSON_LINES, **others)
+    assert "looking for all of them" in caplog.text

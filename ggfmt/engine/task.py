@@ -150,7 +150,7 @@ class _Task:
             if isinstance(event, ChangeBatch):
                 self._batch(event)
             elif isinstance(event, Reject):
-                if event.diagnostic.code == "GG205" and not self.job.settled:
+                if event.of_unknown_table and not self.job.settled:
                     self._undefined()
                 self.outcome.rejected_records += 1
                 for output in self.outputs:

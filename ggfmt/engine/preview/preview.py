@@ -20,7 +20,7 @@ from ggfmt.engine.preview.handler import FirstRejects, HandlerPreview, PreviewHa
 from ggfmt.engine.preview.head import FIRST_BYTES, GROWTH, Head
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Discovered, Event, Reader, Reject
+from ggfmt.formats.api.reading import Discovered, Event, Reader, Reject, SchemaChange
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
@@ -162,7 +162,7 @@ class _Window:
         for event in events:
             if isinstance(event, ChangeBatch):
                 self._batch(event)
-            elif not self._settled and not (isinstance(event, Reject) and event.diagnostic.code != "GG205"):
+            elif not self._settled and (isinstance(event, SchemaChange) or event.of_unknown_table):
                 raise _Undefined
             elif isinstance(event, Reject):
                 rejects = self._unread.setdefault(event.diagnostic.span.table, FirstRejects())

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
@@ -43,6 +43,19 @@ class Chunk:
     input: int = 0
 
 
+class UnknownTable(Diagnostic):
+    """Why a record cannot be read as long as nobody has looked for definitions in the data; GG205 for people.
+
+    A discovery pass may find what is lacking. A record that it does not help is refused with a plain `Diagnostic`.
+    """
+
+    @classmethod
+    def named(cls, name: str, span: Span | None = None) -> UnknownTable:
+        """The reason for an operation of a table that no definition describes."""
+        message = f"the table `{name}` has no definition"
+        return cls("GG205", message, span or Span(table=name), "add its definition to `--definitions`")
+
+
 @dataclass(frozen=True)
 class Reject:
     """A record that is no operation: its place, its bytes as they were, and the reason."""
@@ -50,6 +63,11 @@ class Reject:
     ordinal: int
     record: bytes
     diagnostic: Diagnostic
+
+    @property
+    def of_unknown_table(self) -> bool:
+        """Whether a discovery pass may make an operation of it."""
+        return isinstance(self.diagnostic, UnknownTable)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ggfmt.formats.qlik import STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
 from ggfmt.formats.qlik.messages import MAGIC, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.types import sql_type
-from ggfmt.formats.records.dialect import Change, Dialect, Found, RecordSchema, Refused
+from ggfmt.formats.records.dialect import Change, Dialect, Found, NotYetKnown, RecordSchema, Refused
 from ggfmt.model.table import Column, TableDef, split_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
@@ -112,7 +112,7 @@ class Qlik(Dialect):
         if not self._searched:
             self.lacking = True
             help = "let the metadata messages of the whole input be found first"
-            raise Refused("GG205", "the metadata messages of the input are not known yet", help)
+            raise NotYetKnown("the metadata messages of the input are not known yet", help)
 
     # Metadata
 

@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.api.reading import Chunk, Layout, UnknownTable
 from ggfmt.formats.json import files as json_files
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
@@ -82,6 +82,14 @@ class Refused(Exception):
     ) -> None:
         super().__init__(message)
         self.diagnostic = Diagnostic(code, message, Span(table=table, field=field), help)
+
+
+class NotYetKnown(Refused):
+    """A record that means nothing until a discovery has read the whole input."""
+
+    def __init__(self, message: str, help: str) -> None:
+        super().__init__("GG205", message, help)
+        self.diagnostic = UnknownTable("GG205", message, help=help)
 
 
 class Dialect(ABC):

@@ -17,9 +17,18 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.from_python import int64s, texts, token_maps
 from ggfmt.columnar.timestamps import micros_text
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, Reader, ReadSide, Reject, SchemaChange
+from ggfmt.formats.api.reading import (
+    Chunk,
+    Event,
+    Layout,
+    Reader,
+    ReadSide,
+    Reject,
+    SchemaChange,
+    UnknownTable,
+)
 from ggfmt.formats.json.rows import unless_all
 from ggfmt.formats.json.shapes import follow
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
@@ -129,8 +138,7 @@ class DialectReader(Reader):
         problem = name_problem(name)
         current = self.catalog.get(name)
         if problem is None and record_schema is None and current is None:
-            help = "add its definition to `--definitions`"
-            problem = Diagnostic("GG205", f"the table `{name}` has no definition", Span(table=name), help)
+            problem = UnknownTable.named(name)
         if problem is not None:
             yield self._reject(ordinal, problem)
             return True

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.reading import UnknownTable
 from ggfmt.formats.goldengate.records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
 from ggfmt.formats.json.values import json_name, parse, plain_name
 from ggfmt.formats.records.problems import name_problem
@@ -92,9 +93,7 @@ def _operation(members: dict[str, Any], name: str, tag: str, catalog: Catalog, h
         return problem
     definition = catalog.get(name)
     if definition is None:
-        return Diagnostic(
-            "GG205", f"the table `{name}` has no definition", here, "add its definition to `--definitions`"
-        )
+        return UnknownTable.named(name, here)
     not_text = set()
     for image in ("before", "after"):
         for column, value in (members.get(image) or {}).items():

@@ -29,6 +29,7 @@ from ggfmt.formats.api.reading import (
     ReadSide,
     Reject,
     SchemaChange,
+    UnknownTable,
 )
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
@@ -111,9 +112,7 @@ class XmlReader(Reader):
         name, here = operation.table, Span(table=operation.table, position=operation.position)
         definition = self.catalog.get(name)
         if definition is None:
-            return Diagnostic(
-                "GG205", f"the table `{name}` has no definition", here, "add its definition to `--definitions`"
-            )
+            return UnknownTable.named(name, here)
         changed = None
         if name not in self.catalog.trusted:
             found = _definition(operation.table, operation.columns)
