@@ -150,7 +150,10 @@ def written(name: str, changes: Changes, definition: TableDef | None = None, **o
     formatter = format.write_side.formatter(batch.table, chosen, context, Clock(NOW))
     framing = format.write_side.framing(batch.table, chosen, context)
     arranged, _ = formatter.arrange(batch)
-    return framing.header + bytes(framing.frame(formatter.format(arranged))[0])
+    messages = formatter.format(arranged)
+    preamble = format.write_side.preamble
+    lead = b"" if preamble is None or not len(messages) else preamble(batch.table, chosen)
+    return framing.header + lead + bytes(framing.frame(messages)[0])
 
 
 def only_tables(found: Iterable[tuple[TableDef, PlainOperation]]) -> set[str]:

@@ -27,8 +27,9 @@ from ggfmt.cli import app
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES
+from ggfmt.engine.preparation import make_targets
 from ggfmt.engine.report import field_summary
-from ggfmt.engine.run import RunSettings, execute, make_targets
+from ggfmt.engine.run import RunSettings, execute
 from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
 from ggfmt.formats.dts.schema import record_schema
@@ -165,11 +166,11 @@ def _messages(subject: str) -> str:
 
 
 def _decoded(file: Path, settings: RunSettings) -> str:
-    (target,) = make_targets(settings)
+    (handler,) = (target.settings for target in make_targets(settings))
     assert settings.definitions is not None
-    table, options = settings.definitions[_TABLE], target.options
+    table, options = settings.definitions[_TABLE], handler.options
     assert isinstance(options, AvroOptions)
-    document = avro_schema(table, options, target.context, target.format == "avro_op").document
+    document = avro_schema(table, options, handler.context, handler.format == "avro_op").document
     schema = fastavro.parse_schema(dict(document))
     lines = []
     with file.open("rb") as stream:

@@ -20,7 +20,7 @@ from strategies import Changes, changes, examples, make_batch, table_def, texts
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.engine.files import list_inputs
-from ggfmt.engine.plan import detect_format
+from ggfmt.engine.inputs import detect_format
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import RowErrors

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialects import NOW, discover, lines, read, told, written
+from dialects import discover, lines, read, told, written
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, metadata, output_files, run_ggfmt, write_lines
-from strategies import Changes, changes, examples, json_numbers, make_batch, table_def
+from strategies import Changes, changes, examples, json_numbers, table_def
 
-from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.java.text import IllegalValue
@@ -222,18 +220,6 @@ def test_records_are_written_as_the_options_say() -> None:
     assert second.endswith('"old":{"ID":"1"},"new":{"ID":"1","F":"true"}}')
     with pytest.raises(RowErrors, match="GG408"):
         written(NAME, Changes(TABLE, OPS[:1], True), beforeImageName="x", afterImageName="x")
-
-
-def test_in_a_file_of_many_definitions_what_describes_a_record_stands_before_it() -> None:
-    batch = make_batch(Changes(TABLE, OPS, True))
-    format = FORMATS[NAME]
-    context = Context(mixed=True)
-    formatter = format.write_side.formatter(batch.table, format.options.parse({}), context, Clock(NOW))
-    made = formatter.format(batch).to_pylist()
-    assert [text.count("OBJECT_METADATA") for text in made] == [1, 0, 0, 0]
-    assert made[0].startswith(COLUMNS + "\n")
-    for table in (None, batch.table):
-        assert format.write_side.framing(table, format.options.parse({}), context).header == b""
 
 
 @pytest.mark.parametrize("setting", ["partitionByTable=false", "rollOnMetadataChange=false", "partitionByTable=true"])

@@ -13,7 +13,7 @@ from runs import content, metadata, operation, output_files, run_ggfmt, snapshot
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.engine.files import list_inputs
-from ggfmt.engine.plan import detect_format
+from ggfmt.engine.inputs import detect_format
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, WriterSettings
 from ggfmt.model.table import Column, TableDef

@@ -20,7 +20,7 @@ from xml_oracle import as_written
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.engine.files import list_inputs
-from ggfmt.engine.plan import detect_format, reader_of
+from ggfmt.engine.inputs import detect_format, reader_of
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.reading import Chunk, Reject, SchemaChange

@@ -97,7 +97,7 @@ def written_input(input_format: str, config: Path | None, options: list[str] | N
     """The format of the input, if it is told, and how it was written."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
-    from ggfmt.engine.plan import written_by
+    from ggfmt.engine.inputs import written_by
     from ggfmt.formats.api.context import DEFAULT_SETTINGS
 
     source = DEFAULT_SETTINGS

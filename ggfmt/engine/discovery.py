@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine.files import open_input, unreadable
+from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.names import counted
-from ggfmt.engine.plan import Job, Split, reader_of
+from ggfmt.engine.plan import Job, Split
 from ggfmt.engine.runner import Progress, Runner
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings

@@ -12,14 +12,14 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.symbols import HANDLER, PropertySymbol
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
+from ggfmt.engine.pipeline import HandlerSettings, Pipeline
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection
 from ggfmt.formats.api.reading import Event
-from ggfmt.formats.api.writing import RowErrors
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
-from ggfmt.options.value_types import NATIVE, Bool, NamePart, Path, Size
+from ggfmt.options.value_types import Bool, NamePart, Path, Size
 
 _HANDLER = "out"
 _KINDS_BESIDE_MESSAGES = (Path, NamePart, Size)
@@ -116,22 +116,17 @@ def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], di
     """
     configuration = read_configuration([], settings)
     (config,) = configuration.handlers
-    options = config.options
-    if getattr(options, "encoding", None) == NATIVE:
-        options = replace(options, encoding="UTF-8")  # type: ignore[call-arg]
-    context = Context(config.handler.include_tokens, configuration.run.compatibility, config.handler.compression_codec)
-    formatter = FORMATS[config.format].write_side.formatter(_TABLE, options, context, Clock(_MOMENT))
+    pipeline = Pipeline(HandlerSettings.of(config, configuration.run.compatibility, native="UTF-8"), Clock(_MOMENT))
     read, written = {}, {}
     for operation, batch in zip(_RECORDS, _batches(), strict=True):
-        try:
-            messages = formatter.format(formatter.arrange(batch)[0])
-        except RowErrors as errors:
+        refused, formatted = pipeline.format(batch)
+        if formatted is None:
             read[operation] = written[operation] = tuple(
-                str(replace(diagnostic, span=Span())) for _, diagnostic in errors.rows
+                str(replace(diagnostic, span=Span())) for _, diagnostic in refused
             )
             continue
-        written[operation] = tuple(line for message in messages.to_pylist() for line in _lines(message))
-        read[operation] = tuple(formatter.traced(messages)) or written[operation]
+        written[operation] = tuple(line for message in formatted.messages.to_pylist() for line in _lines(message))
+        read[operation] = tuple(formatted.traced()) or written[operation]
     return read, written
 
 

@@ -1,42 +1,166 @@
-"""Formatting a batch, less the operations that cannot be formatted."""
+"""What one handler makes of operations: its settings, its formatters, and messages less what cannot be written.
+
+A run, a preview, the schemas and the examples of options all go this way, so that they show the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from ggfmt.columnar.clock import Clock
+from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.writing import Formatter, RowErrors
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.writing import Formatter, Framing, Note, RowErrors, SchemaFile, WriteSide
+from ggfmt.java.charsets import native_charset
 from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import TableDef
+from ggfmt.options.spec import Options
+from ggfmt.options.value_types import NATIVE
+
+
+@dataclass(frozen=True)
+class Preamble:
+    """What stands in a file before the first operation of a table definition; `definition` is its fingerprint."""
+
+    table: str
+    definition: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class HandlerSettings:
+    """One handler as everything that formats for it knows it.
+
+    `roll_on_metadata_change`: a file holds one definition of a table, because the handler or the format wants that.
+    """
+
+    handler: str
+    format: str
+    options: Options
+    context: Context
+    partition_by_table: bool = True
+    roll_on_metadata_change: bool = True
+
+    @classmethod
+    def of(cls, config: HandlerConfig, release: str, native: str | None = None) -> HandlerSettings:
+        """The settings of a configured handler. `native` is the charset that the encoding `native` stands for, by
+        default that of this machine."""
+        handler = config.handler
+        options = config.options
+        if getattr(options, "encoding", None) == NATIVE:
+            options = replace(options, encoding=native or native_charset())  # type: ignore[call-arg]
+        return cls(
+            config.name,
+            config.format,
+            options,
+            Context(handler.include_tokens, release, handler.compression_codec),
+            handler.partition_by_table,
+            handler.roll_on_metadata_change or FORMATS[config.format].by_table,
+        )
+
+    @property
+    def write_side(self) -> WriteSide:
+        return FORMATS[self.format].write_side
+
+    @property
+    def projection(self) -> Projection:
+        """What the reader has to decode for this handler."""
+        own = self.write_side.projection(self.options)
+        tokens = own.tokens or self.context.include_tokens
+        return replace(own, tokens=tokens, in_order=not self.partition_by_table)
+
+    def formatter(self, table: TableDef, clock: Clock) -> Formatter:
+        return self.write_side.formatter(table, self.options, self.context, clock)
+
+    def framing(self, table: TableDef | None) -> Framing:
+        """The framing of files of one definition, or of those of all tables."""
+        return self.write_side.framing(table if self.partition_by_table else None, self.options, self.context)
+
+    def preamble(self, table: TableDef) -> Preamble | None:
+        """What a file says of a definition before its operations; None if nothing."""
+        make = self.write_side.preamble
+        data = make(table, self.options) if make is not None else b""
+        return Preamble(table.full_name, fingerprint(table), data) if data else None
+
+    def schema_files(self, table: TableDef) -> tuple[SchemaFile, ...]:
+        """The schemas of a table; none where the format has no schemas, or its options switch them off."""
+        make = self.write_side.schema
+        return () if make is None else make(table, self.options, self.context)
+
+
+def fingerprint(table: TableDef) -> str:
+    """A short text that two definitions have in common only if they are equal."""
+    return hashlib.sha256(repr((table.full_name, table.columns)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Formatted:
-    """The operations that could be formatted, those that were written for them, the row of `operations` that each of
-    these comes from, and their messages."""
+    """Messages, as the formatter that made them left them.
 
+    `operations` are the operations that could be formatted, `arranged` those that were written for them, one for each
+    message, and `sources` has for each of these the row of `operations` that it comes from.
+    """
+
+    formatter: Formatter
     operations: ChangeBatch
     arranged: ChangeBatch
     sources: Sequence[int]
     messages: pa.Array
 
+    def traced(self) -> Iterator[str]:
+        """The messages as text for a log, where they are no text themselves."""
+        return self.formatter.traced(self.messages)
 
-def format_batch(
-    formatter: Formatter, batch: ChangeBatch, wanted: range
-) -> tuple[list[tuple[int, Diagnostic]], Formatted | None]:
-    """The rows of a batch that cannot be formatted, of those `wanted`, with the reason; and all others."""
-    refused: list[tuple[int, Diagnostic]] = []
-    rows = list(wanted)
-    while rows:
-        part = batch if len(rows) == len(batch) else batch.take(pa.array(rows, pa.int64()))
-        sources: Sequence[int] = range(len(part))
-        try:
-            arranged, sources = formatter.arrange(part)
-            return refused, Formatted(part, arranged, sources, formatter.format(arranged))
-        except RowErrors as errors:
-            bad = {rows[sources[row]]: diagnostic for row, diagnostic in reversed(errors.rows)}
-            refused += sorted(bad.items(), key=lambda item: item[0])
-            rows = [row for row in rows if row not in bad]
-    return refused, None
+
+class Pipeline:
+    """The formatters of one handler, one for each table, made anew when its definition changes."""
+
+    def __init__(self, settings: HandlerSettings, clock: Clock) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._formatters: dict[str, Formatter] = {}
+        self._replaced: Counter[Note] = Counter()
+
+    @property
+    def notes(self) -> Counter[Note]:
+        """What happened to values on the way, over all formatters there were."""
+        notes = self._replaced.copy()
+        for formatter in self._formatters.values():
+            notes.update(formatter.notes)
+        return notes
+
+    def formatter(self, table: TableDef) -> Formatter:
+        """The formatter of the definition, which holds from here on."""
+        current = self._formatters.get(table.full_name)
+        if current is None or current.table != table:
+            if current is not None:
+                self._replaced.update(current.notes)
+            current = self._formatters[table.full_name] = self.settings.formatter(table, self._clock)
+        return current
+
+    def format(
+        self, batch: ChangeBatch, rows: Sequence[int] | None = None
+    ) -> tuple[list[tuple[int, Diagnostic]], Formatted | None]:
+        """Of a batch, or of some rows of it: the rows that cannot be formatted, with the reason, and the messages of
+        all others."""
+        formatter = self.formatter(batch.table)
+        refused: list[tuple[int, Diagnostic]] = []
+        left = list(range(len(batch)) if rows is None else rows)
+        while left:
+            part = batch if len(left) == len(batch) else batch.take(pa.array(left, pa.int64()))
+            sources: Sequence[int] = range(len(part))
+            try:
+                arranged, sources = formatter.arrange(part)
+                return refused, Formatted(formatter, part, arranged, sources, formatter.format(arranged))
+            except RowErrors as errors:
+                bad = {left[sources[row]]: diagnostic for row, diagnostic in reversed(errors.rows)}
+                refused += sorted(bad.items(), key=lambda item: item[0])
+                left = [row for row in left if row not in bad]
+        return refused, None

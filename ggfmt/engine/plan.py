@@ -6,37 +6,20 @@ Splits are made here and not by Spark, whose file sources pack files by size and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
-import pyarrow as pa
-
-from ggfmt.config.handlers import Configuration
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
-from ggfmt.engine.files import InputFile, list_inputs, open_input, unreadable
+from ggfmt.engine.files import absolute
+from ggfmt.engine.inputs import PlannedInput
+from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
-from ggfmt.formats.api.reading import Layout, Reader, SchemaChange
-from ggfmt.java.charsets import native_charset
-from ggfmt.java.text import IllegalValue
-from ggfmt.model.table import Catalog
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import SchemaChange
+from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
-from ggfmt.options.spec import Options
-from ggfmt.options.value_types import NATIVE
 
-HEAD_BYTES = 256 << 10
 SPLIT_BYTES = 64 << 20
 MIN_SPLIT_BYTES = 8 << 20
-READ = [name for name, format in FORMATS.items() if format.reads is not None]
-
-
-@dataclass(frozen=True)
-class PlannedInput:
-    """A file of the run: its place in the order of inputs and the layout of its records."""
-
-    file: InputFile
-    index: int
-    layout: Layout
 
 
 @dataclass(frozen=True)
@@ -66,18 +49,27 @@ class Split:
 
 @dataclass(frozen=True)
 class HandlerOutput:
-    """One handler's output as a task needs to know it. `directory` is `<output>/<handler>`."""
+    """Where the messages of one handler go: `<root>/<handler>`, and `schema_path` for schemas besides the format's own
+    directory."""
 
-    handler: str
-    format: str
-    options: Options
-    context: Context
-    partition_by_table: bool
-    max_file_size: int
-    roll_on_metadata_change: bool
+    settings: HandlerSettings
     root: str
+    max_file_size: int
     suffix: str
     schema_path: str | None = None
+
+    @property
+    def handler(self) -> str:
+        return self.settings.handler
+
+    @property
+    def schema_directories(self) -> list[str]:
+        """Where a run writes the schemas of the format; none if it has no schemas, or they are switched off."""
+        settings = self.settings
+        if not FORMATS[settings.format].schema_in_run or not settings.schema_files(TableDef("T")):
+            return []
+        directories = [getattr(settings.options, "schema_directory", None), self.schema_path]
+        return [absolute(directory) for directory in directories if directory]
 
 
 @dataclass(frozen=True)
@@ -112,101 +104,6 @@ class Job:
     def epoch_after(self, event: SchemaChange) -> int:
         """How many metadata change events there are up to and with `event`."""
         return self.events.index(event) + 1
-
-
-def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
-    """The input format by the first input that holds anything, and why; Abend GG309 if none or two fit."""
-    for file in files:
-        head = read_head(file)
-        if not head.strip():
-            continue
-        reasons = {name: reason for name in _candidates(head) if (reason := reader_of(name).sniff(head))}
-        if len(reasons) == 1:
-            ((name, reason),) = reasons.items()
-            return name, f"in {file.shown}, {reason}"
-        found = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
-        help = "name only files of changes, or give `--input-format`"
-        raise Abend(Diagnostic("GG309", f"the first record {found}", Span(file=file.shown), help))
-    return READ[0], "there is no input"
-
-
-def _candidates(head: bytes) -> list[str]:
-    """The formats whose readers are worth loading for an input that starts like this."""
-    return [name for name in READ if any(mark in head for mark in FORMATS[name].marks)]
-
-
-def written_by(configuration: Configuration) -> tuple[str, WriterSettings]:
-    """The input format and the source of what one configured handler wrote; UsageError GG105 if there are more."""
-    handlers = configuration.handlers
-    if len(handlers) != 1:
-        names = ", ".join(f"`{handler.name}`" for handler in handlers)
-        message = f"`--input-config` has more than one handler: {names}"
-        raise UsageError(Diagnostic("GG105", message, help="leave one of them in its `gg.handlerlist`"))
-    (handler,) = handlers
-    return handler.format, WriterSettings(
-        handler.options, Context(handler.handler.include_tokens, configuration.run.compatibility)
-    )
-
-
-def reader_of(name: str) -> type[Reader]:
-    """The reader of an input format by its id; UsageError GG309 for an unknown one."""
-    if name not in READ:
-        near = suggestion(name, READ)
-        legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READ)}"
-        raise UsageError(
-            Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
-        )
-    return FORMATS[name].read_side.reader
-
-
-def settled_options(options: Options) -> Options:
-    """The options of a format, with the charset of this machine where they say `native`."""
-    if getattr(options, "encoding", None) != NATIVE:
-        return options
-    return replace(options, encoding=native_charset())  # type: ignore[call-arg]
-
-
-def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
-    """The source, with the default options of the format where nobody told others; UsageError for illegal ones."""
-    make = FORMATS[input_format].options
-    options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
-    values = {}
-    for name, text in source.given.items():
-        if name not in specs:
-            help = suggestion(name, specs) or f"`ggfmt options {input_format}` lists its properties"
-            message = f"`--input-option` names `{name}`, which is not a property of `{input_format}`"
-            raise UsageError(Diagnostic("GG103", message, help=help))
-        try:
-            values[specs[name].attr] = specs[name].value(text)
-        except IllegalValue as error:
-            raise UsageError(Diagnostic("GG103", f"`--input-option {name}` {error}", help=error.help)) from None
-    return replace(source, options=replace(options, **values), given={})
-
-
-def read_head(file: InputFile) -> bytes:
-    try:
-        with open_input(file) as stream:
-            return stream.read(HEAD_BYTES)
-    except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(file.shown, error)) from None
-
-
-def plan_inputs(
-    inputs: Sequence[str], input_format: str, source: WriterSettings = DEFAULT_SETTINGS
-) -> tuple[str, str, list[PlannedInput]]:
-    """The input format, why it was taken, and the inputs in order with their layouts."""
-    files = list_inputs(inputs)
-    if input_format == "auto":
-        input_format, reason = detect_format(files)
-    else:
-        reason = "given by `--input-format`"
-    reader = reader_of(input_format)
-    source = with_defaults(source, input_format)
-    planned = []
-    for index, file in enumerate(files):
-        head = read_head(file)
-        planned.append(PlannedInput(file, index, reader.layout(head, len(head) < HEAD_BYTES, source)))
-    return input_format, reason, planned
 
 
 def plan_splits(inputs: Sequence[PlannedInput], parallelism: int, split_size: int | None = None) -> list[Split]:

@@ -95,14 +95,14 @@ def definitions_met(outcomes: Sequence[Outcome]) -> list[TableDef]:
 
 def configuration_summary(target: HandlerOutput) -> str:
     """What a handler will do, option by option."""
-    format = FORMATS[target.format]
+    settings, format = target.settings, FORMATS[target.settings.format]
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
-    layout = "a directory for each table" if target.partition_by_table else "all tables in the same files"
+    layout = "a directory for each table" if settings.partition_by_table else "all tables in the same files"
     lines.append(f"  Output: {without_credentials(target.root)}/{target.handler}, {layout}.")
-    lines.append(f"  Tokens: {'included' if target.context.include_tokens else 'not included'}.")
+    lines.append(f"  Tokens: {'included' if settings.context.include_tokens else 'not included'}.")
     width = max(len(spec.name) for spec in format.options.specs())
     for spec in format.options.specs():
-        value = getattr(target.options, spec.attr)
+        value = getattr(settings.options, spec.attr)
         origin = "" if value != spec.default else " (default)"
         lines.append(f"  {spec.name:{width}} = {visible(spec.kind.render(value))}{origin}")
     return "\n".join(lines)
@@ -110,9 +110,7 @@ def configuration_summary(target: HandlerOutput) -> str:
 
 def field_summary(target: HandlerOutput, table: TableDef) -> str:
     """The numbered fields of a table's messages, as one handler writes them."""
-    make = FORMATS[target.format].write_side.formatter
-    assert make is not None
-    fields = make(table, target.options, target.context, Clock()).fields
+    fields = target.settings.formatter(table, Clock()).fields
     lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]
     lines += [f"  {number:{len(str(len(fields)))}}: {name}" for number, name in enumerate(fields, 1)]
     return "\n".join(lines)

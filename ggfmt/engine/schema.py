@@ -13,17 +13,17 @@ from ggfmt.config.handlers import Configuration
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine.discovery import find_definitions
 from ggfmt.engine.files import absolute, child
+from ggfmt.engine.inputs import plan_inputs, with_defaults
 from ggfmt.engine.output.names import safe_name, without_credentials
-from ggfmt.engine.plan import plan_inputs, plan_splits, with_defaults
+from ggfmt.engine.pipeline import HandlerSettings
+from ggfmt.engine.plan import plan_splits
 from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context
-from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.writing import SchemaFile
 from ggfmt.formats.avro.resolution import change
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
-from ggfmt.options.spec import Options
 
 DDL = "ddl"
 # The format whose schemas are made, with default options, where no handler is configured.
@@ -32,11 +32,9 @@ DEFAULT_FORMATS = {"json": "json", "avro": "avro_row", "xsd": "xml"}
 
 @dataclass(frozen=True)
 class SchemaRequest:
-    """A format with its options, as one handler has it; `location` is where that handler's tables lie."""
+    """A handler whose format has schemas of the kind wanted; `location` is where the handler's tables lie."""
 
-    format: Format
-    options: Options
-    context: Context
+    settings: HandlerSettings
     location: str | None = None
 
 
@@ -54,15 +52,15 @@ def schemas(
     if not inputs and not definitions:
         help = "give INPUT or `--definitions`"
         raise UsageError(Diagnostic("GG310", "there is nothing to make schemas of", help=help))
-    described = _described(configuration, kind)
+    requests = _requests(configuration, kind)
     tables = list(definitions.values()) if not inputs else _found(inputs, definitions, input_format)
     if configuration is not None:
         tables = _replaced(tables, configuration.replacements)
     files: dict[str, SchemaFile] = {}
     problems: list[Diagnostic] = []
-    for item in described:
+    for request in requests:
         for table in tables:
-            made = _ddl(item, table) if kind == DDL else _schema(item, table)
+            made = _ddl(request, table) if kind == DDL else _schema(request, table)
             if isinstance(made, Diagnostic):
                 problems.append(made)
             else:
@@ -72,13 +70,13 @@ def schemas(
     return list(files.values())
 
 
-def _described(configuration: Configuration | None, kind: str | None) -> list[SchemaRequest]:
+def _requests(configuration: Configuration | None, kind: str | None) -> list[SchemaRequest]:
     if configuration is None:
         if kind == DDL:
             raise UsageError(Diagnostic("GG105", "a Hive table needs a handler", help="give a handler file with `-c`"))
-        return [SchemaRequest(FORMATS[name], FORMATS[name].options(), Context()) for name in _defaults(kind)]
-    release = configuration.run.compatibility
-    described = []
+        name = DEFAULT_FORMATS[kind or "json"]
+        return [SchemaRequest(HandlerSettings("", name, FORMATS[name].options(), Context()))]
+    requests = []
     for handler in configuration.handlers:
         format = FORMATS[handler.format]
         fits = (
@@ -89,13 +87,12 @@ def _described(configuration: Configuration | None, kind: str | None) -> list[Sc
         if fits:
             root = handler.handler.root_file_path
             location = None if root is None else child(absolute(root), handler.name)
-            context = Context(handler.handler.include_tokens, release)
-            described.append(SchemaRequest(format, handler.options, context, location))
-    if not described:
+            requests.append(SchemaRequest(HandlerSettings.of(handler, configuration.run.compatibility), location))
+    if not requests:
         shown = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
         message = f"formats without such schemas: {shown}"
         raise UsageError(Diagnostic("GG106", message, help="configure another format, or give another `--kind`"))
-    return described
+    return requests
 
 
 def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[TableDef]:
@@ -114,24 +111,18 @@ def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[Ta
     return replaced
 
 
-def _defaults(kind: str | None) -> list[str]:
-    return [DEFAULT_FORMATS[kind or "json"]]
+def _schema(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
+    problem = request.settings.write_side.problem
+    return (problem(table) if problem is not None else None) or request.settings.schema_files(table)
 
 
-def _schema(item: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    assert item.format.write_side.schema is not None
-    problem = item.format.write_side.problem(table) if item.format.write_side.problem is not None else None
-    if problem is not None:
-        return problem
-    return item.format.write_side.schema(table, item.options, item.context)
-
-
-def _ddl(item: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    assert item.format.write_side.ddl is not None
-    if item.location is None:
+def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
+    settings, make = request.settings, request.settings.write_side.ddl
+    assert make is not None
+    if request.location is None:
         return Diagnostic("GG109", "the handler has no `rootFilePath`, where its tables would lie", help="set it")
-    location = without_credentials(child(item.location, safe_name(table.full_name)))
-    text = item.format.write_side.ddl(table, item.options, item.context, location)
+    location = without_credentials(child(request.location, safe_name(table.full_name)))
+    text = make(table, settings.options, settings.context, location)
     return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)
 
 

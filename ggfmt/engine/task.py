@@ -7,7 +7,6 @@ only what is no fault of the data (a full disk, a defect) is raised, so that Spa
 from __future__ import annotations
 
 import gc
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -21,15 +20,15 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.engine.files import child, file_system, open_input, unreadable
+from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.rejects import RejectFiles
 from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries
-from ggfmt.engine.pipeline import format_batch
-from ggfmt.engine.plan import HandlerOutput, Job, Range, Split, reader_of
-from ggfmt.formats import FORMATS
+from ggfmt.engine.pipeline import Pipeline, Preamble, fingerprint
+from ggfmt.engine.plan import HandlerOutput, Job, Range, Split
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange
-from ggfmt.formats.api.writing import Formatter, Framing, Note
+from ggfmt.formats.api.writing import Note
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 
@@ -209,62 +208,62 @@ def _every_row(batch: ChangeBatch, diagnostic: Diagnostic) -> Iterator[tuple[int
         yield row, diagnostic.at(position=position)
 
 
+@dataclass(frozen=True)
+class _Table:
+    """A table as the files of one handler have it at present; without a series of its own where tables share files."""
+
+    definition: TableDef
+    preamble: Preamble | None
+    series: StagedSeries | None
+
+
 class _Output:
     """One handler's part of a task."""
 
     def __init__(self, job: Job, split: Split, target: HandlerOutput, attempt: int, clock: Clock) -> None:
         self.target = target
-        self.write_side = FORMATS[target.format].write_side
+        self._settings = target.settings
+        self._pipeline = Pipeline(target.settings, clock)
         self._split = split.ordinal
-        self._clock = clock
         self._trace = job.trace
         self._directory = child(job.staging[target.root], f"{split.ordinal:06d}-{attempt}-{target.handler}")
         fs, inner = file_system(self._directory)
         fs.create_dir(inner)
         self.rejects = RejectFiles(self._directory, target.handler, split.ordinal)
         self._result = Written()
-        self._formatters: dict[str, Formatter] = {}
-        self._old_formatters: list[Formatter] = []
-        self._series: dict[str, StagedSeries] = {}
+        self._tables: dict[str, _Table] = {}
         self._interleaved = None
-        if not target.partition_by_table:
-            framing, epoch = self._framing(None), str(job.epoch_at(split))
-            self._interleaved = Interleaved(StagedSeries(target, self._directory, split.ordinal, "", epoch, framing))
+        if not self._settings.partition_by_table:
+            self._interleaved = Interleaved(self._series("", str(job.epoch_at(split)), None))
 
     @property
     def projection(self) -> Projection:
-        own = self.write_side.projection(self.target.options)
-        return Projection(
-            own.row_only,
-            own.key_updates,
-            own.tokens or self.target.context.include_tokens,
-            self._interleaved is not None,
-        )
+        return self._settings.projection
 
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
         """Formats a batch, less the operations that cannot be formatted, which are handed back by their row."""
-        formatter = self._formatter(batch.table)
-        refused, made = format_batch(formatter, batch, range(len(batch)))
+        refused, formatted = self._pipeline.format(batch)
         yield from refused
-        if made is None:
+        if formatted is None:
             return
         if self._trace:
-            self._result.traces += formatter.traced(made.messages)
-        self._result.messages += len(made.messages)
-        self._result.extras += len(made.messages) - len(made.operations)
+            self._result.traces += formatted.traced()
+        self._result.messages += len(formatted.messages)
+        self._result.extras += len(formatted.messages) - len(formatted.operations)
+        table = self._table(batch.table)
         if self._interleaved is not None:
-            self._interleaved.write(made.messages, made.arranged)
+            self._interleaved.write(formatted.messages, formatted.arranged, table.preamble)
         else:
-            self._table_series(batch.table).write(made.messages, made.arranged.position)
+            assert table.series is not None
+            preambles = () if table.preamble is None else (table.preamble,)
+            table.series.write(formatted.messages, formatted.arranged.position, preambles)
 
     def loss(self) -> Diagnostic | None:
         """The first values of those written so far that are not shown as they are."""
-        for formatter in self._formatters.values():
-            for note, count in formatter.notes.items():
-                reason = f"{counted(count, 'value')} {note.detail}"
-                return Diagnostic("GG407", reason, Span(table=note.table, field=note.field), _STRICT_HELP)
-        every = [*self._series.values(), *([self._interleaved.series] if self._interleaved is not None else [])]
-        lost = sum(series.lost for series in every)
+        for note, count in self._pipeline.notes.items():
+            reason = f"{counted(count, 'value')} {note.detail}"
+            return Diagnostic("GG407", reason, Span(table=note.table, field=note.field), _STRICT_HELP)
+        lost = sum(series.lost for series in self._every_series())
         if lost:
             reason = f"the encoding does not have {counted(lost, 'character')}"
             return Diagnostic("GG407", reason, help="choose another `encoding`")
@@ -278,47 +277,42 @@ class _Output:
         """Takes note of a metadata change event, which a file of all tables may have to end at."""
         if self._interleaved is not None:
             self._interleaved.end_of_chunk()
-            self._interleaved.series.new_definition(str(epoch), self._framing(None))
+            self._interleaved.series.new_definition(str(epoch), self._settings.framing(None))
 
     def close(self) -> Written:
         """Ends all files and says what was written."""
         result = self._result
-        every = [*self._series.values(), *([self._interleaved.series] if self._interleaved is not None else [])]
-        for series in every:
+        for series in self._every_series():
             series.roll()
             result.files += series.files
             result.lost_characters += series.lost
-        for formatter in (*self._old_formatters, *self._formatters.values()):
-            result.notes.update(formatter.notes)
+        result.notes = self._pipeline.notes
         result.rejects = self.rejects.close()
         result.rejected.update(self.rejects.by_code)
         return result
 
-    def _formatter(self, table: TableDef) -> Formatter:
-        formatter = self._formatters.get(table.full_name)
-        if formatter is None or formatter.table != table:
-            if formatter is not None:
-                self._old_formatters.append(formatter)
-                if table.full_name in self._series:
-                    self._series[table.full_name].new_definition(fingerprint(table), self._framing(table))
-            formatter = self.write_side.formatter(table, self.target.options, self.target.context, self._clock)
-            self._formatters[table.full_name] = formatter
-        return formatter
+    def _every_series(self) -> list[StagedSeries]:
+        if self._interleaved is not None:
+            return [self._interleaved.series]
+        return [table.series for table in self._tables.values() if table.series is not None]
 
-    def _table_series(self, table: TableDef) -> StagedSeries:
-        name = table.full_name
-        if name not in self._series:
-            framing, definition = self._framing(table), fingerprint(table)
-            self._series[name] = StagedSeries(self.target, self._directory, self._split, name, definition, framing)
-        return self._series[name]
+    def _table(self, definition: TableDef) -> _Table:
+        """What there is of a table, once its files know that the definition holds from here on."""
+        name = definition.full_name
+        table = self._tables.get(name)
+        if table is not None and table.definition == definition:
+            return table
+        series = None if table is None else table.series
+        if series is not None:
+            series.new_definition(fingerprint(definition), self._settings.framing(definition))
+        elif self._interleaved is None:
+            series = self._series(name, fingerprint(definition), definition)
+        table = self._tables[name] = _Table(definition, self._settings.preamble(definition), series)
+        return table
 
-    def _framing(self, table: TableDef | None) -> Framing:
-        return self.write_side.framing(table, self.target.options, self.target.context)
-
-
-def fingerprint(table: TableDef) -> str:
-    """A short text that two definitions have in common only if they are equal."""
-    return hashlib.sha256(repr((table.full_name, table.columns)).encode()).hexdigest()[:16]
+    def _series(self, name: str, definition: str, table: TableDef | None) -> StagedSeries:
+        framing = self._settings.framing(table)
+        return StagedSeries(self.target, self._directory, self._split, name, definition, framing)
 
 
 def _exists(path: str) -> bool:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.engine.output.names import counted
-from ggfmt.engine.preview.handler import HandlerPreview, Message, ShownFields, TablePreview
+from ggfmt.engine.preview.handler import DefinitionRecord, HandlerPreview, Message, ShownFields, TablePreview
 from ggfmt.engine.preview.preview import Preview
-from ggfmt.formats.api.show import Line, ShownField
+from ggfmt.formats.api.show import Line, Shown, ShownField
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics.text import diagnostics_rich, diagnostics_text, text_width, write_text
 
@@ -93,6 +93,9 @@ def _table(handler: HandlerPreview, table: TablePreview, whole: bool) -> Iterato
         if isinstance(item, ShownFields):
             yield from _fields(item, described)
             described = True
+        elif isinstance(item, DefinitionRecord):
+            yield "\nRecord of the definition\n", "heading"
+            yield from _shown(item.shown)
         elif isinstance(item, Message):
             number += 1
             yield "\n", "value"
@@ -124,12 +127,16 @@ def _message(message: Message, number: int) -> Iterator[_Part]:
     position = "no position" if not message.position else f"position {visible(message.position)}"
     origin = ", of a primary key update" if message.of_key_update else ""
     yield f"Message {number}: {message.kind}, {position}{origin}\n", "heading"
-    for line in message.shown.lines:
+    yield from _shown(message.shown)
+
+
+def _shown(shown: Shown) -> Iterator[_Part]:
+    for line in shown.lines:
         yield "  ", "value"
         yield from _line(line)
         yield "\n", "value"
-    yield from _named(message.shown.fields)
-    for warning in message.shown.warnings:
+    yield from _named(shown.fields)
+    for warning in shown.warnings:
         yield "  warning: ", "warning"
         yield f"{visible(warning)}\n", "value"
 

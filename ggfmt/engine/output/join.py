@@ -4,12 +4,12 @@ was split."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from ggfmt.engine.files import extended, file_system
-from ggfmt.engine.output.staging import StagedFile
+from ggfmt.engine.output.staging import PlacedPreamble, StagedFile
 
 JOIN_BYTES = 16 << 20
 BLOCK_BYTES = 4 << 20
@@ -37,40 +37,75 @@ def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]
         limit = min(JOIN_BYTES, max_file_size(handler))
         parts: list[StagedFile] = []
         size = 0
+        said: dict[str, str] = {}
         for file in members:
-            grown = size + file.size - (file.header if parts else 0)
+            again = sum(preamble.size for preamble in _repeated(file, said))
+            grown = size + file.size - again - (file.header if parts else 0)
             if parts and (grown > limit or file.definition != parts[-1].definition):
                 groups.append(Group(tuple(parts)))
-                parts, grown = [], file.size
+                parts, grown, said = [], file.size, {}
             parts.append(file)
             size = grown
+            said |= _last_said(file)
         groups.append(Group(tuple(parts)))
     return groups
 
 
 def join_group(group: Group, attempt: int) -> StagedFile:
-    """One staged file with the messages of all parts, and one header. `attempt` keeps attempts of one join apart."""
+    """One staged file with the messages of all parts, one header, and no preamble that says again what holds already.
+
+    `attempt` keeps attempts of one join apart.
+    """
     first, last = group.parts[0], group.parts[-1]
     if len(group.parts) == 1:
         return first
     path = extended(first.path, f"-joined-{attempt}")
     digest, size = hashlib.sha256(), 0
+    said: dict[str, str] = {}
     fs, inner = file_system(path)
     with fs.open_output_stream(inner) as out:
         for number, part in enumerate(group.parts):
-            source, source_path = file_system(part.path)
-            with source.open_input_stream(source_path) as stream:
-                if number and part.header:
-                    stream.read(part.header)
-                while block := stream.read(BLOCK_BYTES):
-                    out.write(block)
-                    digest.update(block)
-                    size += len(block)
+            for block in _blocks(part, number > 0, _repeated(part, said)):
+                out.write(block)
+                digest.update(block)
+                size += len(block)
+            said |= _last_said(part)
     return replace(
         first,
         path=path,
         size=size,
         sha256=digest.hexdigest(),
+        preambles=(),
         operations=sum(part.operations for part in group.parts),
         last_position=last.last_position,
     )
+
+
+def _repeated(file: StagedFile, said: Mapping[str, str]) -> list[PlacedPreamble]:
+    """The preambles of a file that say nothing new where `said` has the definition of each table that holds so far."""
+    current = dict(said)
+    repeated = []
+    for preamble in file.preambles:
+        if current.get(preamble.table) == preamble.definition:
+            repeated.append(preamble)
+        current[preamble.table] = preamble.definition
+    return repeated
+
+
+def _last_said(file: StagedFile) -> dict[str, str]:
+    return {preamble.table: preamble.definition for preamble in file.preambles}
+
+
+def _blocks(file: StagedFile, without_header: bool, left_out: Sequence[PlacedPreamble]) -> Iterator[bytes]:
+    """The bytes of a file less some."""
+    fs, inner = file_system(file.path)
+    with fs.open_input_stream(inner) as stream:
+        place = len(stream.read(file.header)) if without_header and file.header else 0
+        for preamble in left_out:
+            while place < preamble.offset:
+                block = stream.read(min(BLOCK_BYTES, preamble.offset - place))
+                place += len(block)
+                yield block
+            place += len(stream.read(preamble.size))
+        while block := stream.read(BLOCK_BYTES):
+            yield block

@@ -12,13 +12,14 @@ import pyarrow as pa
 from ggfmt import __version__
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine import report
-from ggfmt.engine.files import absolute, child
+from ggfmt.engine.execution import RunResults
+from ggfmt.engine.files import child
 from ggfmt.engine.output import commit
 from ggfmt.engine.output.commit import Journal, OutputDirectory
 from ggfmt.engine.output.names import data_file, reject_file, safe_name, stamp, without_credentials
 from ggfmt.engine.output.staging import StagedFile
-from ggfmt.engine.plan import HandlerOutput, Job, PlannedInput
-from ggfmt.formats import FORMATS
+from ggfmt.engine.plan import HandlerOutput
+from ggfmt.engine.preparation import PreparedRun
 from ggfmt.model.table import TableDef
 
 
@@ -54,34 +55,29 @@ class Naming:
         return self._taken[root, directory]
 
 
-def publish(
-    job: Job,
-    naming: Naming,
-    outputs: Sequence[OutputDirectory],
-    replaced: Sequence[str],
-    files: Sequence[StagedFile],
-    rejects: Sequence[StagedFile],
-    schemas: dict[str, bytes],
-    manifest: dict[str, Any],
-) -> dict[str, Any]:
-    """Commits a run; the whole manifest, which is `manifest` and the list of files.
+def publish(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
+    """Commits what the tasks of a run left in staging; the manifest.
 
     Abend GG506 if the commit was interrupted: it is decided then, and the next run ends it.
     """
+    outputs, job = prepared.outputs, results.job
+    naming = Naming(outputs, prepared.moment, prepared.mode == "append")
     targets = {target.handler: target for target in job.targets}
     moves: list[tuple[str, str]] = []
     listed: list[dict[str, Any]] = []
-    for file, is_reject in [*((file, False) for file in files), *((file, True) for file in rejects)]:
+    every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
+    for file, is_reject in every:
         target = targets[file.handler]
         path = naming.name(file, target, is_reject)
         moves.append((file.path, child(target.root, path)))
         shown = path if len(outputs) == 1 else child(without_credentials(target.root), path)
         listed.append(_entry(file, shown, is_reject))
-    manifest = {**manifest, "files": listed}
+    manifest = {**_describe(prepared, results), "files": listed}
     text = json.dumps(manifest, indent=2, ensure_ascii=False).encode()
+    schemas = _schema_files(job.targets, results.definitions, prepared.moment)
     writes = [commit.small_write(path, content) for path, content in schemas.items()]
     writes += [commit.small_write(commit.manifest_path(output.root), text) for output in outputs]
-    journal = Journal(job.run, tuple(o.root for o in outputs), tuple(moves), tuple(replaced), tuple(writes))
+    journal = Journal(job.run, tuple(o.root for o in outputs), tuple(moves), prepared.replaced, tuple(writes))
     try:
         commit.commit(outputs, journal)
     except (OSError, pa.ArrowException) as error:
@@ -102,50 +98,39 @@ def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
     return entry
 
 
-def describe(job: Job, mode: str, inputs: Sequence[PlannedInput], totals: report.Totals) -> dict[str, Any]:
+def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
     """The manifest without the list of files."""
+    job = results.job
     return {
         "ggfmt": __version__,
         "run": job.run,
-        "mode": mode,
+        "mode": prepared.mode,
         "input_format": job.input_format,
-        "inputs": [{"path": without_credentials(item.file.shown), "bytes": item.file.size} for item in inputs],
+        "inputs": [{"path": without_credentials(item.file.shown), "bytes": item.file.size} for item in prepared.inputs],
         "handlers": {target.handler: _configuration(target) for target in job.targets},
-        "totals": report.as_document(totals),
+        "totals": report.as_document(results.totals),
     }
 
 
 def _configuration(target: HandlerOutput) -> dict[str, Any]:
     """A handler's configuration as properties, those at their default left out."""
-    options = {spec.name: spec.kind.render(value) for spec, value in target.options.non_defaults()}
-    return {"format": target.format, "includeTokens": target.context.include_tokens, "options": options}
+    settings = target.settings
+    options = {spec.name: spec.kind.render(value) for spec, value in settings.options.non_defaults()}
+    return {"format": settings.format, "includeTokens": settings.context.include_tokens, "options": options}
 
 
-def schema_directories(target: HandlerOutput) -> list[str]:
-    """Where the schemas of a handler's format are written; none if it has no schemas or they are switched off."""
-    format = FORMATS[target.format]
-    if format.write_side.schema is None or not format.schema_in_run:
-        return []
-    if not format.write_side.schema(TableDef("T"), target.options, target.context):
-        return []
-    directories = [getattr(target.options, "schema_directory", None), target.schema_path]
-    return [absolute(directory) for directory in directories if directory]
-
-
-def schema_files(targets: Sequence[HandlerOutput], tables: Sequence[TableDef], moment: datetime) -> dict[str, bytes]:
+def _schema_files(targets: Sequence[HandlerOutput], tables: Sequence[TableDef], moment: datetime) -> dict[str, bytes]:
     """Paths and contents of the schemas of all definitions met; of several of one table the last, and all of them as
     copies with a time stamp under `versionSchemas`."""
     files: dict[str, bytes] = {}
     for target in targets:
-        make = FORMATS[target.format].write_side.schema
-        directories = schema_directories(target)
-        if make is None or not directories:
-            continue
-        for number, table in enumerate(tables):
+        directories = target.schema_directories
+        for number, table in enumerate(tables if directories else ()):
             version = stamp(moment + timedelta(milliseconds=number))
-            for schema in make(table, target.options, target.context):
+            for schema in target.settings.schema_files(table):
                 names = [schema.name]
-                if getattr(target.options, "version_schemas", False) and schema.name.startswith(table.full_name):
+                versions = getattr(target.settings.options, "version_schemas", False)
+                if versions and schema.name.startswith(table.full_name):
                     names.append(schema.name.replace(table.full_name, f"{table.full_name}_{version}", 1))
                 for directory in directories:
                     files |= {child(directory, safe_name(name)): schema.content for name in names}

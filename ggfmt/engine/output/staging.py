@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.engine.files import child, file_system, is_local
+from ggfmt.engine.pipeline import Preamble
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.change import ChangeBatch
@@ -21,9 +22,19 @@ FLUSH_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
+class PlacedPreamble:
+    """A preamble in a staged file: the table and definition that it is of, its first byte and its length."""
+
+    table: str
+    definition: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
 class StagedFile:
-    """A file in staging. `table` is empty for a file of many tables; Files of the same
-    `definition` may be joined; `header` is how many bytes a file starts with before its first message."""
+    """A file in staging. `table` is empty for a file of many tables. Files of the same `definition` may be joined;
+    `header` is how many bytes stand once in a file, at its start, and `preambles` are in the order of their places."""
 
     handler: str
     table: str
@@ -37,6 +48,7 @@ class StagedFile:
     sha256: str
     first_position: str | None
     last_position: str | None
+    preambles: tuple[PlacedPreamble, ...] = ()
 
 
 class StagedSeries:
@@ -54,8 +66,8 @@ class StagedSeries:
         self._split = split
         self._framing = framing
         self._max = target.max_file_size
-        self._roll_on_change = target.roll_on_metadata_change
-        self._definition = definition if target.roll_on_metadata_change else ""
+        self._roll_on_change = target.settings.roll_on_metadata_change
+        self._definition = definition if self._roll_on_change else ""
         self._fs, _ = file_system(directory)
         self._local = is_local(self._fs)
         self._path: str | None = None
@@ -66,29 +78,84 @@ class StagedSeries:
         self._operations = 0
         self._positions: tuple[str | None, str | None] = (None, None)
         self._hash = hashlib.sha256()
+        self._preambles: list[PlacedPreamble] = []
+        self._said: dict[str, str] = {}  # the definition of each table that the present file has told
 
-    def write(self, messages: pa.Array, positions: pa.StringArray) -> None:
-        """Appends messages, in a new file where the present one would grow too large. A message is never cut."""
+    def write(
+        self,
+        messages: pa.Array,
+        positions: pa.StringArray,
+        preambles: Sequence[Preamble] = (),
+        preamble_of: pa.Int32Array | None = None,
+    ) -> None:
+        """Appends n messages, in a new file where the present one would grow too large. A message is never cut.
+
+        A preamble stands before the first message of its definition in a file. `preamble_of` has for each message the
+        place of its preamble in `preambles`; without it the only one there is goes for all.
+        """
         if not len(messages):
             return
-        data, lost = self._framing.frame(messages)
-        size = self._size or len(self._framing.header)
-        if size + len(data) > self._max and (len(messages) > 1 or self._operations):
+        pieces, lost = self._pieces(messages, preambles, preamble_of)
+        if self._would_have(pieces) > self._max and (len(messages) > 1 or self._operations):
             if len(messages) > 1:
                 half = len(messages) // 2
-                self.write(messages.slice(0, half), positions.slice(0, half))
-                self.write(messages.slice(half), positions.slice(half))
+                for start, count in ((0, half), (half, len(messages) - half)):
+                    of = None if preamble_of is None else preamble_of.slice(start, count)
+                    self.write(messages.slice(start, count), positions.slice(start, count), preambles, of)
                 return
             self.roll()
+            pieces, lost = self._pieces(messages, preambles, preamble_of)
         if not self._operations:
             self._put(self._framing.header)
             self._positions = (positions[0].as_py(), None)
-        self._put(data)
+        for piece in pieces:
+            if isinstance(piece, Preamble):
+                self._said[piece.table] = piece.definition
+                self._preambles.append(PlacedPreamble(piece.table, piece.definition, self._size, len(piece.data)))
+            self._put(piece.data if isinstance(piece, Preamble) else piece)
         self.lost += lost
         self._operations += len(messages)
         self._positions = (self._positions[0], positions[len(positions) - 1].as_py())
         if self._waiting >= FLUSH_BYTES:
             self._flush()
+
+    def _pieces(
+        self, messages: pa.Array, preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
+    ) -> tuple[list[pa.Buffer | bytes | Preamble], int]:
+        """The framed messages, and between them the preambles that the present file lacks; and how many characters
+        the encoding could not carry."""
+        pieces: list[pa.Buffer | bytes | Preamble] = []
+        start = lost = 0
+        for row, preamble in [*self._lacking(preambles, preamble_of), (len(messages), None)]:
+            if row > start:
+                data, count = self._framing.frame(messages.slice(start, row - start))
+                pieces.append(data)
+                start, lost = row, lost + count
+            if preamble is not None:
+                pieces.append(preamble)
+        return pieces, lost
+
+    def _lacking(
+        self, preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
+    ) -> list[tuple[int, Preamble | None]]:
+        """The preambles that the present file lacks, with the first message that each must stand before."""
+        firsts = [(0, place) for place in range(len(preambles))]
+        if preamble_of is not None:
+            places = pc.unique(preamble_of).to_pylist()
+            firsts = [(pc.index(preamble_of, place).as_py(), place) for place in places]
+        said = dict(self._said)
+        lacking: list[tuple[int, Preamble | None]] = []
+        for row, place in firsts:
+            preamble = preambles[place]
+            if said.get(preamble.table) != preamble.definition:
+                said[preamble.table] = preamble.definition
+                lacking.append((row, preamble))
+        return lacking
+
+    def _would_have(self, pieces: Sequence[pa.Buffer | bytes | Preamble]) -> int:
+        """The size of the present file with some more in it."""
+        more = sum(len(piece.data) if isinstance(piece, Preamble) else len(piece) for piece in pieces)
+        return (self._size or len(self._framing.header)) + more
 
     def new_definition(self, definition: str, framing: Framing) -> None:
         """What follows is of another definition: ends the file, if the handler or the format wants that."""
@@ -118,11 +185,13 @@ class StagedSeries:
                 self._operations,
                 self._hash.hexdigest(),
                 *self._positions,
+                tuple(self._preambles),
             )
         )
         self._path, self._stream = None, None
         self._size = self._operations = 0
         self._hash = hashlib.sha256()
+        self._preambles, self._said = [], {}
 
     def _put(self, data: pa.Buffer | bytes) -> None:
         if len(data):
@@ -171,21 +240,30 @@ class Interleaved:
         self._messages: list[pa.Array] = []
         self._ordinals: list[pa.Int64Array] = []
         self._positions: list[pa.StringArray] = []
+        self._preambles: list[Preamble] = []
 
-    def write(self, messages: pa.Array, batch: ChangeBatch) -> None:
+    def write(self, messages: pa.Array, batch: ChangeBatch, preamble: Preamble | None) -> None:
+        """Takes the messages of a batch. Either all batches have a preamble or none has."""
         self._messages.append(messages)
         self._ordinals.append(batch.ordinal)
         self._positions.append(batch.position)
+        if preamble is not None:
+            self._preambles.append(preamble)
 
     def end_of_chunk(self) -> None:
         if not self._messages:
             return
         messages, positions = pa.concat_arrays(self._messages), pa.concat_arrays(self._positions)
+        preambles, of = self._preambles, None
+        if preambles:
+            places = [pa.repeat(pa.scalar(place, pa.int32()), len(part)) for place, part in enumerate(self._messages)]
+            of = pa.concat_arrays(places)
         if len(self._messages) > 1:
             order = _stable_order(self._ordinals)
             messages, positions = messages.take(order), positions.take(order)
-        self._messages, self._ordinals, self._positions = [], [], []
-        self.series.write(messages, positions)
+            of = None if of is None else of.take(order)
+        self._messages, self._ordinals, self._positions, self._preambles = [], [], [], []
+        self.series.write(messages, positions, preambles, of)
 
 
 def _stable_order(ordinals: Sequence[pa.Int64Array]) -> pa.Array:

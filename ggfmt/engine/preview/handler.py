@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from ggfmt.columnar.clock import Clock
-from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.engine.pipeline import format_batch
-from ggfmt.engine.plan import settled_options
-from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.show import Show, Shown, TextShow
+from ggfmt.engine.pipeline import Formatted, HandlerSettings, Pipeline
+from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.show import BytesShow, Show, Shown, TextShow
 from ggfmt.formats.api.writing import Formatter, Framing, Note
 from ggfmt.model.change import ChangeBatch, OpType
-from ggfmt.model.table import TableDef
 
 MOST_REJECTS = 3  # of a table that are shown; the others are counted
 HOPELESS = 1000  # rejects of a table, after which it is not read on for more messages of it
@@ -43,13 +41,24 @@ class ShownFields:
 
 
 @dataclass(frozen=True)
+class DefinitionRecord:
+    """What the files have before the messages of a definition, which describes the table."""
+
+    data: bytes
+    shown: Shown
+
+
+Item = Message | ShownFields | DefinitionRecord | Diagnostic
+
+
+@dataclass(frozen=True)
 class TablePreview:
     """A table by the name in its messages: how many operations were met of it, and in the order of the input its first
     messages, the definitions that they have, and its first rejects; `more_rejects` counts the others."""
 
     table: str
     operations: int
-    items: tuple[Message | ShownFields | Diagnostic, ...]
+    items: tuple[Item, ...]
     more_rejects: int = 0
 
 
@@ -88,22 +97,17 @@ class PreviewHandler:
     `notes` and `lost_characters` are of all messages made.
     """
 
-    def __init__(self, config: HandlerConfig, release: str, clock: Clock, count: int) -> None:
-        self.name = config.name
+    def __init__(self, settings: HandlerSettings, clock: Clock, count: int) -> None:
+        self.name = settings.handler
         self.lost_characters = 0
-        self._format = FORMATS[config.format]
-        self._options = settled_options(config.options)
-        self._context = Context(config.handler.include_tokens, release, config.handler.compression_codec)
-        self._by_table = config.handler.partition_by_table
-        self._clock = clock
+        self._settings = settings
+        self._pipeline = Pipeline(settings, clock)
         self._count = count
         self._tables: dict[str, _Table] = {}
 
     @property
     def projection(self) -> Projection:
-        own = self._format.write_side.projection(self._options)
-        tokens = own.tokens or self._context.include_tokens
-        return Projection(own.row_only, own.key_updates, tokens, in_order=not self._by_table)
+        return self._settings.projection
 
     @property
     def enough(self) -> bool:
@@ -111,11 +115,7 @@ class PreviewHandler:
 
     @property
     def notes(self) -> Counter[Note]:
-        notes: Counter[Note] = Counter()
-        for table in self._tables.values():
-            for formatter in table.formatters:
-                notes.update(formatter.notes)
-        return notes
+        return self._pipeline.notes
 
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
         """Formats the first operations of a batch; hands back those that cannot be formatted, by their row."""
@@ -123,9 +123,8 @@ class PreviewHandler:
         table = self._tables.get(name)
         if table is None:
             table = self._tables[name] = _Table(self._count)
-        if not table.enough and (not table.formatters or table.formatters[-1].table != batch.table):
-            formatter = self._format.write_side.formatter(batch.table, self._options, self._context, self._clock)
-            table.begin(formatter, batch.ordinal[0].as_py())
+        if not table.enough:
+            table.begin(self._pipeline.formatter(batch.table), batch.ordinal[0].as_py())
         start = step = 0
         while start < len(batch) and not table.enough:
             # No more than are wanted, unless they were rejects: looking for others must not take long.
@@ -144,35 +143,40 @@ class PreviewHandler:
             self._tables[name].preview(name, count, unread.get(name, FirstRejects()))
             for name, count in operations.items()
         )
-        return HandlerPreview(self.name, self._format.name, tuple(tables))
+        return HandlerPreview(self.name, self._settings.format, tuple(tables))
 
     def _rows(self, table: _Table, batch: ChangeBatch, wanted: range) -> Iterator[tuple[int, Diagnostic]]:
-        formatter = table.formatters[-1]
-        refused, made = format_batch(formatter, batch, wanted)
+        refused, formatted = self._pipeline.format(batch, wanted)
         yield from refused
-        if made is None:
+        if formatted is None:
             return
-        show, framing = self._show(table, formatter)
-        messages, arranged = made.messages, made.arranged
+        messages, arranged = formatted.messages, formatted.arranged
+        show, framing = self._show(table, formatted)
         for row in range(min(len(messages), self._count - table.messages)):
             data, lost = messages[row].as_py(), 0
             if show.framed:
                 data, lost = framing.frame(messages.slice(row, 1))
             self.lost_characters += lost
-            split = made.operations.op[made.sources[row]].as_py() != arranged.op[row].as_py()
+            split = formatted.operations.op[formatted.sources[row]].as_py() != arranged.op[row].as_py()
             kind, position = OpType(arranged.op[row].as_py()).name.lower(), arranged.position[row].as_py()
             shown = show.message(bytes(data))
             table.add(arranged.ordinal[row].as_py(), Message(kind, position, bytes(data), shown, split))
 
-    def _show(self, table: _Table, formatter: Formatter) -> tuple[Show, Framing]:
+    def _show(self, table: _Table, formatted: Formatted) -> tuple[Show, Framing]:
         """Made for the first message of a definition, because there may be no schema of one without messages."""
         if table.shows is None:
-            make = self._format.write_side.show
-            charset = getattr(self._options, "encoding", "UTF-8")
-            show = TextShow(charset) if make is None else make(formatter, self._options, self._context)
-            of_file: TableDef | None = formatter.table if self._by_table else None
-            table.shows = show, self._format.write_side.framing(of_file, self._options, self._context)
-            table.describe(show.about)
+            settings, formatter, messages = self._settings, formatted.formatter, formatted.messages
+            make = settings.write_side.show
+            if make is not None:
+                show: Show = make(formatter, settings.options, settings.context)
+            elif pa.types.is_binary(messages.type):
+                show = BytesShow()
+            else:
+                show = TextShow(getattr(settings.options, "encoding", "UTF-8"))
+            table.shows = show, settings.framing(formatter.table)
+            preamble = settings.preamble(formatter.table)
+            record = None if preamble is None else DefinitionRecord(preamble.data, show.message(preamble.data))
+            table.describe(show.about, record, formatted.arranged.ordinal[0].as_py())
         return table.shows
 
 
@@ -180,29 +184,32 @@ class _Table:
     """What a handler has of one table; items by the ordinal of their record."""
 
     def __init__(self, count: int) -> None:
-        self.formatters: list[Formatter] = []
         self.messages = 0
         self.rejects = FirstRejects()
         self.shows: tuple[Show, Framing] | None = None
+        self._formatter: Formatter | None = None
         self._count = count
-        self._items: list[tuple[int, Message | ShownFields | Diagnostic]] = []
+        self._items: list[tuple[int, Item]] = []
 
     @property
     def enough(self) -> bool:
         return self.messages >= self._count or self.rejects.count >= HOPELESS
 
     def begin(self, formatter: Formatter, ordinal: int) -> None:
-        """Takes note of a definition that holds from a record on."""
-        self._items.append((ordinal if self.formatters else -1, ShownFields(formatter.fields, ())))
-        self.formatters.append(formatter)
-        self.shows = None
+        """Takes note of the definition that holds from a record on, unless it does already."""
+        if formatter is not self._formatter:
+            self._items.append((ordinal if self._formatter is not None else -1, ShownFields(formatter.fields, ())))
+            self._formatter = formatter
+            self.shows = None
 
-    def describe(self, about: tuple[str, ...]) -> None:
-        """Adds facts to the last definition."""
+    def describe(self, about: tuple[str, ...], record: DefinitionRecord | None, first: int) -> None:
+        """Adds facts to the last definition, and what stands before its first message, of the record `first`."""
         place = max(index for index, (_, item) in enumerate(self._items) if isinstance(item, ShownFields))
         ordinal, item = self._items[place]
         assert isinstance(item, ShownFields)
         self._items[place] = ordinal, ShownFields(item.names, about)
+        if record is not None:
+            self._items.append((first, record))
 
     def add(self, ordinal: int, message: Message) -> None:
         self._items.append((ordinal, message))

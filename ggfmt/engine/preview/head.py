@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.files import InputFile, list_inputs, open_input, unreadable
-from ggfmt.engine.plan import HEAD_BYTES, detect_format, read_head, reader_of, with_defaults
+from ggfmt.engine.inputs import HEAD_BYTES, detect_format, read_head, reader_of, with_defaults
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 

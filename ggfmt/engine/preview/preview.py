@@ -16,6 +16,7 @@ from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.engine.discovery import settle
+from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.preview.handler import FirstRejects, HandlerPreview, PreviewHandler
 from ggfmt.engine.preview.head import FIRST_BYTES, GROWTH, Head
 from ggfmt.formats import FORMATS
@@ -139,7 +140,8 @@ class _Window:
     ) -> None:
         clock = Clock(settings.current_timestamp)
         self.handlers = [
-            PreviewHandler(config, settings.release, clock, settings.count) for config in settings.handlers
+            PreviewHandler(HandlerSettings.of(config, settings.release), clock, settings.count)
+            for config in settings.handlers
         ]
         projection = self.handlers[0].projection
         for handler in self.handlers[1:]:

@@ -12,13 +12,12 @@ class Context:
     """What a format is told beside its own options, by the handler and by the run.
 
     `release` is the release of GoldenGate whose mapping of types is followed (`ggfmt.compatibility`), `codec` the
-    compression of object container files. `mixed` tells that a file may hold messages of several definitions.
+    compression of object container files.
     """
 
     include_tokens: bool = False
     release: str = "12.2"
     codec: str = "null"
-    mixed: bool = False
 
 
 @dataclass(frozen=True)

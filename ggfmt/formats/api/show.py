@@ -82,6 +82,13 @@ class TextShow(Show):
         return Shown(((ShownPiece("value", text),),))
 
 
+class BytesShow(Show):
+    """Shows messages that are no text."""
+
+    def message(self, data: bytes) -> Shown:
+        return Shown(hex_lines(data))
+
+
 def hex_lines(data: bytes) -> tuple[Line, ...]:
     """The first bytes as hexadecimal digits and as ASCII, with the offset of each line."""
     lines: list[Line] = []

@@ -87,7 +87,9 @@ class WriteSide:
 
     formatter    makes a Formatter of (table, options, context, clock)
     framing      makes a Framing of (table, options, context); the table is None for files of many tables
-    needs        what the formatter needs of the reader, by its options
+    projection   what the formatter asks of the reader, by its options
+    preamble     what stands in a file before the first operation of a definition, by (table, options): written once for
+                 each definition in each file; no bytes, if nothing
     schema       the schema files of a table, by (table, options, context); none where the options switch them off
     ddl          a Hive table over the files of a table, by (table, options, context, location), or why there is none
     problem      why a table cannot be written at all; None if it can
@@ -97,6 +99,7 @@ class WriteSide:
     formatter: Callable[[TableDef, Any, Context, Clock], Formatter]
     framing: Callable[[TableDef | None, Any, Context], Framing]
     projection: Callable[[Any], Projection] = lambda options: Projection()
+    preamble: Callable[[TableDef, Any], bytes] | None = None
     schema: Callable[[TableDef, Any, Context], tuple[SchemaFile, ...]] | None = None
     ddl: Callable[[TableDef, Any, Context, str], str | Diagnostic] | None = None
     problem: Callable[[TableDef], Diagnostic | None] | None = None

@@ -44,9 +44,6 @@ class QlikAvroFormatter(QlikFormatter):
         self._columns = Columns(["string" if kind == "bytes" else kind for kind in types], flagged=False)
         self._head = envelope_head("DT", self.common.schema_id) + NULL
 
-    def metadata(self) -> bytes:
-        return b"" if self._problem is not None else self.common.data
-
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:
         if self._problem is not None:
             places = ((row, batch.position[row].as_py()) for row in range(len(batch)))
@@ -111,18 +108,11 @@ def _bytes(column: ImageColumn) -> tuple[ImageColumn, list[int]]:
     return ImageColumn(pa.array(made, pa.binary())), bad
 
 
-class _MetadataFirst(MessageStream):
-    """Every file starts with the metadata message of its table."""
-
-    def __init__(self, table: TableDef | None, options: QlikAvroOptions, context: Context) -> None:
-        if table is not None and not context.mixed and name_problem(table) is None:
-            self.header = table_messages(table, options).data
-
-
 WRITE_SIDES = {
     "qlik_avro": WriteSide(
         formatter=QlikAvroFormatter,
-        framing=_MetadataFirst,
+        framing=lambda table, options, context: MessageStream(),
+        preamble=lambda table, options: table_messages(table, options).data,
         projection=lambda options: Projection(tokens=True),
         problem=name_problem,
     )

@@ -71,11 +71,6 @@ class QlikFormatter(DialectFormatter):
         self.options = options
         self.common = table_messages(table, options)
         self.fields = ("data", "beforeData", *(f"headers.{name}" for name in HEADERS))
-        self._lead = self.metadata() if context.mixed else None
-
-    @abstractmethod
-    def metadata(self) -> str | bytes:
-        """The metadata message."""
 
     @abstractmethod
     def messages(self, parts: Parts, rows: int) -> pa.Array:
@@ -86,10 +81,6 @@ class QlikFormatter(DialectFormatter):
         parts = self._parts(batch)
         messages = self.messages(parts, len(batch))
         self._count(batch)
-        if self._lead is not None and len(messages):
-            first = pa.array([self._lead + messages[0].as_py()], messages.type)
-            messages = pa.concat_arrays([first, messages.slice(1)])
-            self._lead = None
         return messages
 
     def _parts(self, batch: ChangeBatch) -> Parts:
@@ -194,9 +185,6 @@ class QlikJsonFormatter(QlikFormatter):
         values = [VALUES.get(column.type.kind, quoted) for column in table.columns]
         super().__init__(table, options, context, clock, values)
 
-    def metadata(self) -> str:
-        return self.common.text
-
     def messages(self, parts: Parts, rows: int) -> pa.StringArray:
         before = self.objects(parts.before, rows)
         return join(
@@ -231,19 +219,11 @@ def _hex(bits: Bits, there: pa.BooleanArray, rows: int) -> pa.StringArray:
     return pc.if_else(there, join(['"', *mask_pieces(bits, HEX_DIGITS), '"'], rows), "null")
 
 
-class _MetadataFirst(TextFraming):
-    """Every file starts with the metadata message of its table."""
-
-    def __init__(self, table: TableDef | None, options: QlikOptions, context: Context) -> None:
-        super().__init__("UTF-8")
-        if table is not None and not context.mixed:
-            self.header = table_messages(table, options).text.encode()
-
-
 WRITE_SIDES = {
     "qlik_json": WriteSide(
         formatter=QlikJsonFormatter,
-        framing=_MetadataFirst,
+        framing=lambda table, options, context: TextFraming("UTF-8"),
+        preamble=lambda table, options: table_messages(table, options).text.encode(),
         projection=lambda options: Projection(tokens=True),
     )
 }

@@ -26,10 +26,10 @@ _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE)
 _TYPES = {**dict.fromkeys(_NUMBERS, "number"), Kind.BOOLEAN: "boolean"}
 
 
-def object_metadata(table: TableDef, options: StreamsOptions) -> str:
+def object_metadata(table: TableDef, options: StreamsOptions) -> bytes:
     """The record that describes a table, with its delimiter; empty if none are asked for."""
     if not options.include_object_metadata_records:
-        return ""
+        return b""
     columns = []
     for column in table.columns:
         kind = "string" if options.treat_all_columns_as_strings else _TYPES.get(column.type.kind, "string")
@@ -37,7 +37,7 @@ def object_metadata(table: TableDef, options: StreamsOptions) -> str:
         columns.append(f'{escape_json_text(column.name)}:{{"type":"{kind}","null":{null},"key":{key}}}')
     name = escape_json_text(table.full_name)
     record = f'{{"op_type":"{OBJECT_METADATA}","qual_table":{name},"columns":{{{",".join(columns)}}}}}'
-    return record + options.delimiter
+    return (record + options.delimiter).encode()
 
 
 class StreamsFormatter(DialectFormatter):
@@ -46,7 +46,6 @@ class StreamsFormatter(DialectFormatter):
         values = [quoted] * len(table.columns) if as_strings else native_values(table)
         super().__init__(table, context, clock, values)
         self.options = options
-        self._described = object_metadata(table, options) if context.mixed else ""
         self._op_keys = OpKeys([escape_json_text(key) for key in op_keys(options)])
         keys = ",".join(map(escape_json_text, table.primary_keys))
         self._keys = f',"primary_keys":[{keys}]' if options.include_primary_keys else ""
@@ -76,11 +75,7 @@ class StreamsFormatter(DialectFormatter):
             objects = self.objects(self._shown(image, rows), rows)
             there = pc.not_equal(objects, "")
             pieces.append(member(name, pc.if_else(there, objects, pa.scalar(None, pa.string()))))
-        messages = join([*pieces, self._end], rows)
-        if self._described and rows:
-            first = pa.array([self._described + messages[0].as_py()], pa.string())
-            messages = pa.concat_arrays([first, messages.slice(1)])
-        return messages
+        return join([*pieces, self._end], rows)
 
     def _shown(self, image: Image, rows: int) -> Image:
         if not self.options.omit_null_column_values:
@@ -92,19 +87,11 @@ def _pair(names: pa.StringArray, values: pa.StringArray) -> pa.StringArray:
     return join([quote_json(names), ":", quote_json(values)])
 
 
-class StreamsFraming(TextFraming):
-    """Records one after the other; a file of one definition starts with what describes it."""
-
-    def __init__(self, table: TableDef | None, options: StreamsOptions, context: Context) -> None:
-        super().__init__("UTF-8")
-        if table is not None and not context.mixed:
-            self.header = object_metadata(table, options).encode()
-
-
 WRITE_SIDES = {
     "goldengate_streams_json": WriteSide(
         formatter=StreamsFormatter,
-        framing=StreamsFraming,
+        framing=lambda table, options, context: TextFraming("UTF-8"),
+        preamble=object_metadata,
         projection=lambda options: Projection(tokens=True),
     )
 }

@@ -1,0 +1,115 @@
+"""The tasks of a run, carried out: definitions looked for where they lack, small files joined, all counted."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ggfmt.columnar.replacement import two_tables
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.engine import report
+from ggfmt.engine.discovery import discover
+from ggfmt.engine.output.commit import OutputDirectory
+from ggfmt.engine.output.join import join_group, plan_groups
+from ggfmt.engine.output.staging import StagedFile
+from ggfmt.engine.plan import HandlerOutput, Job, Split, plan_splits
+from ggfmt.engine.preparation import PreparedRun
+from ggfmt.engine.runner import Progress, Runner
+from ggfmt.engine.task import Outcome, run_split
+from ggfmt.model.table import TableDef
+
+log = logging.getLogger("ggfmt")
+
+JOIN_IN_TASKS_BYTES = 64 << 20  # less than that the driver joins sooner than a Spark job starts
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """What the tasks of a run left in staging, and how much it is. Nothing is committed yet.
+
+    `definitions` are those that operations were met of, in that order; `traces` are texts for the log, by handler.
+    """
+
+    job: Job
+    totals: report.Totals
+    definitions: tuple[TableDef, ...]
+    files: tuple[StagedFile, ...]
+    rejects: tuple[StagedFile, ...]
+    traces: tuple[tuple[str, str], ...]
+
+
+def carry_out(
+    prepared: PreparedRun, runner: Runner, split_size: int | None = None, progress: Progress | None = None
+) -> RunResults:
+    """Runs all tasks; Abend if something in the data does not let the run go on."""
+    started = time.perf_counter()
+    splits = plan_splits(prepared.inputs, runner.parallelism, split_size)
+    job, outcomes = _run_tasks(prepared.job, splits, runner, progress)
+    totals = report.add_up(outcomes, job.targets)
+    imbalance = totals.imbalance()
+    if imbalance is not None:
+        raise Abend(Diagnostic("GG507", f"the operations do not add up: {imbalance}"))
+    written = [written for outcome in outcomes for written in outcome.written.values()]
+    files = _join([file for item in written for file in item.files], job.targets, runner)
+    for file in files:
+        totals.handlers[file.handler].files += 1
+        totals.handlers[file.handler].size += file.size
+    totals.input_files = len(prepared.inputs)
+    totals.input_bytes = sum(item.file.size for item in prepared.inputs)
+    totals.seconds_in_tasks = time.perf_counter() - started
+    return RunResults(
+        job,
+        totals,
+        tuple(report.definitions_met(outcomes)),
+        tuple(files),
+        # Not joined: what is told of a reject has its place in the file of the same number.
+        tuple(file for item in written for file in item.rejects),
+        tuple((name, text) for outcome in outcomes for name, item in outcome.written.items() for text in item.traces),
+    )
+
+
+def _run_tasks(
+    job: Job, splits: Sequence[Split], runner: Runner, progress: Progress | None
+) -> tuple[Job, list[Outcome]]:
+    """The outcomes of all splits, after a discovery pass where definitions are lacking; Abend for the first mistake."""
+    if not job.catalog.trusted:
+        job = discover(job, splits, runner, progress)
+    while True:
+        _check_names(job, job.catalog.current)
+        outcomes = runner.run(partial(run_split, job), splits, progress)
+        if any(outcome.undefined for outcome in outcomes) and not job.settled:
+            log.info(
+                "the data has tables or metadata records that no definition file describes: looking for all of them"
+            )
+            for root in job.staging:
+                OutputDirectory(root).drop_staging()
+            job = discover(job, splits, runner, progress)
+            continue
+        for outcome in outcomes:
+            if outcome.abend is not None:
+                raise Abend(outcome.abend)
+        if any(outcome.stopped or outcome.undefined for outcome in outcomes):
+            raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
+        met = [seen for outcome in outcomes for seen in outcome.seen]
+        _check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
+        return job, outcomes
+
+
+def _check_names(job: Job, tables: Iterable[str]) -> None:
+    """Abend if two tables of the input have one name after the replacement: their order could not be kept."""
+    diagnostic = two_tables(tables, job.replacements.schema)
+    if diagnostic is not None:
+        raise Abend(diagnostic)
+
+
+def _join(files: list[StagedFile], targets: Sequence[HandlerOutput], runner: Runner) -> list[StagedFile]:
+    limits = {target.handler: target.max_file_size for target in targets}
+    groups = plan_groups(files, limits.__getitem__)
+    shared = [group for group in groups if len(group.parts) > 1]
+    if sum(part.size for group in shared for part in group.parts) > JOIN_IN_TASKS_BYTES:
+        joined = iter(runner.run(join_group, shared))
+        return [group.parts[0] if len(group.parts) == 1 else next(joined) for group in groups]
+    return [join_group(group, 0) for group in groups]

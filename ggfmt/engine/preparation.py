@@ -1,0 +1,145 @@
+"""A run prepared: inputs, handlers and output directories are checked before anything is read or started."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ggfmt.config.handlers import HandlerConfig
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.engine import report
+from ggfmt.engine.files import absolute, not_writable
+from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
+from ggfmt.engine.output.commit import OutputDirectory
+from ggfmt.engine.output.names import stamp
+from ggfmt.engine.pipeline import HandlerSettings
+from ggfmt.engine.plan import HandlerOutput, Job
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.model.table import Catalog, TableDef
+from ggfmt.options.replacements import Replacements
+
+TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What `ggfmt run` was asked for. `output` None means each handler's `rootFilePath`."""
+
+    inputs: Sequence[str]
+    handlers: Sequence[HandlerConfig]
+    output: str | None = None
+    input_format: str = "auto"
+    definitions: dict[str, TableDef] | None = None
+    mode: str = "error"
+    quarantine: bool = False
+    strict: bool = False
+    current_timestamp: datetime | None = None
+    split_size: int | None = None
+    release: str = "12.2"
+    source: WriterSettings = DEFAULT_SETTINGS
+    replacements: Replacements = field(default_factory=Replacements)
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run that can start. The output directories are held for it, and `replaced` are the files in them that it
+    replaces; `moment` is the time in the names of its files."""
+
+    job: Job
+    inputs: tuple[PlannedInput, ...]
+    outputs: tuple[OutputDirectory, ...]
+    replaced: tuple[str, ...]
+    moment: datetime
+    mode: str
+
+
+def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
+    """Checks what can be checked beforehand; `held` gives the output directories free again.
+
+    UsageError or ConfigurationError if the run makes no sense, Abend if an input cannot be read or an output written.
+    """
+    moment = settings.current_timestamp or datetime.now()
+    targets = make_targets(settings)
+    _check_schema_directories(targets)
+    for target in targets:
+        log.info("%s", report.configuration_summary(target))
+    for line in settings.replacements.summary():
+        log.info("%s", line)
+    input_format, reason, inputs = plan_inputs(settings.inputs, settings.input_format, settings.source)
+    log.info("input format %s: %s", input_format, reason)
+    outputs = []
+    for root in dict.fromkeys(target.root for target in targets):
+        output = OutputDirectory(root)
+        output.acquire()
+        held.callback(output.release)  # only of what was acquired: another run may be at work in there
+        outputs.append(output)
+    replaced = [
+        path
+        for output in outputs
+        for path in output.check([t.handler for t in targets if t.root == output.root], settings.mode)
+    ]
+    _check_inputs(inputs, replaced)
+    run = f"{stamp(moment)}-{uuid.uuid4().hex[:8]}"
+    job = Job(
+        run,
+        input_format,
+        tuple(targets),
+        Catalog(settings.definitions or {}),
+        quarantine=settings.quarantine,
+        strict=settings.strict,
+        current_timestamp=settings.current_timestamp,
+        source=with_defaults(settings.source, input_format),
+        trace=log.isEnabledFor(TRACE),
+        replacements=settings.replacements,
+        staging={output.root: output.staging(run) for output in outputs},
+    )
+    return PreparedRun(job, tuple(inputs), tuple(outputs), tuple(replaced), moment, settings.mode)
+
+
+def make_targets(settings: RunSettings) -> list[HandlerOutput]:
+    """One target for each handler; ConfigurationError GG109 where there is nowhere to write to."""
+    problems = []
+    targets = []
+    for config in settings.handlers:
+        handler = config.handler
+        root = settings.output or handler.root_file_path
+        if root is None:
+            message = f"handler `{config.name}` has no output directory"
+            help = f"give `-o DIR` or set `gg.handler.{config.name}.rootFilePath`"
+            problems.append(Diagnostic("GG109", message, help=help))
+            continue
+        own = HandlerSettings.of(config, settings.release)
+        if own.options is not config.options:
+            encoding = own.options.encoding  # type: ignore[attr-defined]
+            log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
+        targets.append(
+            HandlerOutput(own, absolute(root), handler.max_file_size, handler.file_suffix, handler.schema_file_path)
+        )
+    if problems:
+        raise ConfigurationError(*problems)
+    return targets
+
+
+def _check_inputs(inputs: Sequence[PlannedInput], replaced: Sequence[str]) -> None:
+    """UsageError if the run would delete what it reads."""
+    for item in inputs:
+        if item.file.path in replaced:
+            message = "the input is among the output that `--mode overwrite` replaces"
+            raise UsageError(Diagnostic("GG501", message, Span(file=item.file.shown), "give another output directory"))
+
+
+def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
+    """Abend if schemas could not be written once the run is decided: they lie outside of the output directory."""
+    for target in targets:
+        for directory in target.schema_directories:
+            problem = not_writable(directory)
+            if problem is not None:
+                help = "set another `schemaDirectory` or `schemaFilePath`"
+                message = f"the schema directory of handler `{target.handler}` cannot be written: {problem}"
+                raise Abend(Diagnostic("GG506", message, Span(file=directory), help))
