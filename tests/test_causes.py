@@ -83,6 +83,14 @@ def test_the_cause_of_a_java_exception() -> None:
     [
         (PYTHON, "OSError: [Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device"),
         (
+            JOB + "org.apache.spark.SparkException: \nError from python worker:\n  Traceback (most recent call last):\n"
+            '    File "<frozen runpy>", line 189, in main\n'
+            "  python3: Error while finding module specification for 'pyspark.daemon' (ModuleNotFoundError: No "
+            "module named 'pyspark')\nPYTHONPATH was:\n  /spark/python.zip\njava.io.EOFException",
+            "python3: Error while finding module specification for 'pyspark.daemon' (ModuleNotFoundError: No "
+            "module named 'pyspark')",
+        ),
+        (
             JOB + 'java.io.IOException: Cannot run program "/no/python": error=2',
             'Cannot run program "/no/python": error=2',
         ),

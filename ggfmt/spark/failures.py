@@ -35,11 +35,14 @@ _REMEDIES: Sequence[tuple[str, str]] = (
     (r"No module named", "install it for the Python of the workers, or set PYSPARK_PYTHON to one that has it"),
     (r"No space left|disk quota", "free some space, or write to another directory"),
     (r"Read-only file system|Permission denied|AccessDenied", "check who may write to the directory"),
+    (r"^not done within", "check that executors start, and have the memory and cores that are asked for"),
+    (r"usable temporary directory", "export TMPDIR with a directory that can be written"),
     (
         r"create a temp directory|local dir|NoSuchFile",
         "set `--spark-conf spark.local.dir` to a directory that can be written",
     ),
     (r"assign requested address|bind", "set `--spark-conf spark.driver.bindAddress` to an address of this machine"),
+    (r"invalid null input: name|: \?/", "run as a user that has a name in /etc/passwd"),
     (r"UnsupportedClassVersionError|class file version", "name a newer Java with `--java-home`"),
     (r"VM option|garbage collector|max heap", "correct `spark.driver.extraJavaOptions`"),
     (r"ClassNotFoundException", "correct the name of the class in `--spark-conf`"),
@@ -76,6 +79,9 @@ def cause_in_log(log_file: Path) -> str:
 
 def cause_of_job(message: str) -> str:
     """Why a Spark job failed, in one clause: a traceback's exception, or the reason of the last failure."""
+    worker = re.search(r"Error from python worker:\n(.*?)\s+PYTHONPATH was:", message, re.DOTALL)
+    if worker:  # a Python that did not start: its last line tells
+        return clause(worker[1].rpartition("\n")[2])
     _, traceback, told = message.rpartition("Traceback (most recent call last):\n")
     if traceback:
         lines = [line for line in told.partition("\n\tat ")[0].splitlines() if line[:1].strip()]

@@ -67,7 +67,7 @@ def find_java(java_home: str | None = None) -> Java:
         if not home:
             looked.append(f"{origin} ({unset})")
             continue
-        named = _inspect(Path(home).expanduser(), origin)
+        named = _inspect(Path(os.path.expanduser(home)), origin)
         if isinstance(named, Java):
             return named
         raise Abend(
