@@ -1,4 +1,4 @@
-"""What every test gets: no class archive made in the background, and the profiles of hypothesis.
+"""What every test gets: the profiles of hypothesis.
 
 `ggfmt` draws the same few examples every time, so that a run is red for what has changed and not by chance; `thorough`
 (`pytest --hypothesis-profile=thorough`) draws many new ones. Tests give a weight instead of a count (`examples`).
@@ -6,11 +6,7 @@
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import HealthCheck, settings
-
-os.environ["GGFMT_CDS"] = "off"
 
 LENIENT = settings(
     deadline=None,  # the machine may be shared

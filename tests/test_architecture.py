@@ -27,7 +27,8 @@ LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["engine"] = LAYERS["config"] | {"config", "ggfmt"}
-LAYERS["render"] = LAYERS["engine"] | {"engine"}
+LAYERS["doctor"] = {"diagnostics", "spark", "engine", "ggfmt"}
+LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "spark", "logs"}
 LAYERS["__main__"] = {"cli"}
 LAYERS["ggfmt"] = set()
@@ -160,7 +161,16 @@ def test_every_module_says_what_it_is() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--version"], ["--help"], ["run", "--help"], ["formats"], ["options", "json"], ["options", "handler"]],
+    [
+        [],
+        ["--version"],
+        ["--help"],
+        ["run", "--help"],
+        ["formats"],
+        ["options", "json"],
+        ["options", "handler"],
+        ["doctor"],
+    ],
     ids=" ".join,
 )
 def test_what_needs_no_spark_does_not_load_it(arguments: list[str]) -> None:

@@ -47,6 +47,12 @@ def test_formats_for_options_and_the_input() -> None:
     assert offered("run", "x", "--input-format", "js") == [name for name in READ if name.startswith("js")]
 
 
+def test_masters() -> None:
+    whole_or_begun = ["local[*]", "local[1]", "spark://", "yarn", "k8s://"]
+    assert offered("run", "x", "--master", "") == offered("doctor", "--master", "") == whole_or_begun
+    assert offered("doctor", "--master", "sp") == ["spark://"]
+
+
 def test_words_that_are_declared_come_by_themselves() -> None:
     assert offered("run", "x", "--mode", "") == ["error", "append", "overwrite"]
     assert offered("schema", "--kind", "") == ["avro", "json", "xsd", "ddl"]

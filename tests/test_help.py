@@ -45,7 +45,7 @@ CALLS = {name: first_block(help_of(*([name] if name else []))) for name in ("", 
 
 
 def test_there_are_the_commands_of_the_design() -> None:
-    assert set(COMMANDS) >= {"run", "schema", "formats", "options", "explain"}
+    assert set(COMMANDS) >= {"run", "schema", "formats", "options", "explain", "doctor"}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -77,7 +77,7 @@ def test_the_list_of_commands_has_one_sentence_for_each(name: str) -> None:
     assert any(line.split()[1:2] == [name] for line in help_of() if line.startswith("│"))
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "formats"])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("formats", "doctor")])
 def test_a_command_without_anything_shows_its_help(name: str) -> None:
     result = CliRunner().invoke(app, [name], env={"COLUMNS": "100"})
     assert CALLS[name][0] in result.output

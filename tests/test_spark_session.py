@@ -17,8 +17,7 @@ import pytest
 from spark_cluster import free_port, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.spark.java_home import find_java
-from ggfmt.spark.jvm import ClassArchive, class_archive, spark_home
+from ggfmt.spark.jvm import spark_home
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,10 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkRunner]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GGFMT_CDS", "off")
-        with SparkRunner(SparkSettings("local[2]")) as session:
-            yield session
+    with SparkRunner(SparkSettings("local[2]")) as session:
+        yield session
 
 
 def kill_first(marker: Path, victim: int) -> Callable[[int, int], tuple[int, int]]:
@@ -123,6 +120,15 @@ def test_ctrl_c_cancels_and_the_session_lives_on(session: SparkRunner, tmp_path:
     assert session.log_path is not None
 
 
+def test_a_job_that_takes_too_long_is_ended_and_the_session_lives_on(session: SparkRunner) -> None:
+    start = time.monotonic()
+    with pytest.raises(Abend, match="a Spark task failed: not done within 1 seconds"):
+        session.run(lambda item, attempt: time.sleep(30), [0], seconds=1)
+    assert time.monotonic() - start < 20
+    assert session.run(lambda item, attempt: item, [7], seconds=60) == [7]
+    assert session.executors == 1
+
+
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:{port}", "spark://127.0.0.1:{port},localhost:{port}"])
 def test_a_master_that_refuses(master: str) -> None:
     start = time.monotonic()
@@ -174,7 +180,7 @@ from ggfmt.spark.session import SparkRunner, SparkSettings
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 """
     script += textwrap.dedent(body)
-    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT), "GGFMT_CDS": "off"}
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
     environment.pop("PYSPARK_PYTHON", None)
     ended = subprocess.run(
         [sys.executable, "-c", script],
@@ -365,7 +371,7 @@ def test_the_jvm_dies_with_its_process(tmp_path: Path) -> None:
     print(session._jvm.process.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
     """
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT), "GGFMT_CDS": "off"}
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
         env=environment,
@@ -431,88 +437,3 @@ def test_on_a_standalone_master_with_two_workers(tmp_path: Path) -> None:
         _, package = in_subprocess(tmp_path, f"{master!r}, (('spark.executor.memory', '512m'),)").splitlines()
     assert package.endswith("ggfmt.zip/ggfmt/diagnostics/diagnostic.py")
     assert len(list(cluster.glob("work-?/app-*"))) == 2
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> ClassArchive:
-    return ClassArchive(tmp_path / "cache" / "ggfmt", "spark-key", 17)
-
-
-def test_an_archive_is_used_only_when_it_is_whole(archive: ClassArchive) -> None:
-    assert archive.option is None
-    archive.directory.mkdir(parents=True)
-    made = archive.directory / "made"
-    made.write_bytes(b"x" * 100)
-    archive.keep(made)
-    kept = archive.directory / "spark-key.100.jsa"
-    assert archive.option == f'"-XX:SharedArchiveFile={kept}"'
-    os.truncate(kept, 99)
-    assert archive.option is None
-    assert not kept.exists()
-
-
-def test_one_process_a_day_makes_an_archive(archive: ClassArchive) -> None:
-    assert [archive.claim(), archive.claim()] == [True, False]
-    two_days_ago = time.time() - 48 * 3600
-    os.utime(archive.directory / "spark-key.attempt", (two_days_ago, two_days_ago))
-    assert [archive.claim(), archive.claim()] == [True, False]
-
-
-def test_a_cache_that_cannot_be_written_is_left_alone(archive: ClassArchive) -> None:
-    archive.directory.parent.mkdir()
-    archive.directory.touch()
-    assert not archive.claim()
-    assert archive.option is None
-
-
-def test_archives_that_nobody_uses_are_swept(archive: ClassArchive) -> None:
-    archive.directory.mkdir(parents=True)
-    for name, days in (("spark-key.1.jsa", 40), ("spark-old.1.jsa", 40), ("spark-new.1.jsa", 5)):
-        (archive.directory / name).write_bytes(b"x")
-        os.utime(archive.directory / name, (time.time() - days * 86400,) * 2)
-    assert archive.option is not None
-    archive.sweep()
-    assert sorted(os.listdir(archive.directory)) == ["spark-key.1.jsa", "spark-new.1.jsa"]
-
-
-def can_make_archives() -> bool:
-    """Whether the Java of this machine has the base archive that one builds on; small runtimes before 25 lack it."""
-    java = find_java()
-    return java.major >= 25 or (java.home / "lib" / "server" / "classes.jsa").exists()
-
-
-def test_the_archive_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    java = find_java()
-    monkeypatch.delenv("GGFMT_CDS", raising=False)
-    assert (class_archive(java, spark_home()) is not None) == can_make_archives()
-    monkeypatch.setenv("GGFMT_CDS", "off")
-    assert class_archive(java, spark_home()) is None
-
-
-@pytest.mark.skipif(not can_make_archives(), reason="this Java cannot make archives")
-def test_a_session_starts_from_its_archive_and_survives_a_bad_one(tmp_path: Path) -> None:
-    printed, here, temporary = run_script(
-        tmp_path,
-        f"""
-        from pathlib import Path
-        from ggfmt.spark.java_home import find_java
-        from ggfmt.spark.jvm import class_archive, spark_home
-        from ggfmt.spark.session import make_archive
-        os.environ.update(GGFMT_CDS="on", CI="true", XDG_CACHE_HOME={str(tmp_path / "cache")!r})
-        archive = class_archive(find_java(), spark_home())
-        assert archive.claim()
-        make_archive(str(find_java().home))
-        os.environ["GGFMT_CDS"] = "on"
-        (file,) = archive.directory.glob("*.jsa")
-        def session():
-            with SparkRunner(SparkSettings("local[2]")) as session:
-                assert session.run(lambda item, attempt: item, [1]) == [1]
-                return str(file) in Path(f"/proc/{{session._jvm.process.pid}}/maps").read_text()
-        print(session())
-        file.chmod(0o600)
-        file.write_bytes(b"no archive" + os.urandom(file.stat().st_size - 10))
-        print(session())
-        """,
-    )
-    assert printed == "True\nFalse\n"
-    assert (here, temporary) == ([], [])

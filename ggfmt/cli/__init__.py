@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from ggfmt import logs
-from ggfmt.cli import completion, convert, preview, reference, schemas, validate
+from ggfmt.cli import completion, convert, doctor, preview, reference, schemas, validate
 from ggfmt.cli.help import calls_first, register
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
@@ -63,6 +63,7 @@ for command in (
 ):
     register(app, command)
 register(app, reference.formats, bare=True)
+register(app, doctor.doctor, bare=True)
 
 
 def main() -> NoReturn:

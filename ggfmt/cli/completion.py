@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 PROGRAM = "ggfmt"
 VARIABLE = "_GGFMT_COMPLETE"
 _SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+_MASTERS = {
+    "local[*]": "This machine, with as many tasks at once as it has CPUs.",
+    "local[1]": "This machine, with one task at a time.",
+    "spark://": "A standalone cluster: spark://HOST:PORT.",
+    "yarn": "The cluster that HADOOP_CONF_DIR tells of.",
+    "k8s://": "A Kubernetes cluster: k8s://https://HOST:PORT.",
+}
 _Offers = list[tuple[str, str]]  # words, each with a few words on it
 
 
@@ -45,6 +52,11 @@ def input_formats(incomplete: str) -> _Offers:
 def handlers(ctx: typer.Context, incomplete: str) -> _Offers:
     """For `--handler`: the handlers of the `-c` files and settings that stand before it."""
     return _starting(incomplete, ((name, format or "") for name, format in _handlers(ctx.params).items()))
+
+
+def masters(incomplete: str) -> _Offers:
+    """For `--master`: masters whole, and how the addresses of others begin."""
+    return _starting(incomplete, _MASTERS.items())
 
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:

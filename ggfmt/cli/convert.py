@@ -19,8 +19,12 @@ from ggfmt.cli.parameters import (
     InputFormat,
     InputOptions,
     Inputs,
+    JavaHome,
+    Master,
     Settings,
+    SparkConf,
     moment,
+    spark_properties,
     texts,
     warn,
     written_input,
@@ -51,15 +55,9 @@ def run(
         bool, typer.Option("--strict-fidelity", help="Stop where a handler cannot show a value as it is.")
     ] = False,
     current_timestamp: CurrentTimestamp = None,
-    master: Annotated[
-        str | None, typer.Option("--master", metavar="URL", help="The Spark master; default local.")
-    ] = None,
-    spark_conf: Annotated[
-        list[str] | None, typer.Option("--spark-conf", metavar="KEY=VALUE", help="A Spark property.")
-    ] = None,
-    java_home: Annotated[
-        str | None, typer.Option("--java-home", metavar="DIR", help="The Java to run Spark on.")
-    ] = None,
+    master: Master = None,
+    spark_conf: SparkConf = None,
+    java_home: JavaHome = None,
     split_size: Annotated[
         str | None, typer.Option("--split-size", metavar="BYTES", help="Input a task reads, for example `64m`.")
     ] = None,
@@ -98,7 +96,7 @@ def run(
         source=source,
         replacements=configuration.replacements,
     )
-    spark = SparkSettings(master, tuple(_pair(item, "--spark-conf") for item in spark_conf or ()), java_home)
+    spark = SparkSettings(master, spark_properties(spark_conf), java_home)
     if report is not None:
         _check_writable(report, "--report")
     with progress_bar(sys.stderr.isatty() if progress is None else progress) as tell:
@@ -123,10 +121,3 @@ def _size(text: str | None) -> int | None:
         return None if text is None else Size().parse(text)
     except IllegalValue as error:
         raise typer.BadParameter(f"{error}; {error.help}", param_hint="--split-size") from None
-
-
-def _pair(text: str, option: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise typer.BadParameter(f"`{text}` is not KEY=VALUE", param_hint=option)
-    return key, value

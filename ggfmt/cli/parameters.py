@@ -71,6 +71,13 @@ CurrentTimestamp = Annotated[
     typer.Option("--current-timestamp", metavar="TS", help="One `current_ts` for all, so that a run can be repeated."),
 ]
 
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="The Spark master; default local.", autocompletion=completion.masters),
+]
+SparkConf = Annotated[list[str] | None, typer.Option("--spark-conf", metavar="KEY=VALUE", help="A Spark property.")]
+JavaHome = Annotated[str | None, typer.Option("--java-home", metavar="DIR", help="The Java to run Spark on.")]
+
 
 def texts(paths: list[Path] | None) -> list[str]:
     return [str(path) for path in paths or ()]
@@ -84,6 +91,17 @@ def moment(text: str | None) -> datetime | None:
         raise typer.BadParameter(
             f"`{text}` is no time; give it as `2015-09-18T13:39:35.447000`", param_hint="--current-timestamp"
         ) from None
+
+
+def spark_properties(settings: list[str] | None) -> tuple[tuple[str, str], ...]:
+    """The properties that `--spark-conf` gives."""
+    pairs = []
+    for text in settings or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise typer.BadParameter(f"`{text}` is not KEY=VALUE", param_hint="--spark-conf")
+        pairs.append((key, value))
+    return tuple(pairs)
 
 
 def warn(diagnostics: Sequence[Diagnostic]) -> None:

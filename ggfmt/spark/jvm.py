@@ -8,7 +8,6 @@ file, and lets us choose how it starts. pyspark is located but not imported.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.util
 import os
 import re
@@ -34,9 +33,6 @@ done
 exec {java} "$@"
 """
 _START_SECONDS = 120.0
-_OFF = ("off", "no", "false", "0")
-_ATTEMPT_SECONDS = 24 * 3600.0
-_UNUSED_SECONDS = 30 * 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -211,87 +207,3 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 def _not_started(reason: str, log: Path) -> Abend:
     return failed("GG503", "Spark did not start", reason, log)
-
-
-@dataclass(frozen=True)
-class ClassArchive:
-    """A class-data archive for one Java and one Spark: the classes of a start, ready to map into memory.
-
-    It belongs to the exact runtime and jars it was made with, so their identity is in its name. Java checks it once
-    more and starts without it when it does not fit, is damaged or is absent.
-    """
-
-    directory: Path
-    name: str
-    major: int
-
-    @property
-    def option(self) -> str | None:
-        """The JVM option to start with the archive, which is thereby in use and not swept; None while there is none.
-
-        An archive's size is in its name, since Java maps a truncated one and crashes on its missing pages.
-        """
-        for file in self.directory.glob(f"{self.name}.*.jsa"):
-            try:
-                if file.name == f"{self.name}.{file.stat().st_size}.jsa":
-                    os.utime(file)
-                    return f'"-XX:{"AOTCache" if self.major >= 25 else "SharedArchiveFile"}={file}"'
-                file.unlink()
-            except OSError:
-                continue
-        return None
-
-    def making(self, made: Path) -> str:
-        """The JVM option to make the archive, as the file `made`, when the JVM ends."""
-        return f'"-XX:{"AOTCacheOutput" if self.major >= 25 else "ArchiveClassesAtExit"}={made}"'
-
-    def keep(self, made: Path) -> None:
-        """Put the finished archive `made` where `option` finds it."""
-        made.replace(self.directory / f"{self.name}.{made.stat().st_size}.jsa")
-
-    def discard(self) -> None:
-        """Remove the archive: Java did not start with it."""
-        for file in self.directory.glob(f"{self.name}.*.jsa"):
-            file.unlink(missing_ok=True)
-
-    def claim(self) -> bool:
-        """Whether to make the archive now: one process a day is told so, and none when the cache cannot be written."""
-        attempt = self.directory / f"{self.name}.attempt"
-        try:
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if attempt.exists() and time.time() - attempt.stat().st_mtime > _ATTEMPT_SECONDS:
-                attempt.unlink()
-            attempt.touch(exist_ok=False)
-        except OSError:
-            return False
-        return True
-
-    def sweep(self) -> None:
-        """Remove what no run has asked for in thirty days: archives of other Javas and of other releases of Spark."""
-        for file in self.directory.glob("spark-*"):
-            try:
-                if time.time() - file.stat().st_mtime > _UNUSED_SECONDS:
-                    file.unlink()
-            except OSError:
-                continue
-
-
-def class_archive(java: Java, home: Path) -> ClassArchive | None:
-    """The archive for this Java and the Spark at `home`, whether or not it has been made.
-
-    None when GGFMT_CDS is `off`, when there is no place for it, or when this Java lacks the base archive it builds on.
-    """
-    if os.environ.get("GGFMT_CDS", "").lower() in _OFF:
-        return None
-    if java.major < 25 and not (java.home / "lib" / "server" / "classes.jsa").exists():
-        return None
-    try:
-        identity = [(str(java.home), (java.home / "release").read_text(errors="replace"))]
-        for file in (java.home / "lib" / "modules", *sorted((home / "jars").iterdir())):
-            status = file.stat()
-            identity.append((str(file), f"{status.st_size} {status.st_mtime_ns}"))
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except (OSError, RuntimeError):
-        return None
-    key = hashlib.sha256(repr(identity).encode()).hexdigest()[:20]
-    return ClassArchive((cache / "ggfmt").absolute(), f"spark-{key}", java.major)

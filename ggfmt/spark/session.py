@@ -9,24 +9,26 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import math
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.spark.class_archive import class_archive
 from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, java_message
-from ggfmt.spark.java_home import Java, find_java
-from ggfmt.spark.jvm import ClassArchive, Jvm, class_archive, spark_home, start_jvm
+from ggfmt.spark.java_home import find_java
+from ggfmt.spark.jvm import Jvm, spark_home, start_jvm
 from ggfmt.spark.master import cpus, is_here, master_addresses, probe, resolve, retrying
 from ggfmt.spark.shipping import linked, python_path, set_environment, zipped
 
@@ -38,6 +40,7 @@ Result = TypeVar("Result")
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 10.0
+_ARCHIVE_SECONDS = 120.0
 _START_SECONDS = 30.0  # after which a user is told that no task has started
 _LONGEST_SOCKET_DIRECTORY = 60
 
@@ -46,12 +49,16 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class SparkSettings:
-    """How to start Spark. `master` None is this machine; `conf` is Spark configuration and wins over ggfmt's own."""
+    """How to start Spark. `master` None is this machine; `conf` is Spark configuration and wins over ggfmt's own.
+
+    With `archive_to`, the JVM leaves a class archive as this file when it ends; there is none where that fails.
+    """
 
     master: str | None
     conf: tuple[tuple[str, str], ...] = ()
     java_home: str | None = None
     app_name: str = "ggfmt"
+    archive_to: Path | None = None
 
 
 class SparkRunner:
@@ -69,14 +76,35 @@ class SparkRunner:
         self._groups = (f"ggfmt-{number}" for number in itertools.count())
         self._failed = False
         self._log: Path | None = None
-        self._archive: ClassArchive | None = None
+        self._archive_option: str | None = None
         # A stopped local Spark has nothing more to do, and its JVM takes 0.3 seconds to see that.
-        self._patience = 0.0 if self.master.startswith("local[") else 10.0
+        self._patience = 0.0 if self.is_local else 10.0
+        if settings.archive_to is not None:
+            self._patience = _ARCHIVE_SECONDS
 
     @property
     def parallelism(self) -> int:
         """How many tasks Spark runs at once, as far as it knows."""
         return self._parallelism
+
+    @property
+    def executors(self) -> int:
+        """How many executors Spark knows now; a local Spark is one itself, and one that is gone has none."""
+        from py4j.protocol import Py4JError
+
+        assert self._context is not None
+        context: Any = self._context._jsc
+        try:
+            # The memory of all block managers: those of the executors, and that of this side.
+            managers = self._threads.submit(lambda: context.sc().getExecutorMemoryStatus().size()).result()
+        except (Py4JError, OSError):
+            return 0
+        return int(managers) - (not self.is_local)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Spark runs its tasks in its own process."""
+        return self.master.startswith("local[")
 
     @property
     def log_path(self) -> Path | None:
@@ -94,8 +122,11 @@ class SparkRunner:
         addresses = master_addresses(self.master)
         if addresses:
             probe(self.master, addresses)
-        self._scratch = Path(tempfile.mkdtemp(prefix="ggfmt-"))
-        descriptor, log = tempfile.mkstemp(prefix="ggfmt-spark-", suffix=".log")
+        try:
+            self._scratch = Path(tempfile.mkdtemp(prefix="ggfmt-"))
+            descriptor, log = tempfile.mkstemp(prefix="ggfmt-spark-", suffix=".log")
+        except OSError as error:
+            raise failed("GG503", "Spark did not start", clause(str(error)), None) from error
         os.close(descriptor)
         self._log = Path(log)
         self._jvm: Jvm | None = None
@@ -107,19 +138,20 @@ class SparkRunner:
         except BaseException as error:
             self._failed = isinstance(error, Exception)
             self._close()
+            if isinstance(error, OSError):
+                raise failed("GG503", "Spark did not start", clause(str(error)), self._log) from error
             raise
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._close()
-        if kind is None and not self._failed and self._archive is not None and self._archive.option is None:
-            _make_archive_later(self._archive, self._java)
 
     def run(
         self,
         task: Callable[[Item, int], Result],
         items: Sequence[Item],
         progress: Callable[[int, int], None] | None = None,
+        seconds: float = math.inf,
     ) -> list[Result]:
         """Call `task(item, attempt)` for every item, each in a Spark task of its own; the results in the items' order.
 
@@ -127,8 +159,8 @@ class SparkRunner:
         item, even twice at the same time; the result is that of the one attempt that Spark took. `progress(done,
         total)` is called every 0.2 seconds on a thread of the session, and once more when all is done.
 
-        Raises Abend (GG505) with the cause in one line when a task fails for good or Spark goes away. KeyboardInterrupt
-        cancels the tasks and is raised again.
+        Raises Abend (GG505) with the cause in one line when a task fails for good, Spark goes away or not all is done
+        after `seconds`. KeyboardInterrupt cancels the tasks and is raised again.
         """
         if not items:
             return []
@@ -136,9 +168,13 @@ class SparkRunner:
         job = self._threads.submit(self._collect, task, items, group)
         watching = self._threads.submit(self._watch, job, group, len(items), progress) if progress else None
         starting = self._threads.submit(self._look_for_start, job, group)
+        deadline = time.monotonic() + seconds
         try:
-            while wait([job], _POLL_SECONDS).not_done:
-                pass  # a signal may have come to another thread: this one has to wake up to see it
+            while wait([job], _POLL_SECONDS).not_done:  # a signal may have come to another thread: wake up to see it
+                if time.monotonic() > deadline:
+                    self._failed = True
+                    reason = f"not done within {seconds:.0f} seconds"
+                    raise failed("GG505", "a Spark task failed", reason, self._log)
         except BaseException:
             self._cancel(job)
             raise
@@ -225,7 +261,6 @@ class SparkRunner:
 
     def _start(self, home: Path, addresses: Sequence[tuple[str, int]]) -> None:
         assert self._log is not None
-        single = self.master.startswith("local[")
         here = self.master.startswith("local") or (bool(addresses) and all(is_here(host) for host, _ in addresses))
         loopback = self.master.startswith("local") or (
             bool(addresses) and all(resolve(host).startswith("127.") for host, _ in addresses)
@@ -233,7 +268,9 @@ class SparkRunner:
         if self.master.startswith("local-cluster"):
             home = linked(home, self._scratch / "spark")
         else:
-            self._archive = class_archive(self._java, home)
+            archive, made = class_archive(self._java, home), self._settings.archive_to
+            if archive is not None:
+                self._archive_option = archive.option if made is None else archive.making(made)
         conf = self._configuration(loopback)
         environment = dict(os.environ)
         python = self._conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
@@ -243,7 +280,7 @@ class SparkRunner:
             environment["PYSPARK_PYTHON"] = python
         if loopback:
             environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        if single:
+        if self.is_local:
             # The workers are this interpreter, but see only what is installed: a checkout has to be named.
             environment["PYTHONPATH"] = python_path()
 
@@ -252,12 +289,12 @@ class SparkRunner:
             try:
                 return start_jvm(self._java, home, conf, environment, self._log, self._scratch)
             except Abend:
-                if self._archive is None or self._archive.option is None:
+                if self._archive_option is None or self._settings.archive_to is not None:
                     raise
-                archive, self._archive = self._archive, None
+                self._archive_option = None
                 plain = self._configuration(loopback)
                 jvm = start_jvm(self._java, home, plain, environment, self._log, self._scratch)
-                archive.discard()
+                log.warning("Spark starts only without its class archive; `ggfmt doctor --class-archive` makes it anew")
                 return jvm
 
         starting = self._threads.submit(start)
@@ -270,7 +307,7 @@ class SparkRunner:
         gateway = {"PYSPARK_GATEWAY_PORT": str(self._jvm.port), "PYSPARK_GATEWAY_SECRET": self._jvm.secret}
         if python is not None:
             gateway["PYSPARK_PYTHON"] = python
-        self._threads.submit(self._connect, conf, gateway, not single).result()
+        self._threads.submit(self._connect, conf, gateway, not self.is_local).result()
 
     def _configuration(self, loopback: bool) -> dict[str, str]:
         conf = {
@@ -292,8 +329,7 @@ class SparkRunner:
         given = conf.get("spark.driver.extraJavaOptions", "")
         if not re.search(r"-XX:[+-]Use\w*GC\b", given):
             options.append("-XX:+UseSerialGC")
-        if self._archive is not None and self._archive.option is not None:
-            options.append(self._archive.option)
+        options += filter(None, [self._archive_option])
         conf["spark.driver.extraJavaOptions"] = " ".join([*options, given]).strip()
         if self.master.startswith("local-cluster"):
             given = conf.get("spark.executor.extraJavaOptions", "")
@@ -334,6 +370,9 @@ class SparkRunner:
         finally:
             if self._jvm is not None:
                 self._jvm.stop(self._patience)
+                if self._settings.archive_to is not None and self._jvm.process.returncode != 0:
+                    self._settings.archive_to.unlink(missing_ok=True)
+                    self._failed = True
             self._threads.shutdown()
             self._jvm = self._context = None
             sys.path[:] = [entry for entry in sys.path if entry in self._path]
@@ -355,46 +394,3 @@ class SparkRunner:
             if SparkContext._gateway is not None:
                 SparkContext._gateway.close()
         SparkContext._gateway = SparkContext._jvm = None
-
-
-def make_archive(java_home: str) -> None:
-    """Make the class-data archive for the Java at `java_home` by a small job; in place only when it is complete.
-
-    Takes ten seconds and more, so a session has it done by a process of its own after its end. What goes wrong here
-    is nobody's loss but the next start's.
-    """
-    archive = class_archive(find_java(java_home), spark_home())
-    if archive is None:
-        return
-    made = archive.directory / f"{archive.name}.{os.getpid()}"
-    conf = (("spark.driver.extraJavaOptions", archive.making(made)),)
-    session = SparkRunner(SparkSettings("local[2]", conf, java_home))
-    session._patience = 120.0
-    os.environ["GGFMT_CDS"] = "off"
-    try:
-        with session:
-            session.run(lambda item, attempt: item, [0, 1])
-            jvm = session._jvm
-        if jvm is not None and jvm.process.returncode == 0:
-            archive.keep(made)
-    finally:
-        made.unlink(missing_ok=True)
-        archive.sweep()
-        if session.log_path is not None:
-            session.log_path.unlink(missing_ok=True)
-
-
-def _make_archive_later(archive: ClassArchive, java: Java) -> None:
-    if os.environ.get("CI") or not archive.claim():
-        return
-    code = f"import os; os.nice(19); from {__name__} import make_archive; make_archive({str(java.home)!r})"
-    with contextlib.suppress(OSError):
-        subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": python_path()},
-            cwd=archive.directory,
-            start_new_session=True,
-        )

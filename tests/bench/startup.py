@@ -27,17 +27,6 @@ from ggfmt.spark.session import SparkRunner, SparkSettings
 with SparkRunner(SparkSettings("local[2]")) as session:
     assert session.run(lambda item, attempt: item, [1]) == [1]
 """
-ARCHIVE = """
-import sys
-from ggfmt.spark.java_home import find_java
-from ggfmt.spark.jvm import class_archive, spark_home
-from ggfmt.spark.session import make_archive
-java = find_java()
-archive = class_archive(java, spark_home())
-if archive is not None and archive.option is None:
-    archive.directory.mkdir(parents=True, exist_ok=True)
-    make_archive(str(java.home))
-"""
 
 
 def main() -> None:
@@ -52,15 +41,17 @@ def main() -> None:
 def measure(runs: int, java_home: str | None, cache: str) -> None:
     """Print the median of `runs` runs of each side, after the class-data archive has been made in `cache`."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "XDG_CACHE_HOME": cache}
-    environment.pop("GGFMT_CDS", None)
     if java_home:
         environment["JAVA_HOME"] = environment["GGFMT_JAVA_HOME"] = java_home
     sides = {
         "plain PySpark": (PLAIN, environment),
-        "ggfmt, no archive": (OURS, {**environment, "GGFMT_CDS": "off"}),
+        "ggfmt, no archive": (OURS, {**environment, "XDG_CACHE_HOME": os.path.join(cache, "none")}),
         "ggfmt, class archive": (OURS, environment),
     }
-    subprocess.run([sys.executable, "-c", ARCHIVE], env=environment, check=True)
+    making = [sys.executable, "-m", "ggfmt", "doctor", "--class-archive"]
+    made = subprocess.run(making, env=environment, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        sys.exit(made.stdout)
     seconds: dict[str, list[float]] = {side: [] for side in sides}
     for _ in range(runs):
         for side, (script, variables) in sides.items():

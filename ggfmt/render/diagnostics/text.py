@@ -160,9 +160,9 @@ def _as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         described["help"] = diagnostic.help
     if diagnostic.fix is not None:
         described["fix"] = diagnostic.fix
-    return {name: _sound(value) for name, value in (described | place).items()}
+    return {name: sound(value) for name, value in (described | place).items()}
 
 
-def _sound(value: object) -> object:
+def sound(value: object) -> object:
     """The value with escapes for halves of surrogate pairs, which many readers of JSON refuse."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -1,0 +1,75 @@
+"""`ggfmt doctor`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from ggfmt.cli import completion
+from ggfmt.cli.parameters import JavaHome, SparkConf, spark_properties
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+
+
+def doctor(
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master",
+            metavar="URL",
+            help="Also run a small job on this Spark master.",
+            autocompletion=completion.masters,
+        ),
+    ] = None,
+    spark_conf: SparkConf = None,
+    java_home: JavaHome = None,
+    class_archive: Annotated[
+        bool, typer.Option("--class-archive", help="Make the class archive, with which Spark starts faster.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Tell what this machine has of what a run needs, and what to do about the rest.
+
+    `ggfmt doctor`
+
+    `ggfmt doctor --master local[1]`
+
+    `ggfmt doctor --class-archive`
+
+    `ggfmt doctor --json`
+
+    With `--master`, every executor tells what it has. Nothing is changed but by `--class-archive`. Ends with 1 if a run
+    lacks something; warnings do not count.
+    """
+    from ggfmt.doctor.examination import examine
+    from ggfmt.doctor.finding import State, worst
+    from ggfmt.render.diagnostics.text import write_text
+    from ggfmt.render.doctor import findings_json, print_findings
+    from ggfmt.spark.session import SparkSettings
+
+    found = examine(SparkSettings(master, spark_properties(spark_conf), java_home), archive=class_archive)
+    if sys.stdout is not None:  # it may be closed
+        with _writing():
+            if as_json:
+                write_text(findings_json(found), sys.stdout)
+            else:
+                print_findings(found, sys.stdout)
+            sys.stdout.flush()
+    if worst(found) is State.PROBLEM:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Output that cannot be written is an error of one line: a full disk is what this command is called for."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        sys.stdout = None  # what is held back is not tried again at the end
+        message = f"standard output cannot be written: {(error.strerror or str(error)).lower()}"
+        raise Abend(Diagnostic("GG506", message)) from error

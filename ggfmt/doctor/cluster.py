@@ -1,0 +1,171 @@
+"""A small job on a cluster: what its machines have of what a run needs."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ggfmt import __version__
+from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.doctor.checks import LIBRARIES, Directory, Library, load, try_directory
+from ggfmt.doctor.finding import LITTLE_SPACE, Finding, State, size_text
+from ggfmt.engine.output.names import without_credentials
+from ggfmt.spark.session import SparkRunner, SparkSettings
+
+_TASK_SECONDS = 0.5  # as long as that a task keeps its place, so that the others go to other executors
+_ANSWER_SECONDS = 60.0
+_LATECOMERS_SECONDS = 3.0  # executors of one machine register one after another
+_SILENT_SECONDS = 20.0
+
+_PYTHON = "set PYSPARK_PYTHON to a Python that every worker has, of this version"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an executor tells of itself; `scratch` are the directories that Spark gave it."""
+
+    host: str
+    python: str
+    path: str
+    ggfmt: str
+    libraries: Mapping[str, Library]
+    scratch: tuple[Directory, ...]
+
+    @property
+    def executor(self) -> tuple[str, ...]:
+        """What no other executor tells."""
+        return (self.host, *(directory.path for directory in self.scratch))
+
+    @property
+    def free(self) -> int | None:
+        """The bytes that are free in the fullest of the directories; None where one cannot be written."""
+        sizes = [directory.free for directory in self.scratch]
+        return None if None in sizes else min(size for size in sizes if size is not None)
+
+
+def tell(item: int, attempt: int) -> Report:
+    """The task: what this process and its machine have."""
+    time.sleep(_TASK_SECONDS)
+    given = [path for path in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if path]
+    return Report(
+        socket.gethostname(),
+        platform.python_version(),
+        sys.executable,
+        __version__,
+        {name: load(name) for name in LIBRARIES},
+        tuple(try_directory(path) for path in given or [tempfile.gettempdir()]),
+    )
+
+
+def ask_cluster(settings: SparkSettings) -> list[Finding]:
+    """Start a session on `settings.master` and have every executor tell: `session`, and `executors` if it starts.
+
+    An executor with something wrong has a finding `executor` of its own for each such thing.
+    """
+    runner = SparkRunner(settings)
+    master = without_credentials(settings.master or runner.master)
+    facts: dict[str, object] = {"master": master, "runs": None, "seconds": None}
+    clock = time.monotonic()
+    found: list[Finding] = []
+    try:
+        with runner as session:
+            took = time.monotonic() - clock
+            facts |= {"runs": session.version, "seconds": round(took, 1)}
+            message = f"{session.version} at `{master}`, started in {took:.1f} seconds"
+            found.append(Finding("session", State.OK, message, facts=facts))
+            found += judge(*_ask(session), platform.python_version())
+    except GgfmtError as error:
+        diagnostic = error.diagnostics[0]
+        message = without_credentials(diagnostic.message)
+        help = without_credentials(diagnostic.help) if diagnostic.help else None
+        if found:
+            found.append(Finding("executors", State.PROBLEM, message, help, _executors_facts(None, [])))
+        else:
+            found.append(Finding("session", State.PROBLEM, message, help, facts))
+    return found
+
+
+def _ask(session: SparkRunner) -> tuple[list[Report], int]:
+    """The reports of all executors that answer, and how many there are."""
+    reports: dict[tuple[str, ...], Report] = {}
+    first = newest = math.inf  # when an executor answered for the first time
+    while True:
+        items = range(max(session.parallelism, session.executors))
+        answers = {report.executor: report for report in session.run(tell, items, seconds=_ANSWER_SECONDS)}
+        now, registered = time.monotonic(), session.executors
+        if answers.keys() - reports.keys():
+            first, newest = min(first, now), now
+        reports |= answers
+        complete = len(reports) >= registered and (session.is_local or now - newest > _LATECOMERS_SECONDS)
+        if complete or now - first > _SILENT_SECONDS:
+            return sorted(reports.values(), key=lambda report: report.executor), registered
+
+
+def judge(reports: list[Report], registered: int, own: str) -> list[Finding]:
+    """What the reports of `registered` executors say to a driver with the Python of version `own`."""
+    facts = _executors_facts(registered, reports)
+    if len(reports) < registered:
+        message = f"only {len(reports)} of {registered} executors answer"
+        help = f"{_PYTHON}; see what the others wrote to `stderr` in the work directories of their workers"
+        summary = Finding("executors", State.PROBLEM, message, help, facts)
+    else:
+        hosts = len({report.host for report in reports})
+        count = f"{len(reports)} executor{'s' * (len(reports) != 1)} on {hosts} machine{'s' * (hosts != 1)}"
+        versions = {
+            "Python": {report.python for report in reports},
+            "ggfmt": {report.ggfmt for report in reports},
+            "Arrow": {report.libraries["arrow"].version or "none" for report in reports},
+        }
+        told = ", ".join(f"{name} {' and '.join(sorted(found))}" for name, found in versions.items())
+        summary = Finding("executors", State.OK, f"{count} answered: {told}", facts=facts)
+    return [summary, *(finding for report in reports for finding in _wrong(report, own))]
+
+
+def _wrong(report: Report, own: str) -> list[Finding]:
+    """What is wrong with one executor."""
+    where, facts = f"the executor on `{report.host}`", _facts(report)
+    found = []
+    if report.python.split(".")[:2] != own.split(".")[:2]:
+        found.append((State.PROBLEM, f"{where} has Python {report.python}, and this is {own}", _PYTHON))
+    if report.ggfmt != __version__:
+        message = f"{where} has ggfmt {report.ggfmt}, and this is {__version__}"
+        found.append((State.PROBLEM, message, "install the same there, or none: it is sent along"))
+    for name, library in report.libraries.items():
+        if library.problem is not None:
+            package = LIBRARIES[name][0]
+            message = f"{where} cannot load {package}: {library.problem}"
+            help = f"pip install {package} for `{report.path}`, or set PYSPARK_PYTHON to a Python that has it"
+            found.append((State.PROBLEM, message, help))
+    for directory in report.scratch:
+        if directory.free is None:
+            message = f"{where} cannot write to `{directory.path}`: {directory.problem}"
+            help = "set SPARK_LOCAL_DIRS of the workers to a directory that can be written and has room"
+            found.append((State.PROBLEM, message, help))
+        elif directory.free < LITTLE_SPACE:
+            message = f"{where} has {size_text(directory.free)} free in `{directory.path}`, which is little"
+            found.append((State.WARNING, message, "free some space, or set SPARK_LOCAL_DIRS of the workers"))
+    return [Finding("executor", state, message, help, facts) for state, message, help in found]
+
+
+def _executors_facts(registered: int | None, reports: list[Report]) -> dict[str, object]:
+    return {"registered": registered, "answered": len(reports), "reports": [_facts(report) for report in reports]}
+
+
+def _facts(report: Report) -> dict[str, object]:
+    versions = {name: library.version for name, library in report.libraries.items()}
+    return {
+        "host": report.host,
+        "python": report.python,
+        "path": report.path,
+        "ggfmt": report.ggfmt,
+        **versions,
+        "scratch": [directory.path for directory in report.scratch],
+        "free_bytes": report.free,
+    }

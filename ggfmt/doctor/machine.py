@@ -1,0 +1,136 @@
+"""What this machine has: Python, ggfmt, Java, Spark, libraries, and room to write. Nothing is started."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from ggfmt import __version__
+from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.doctor.checks import LIBRARIES, load, try_directory
+from ggfmt.doctor.finding import LITTLE_SPACE, Finding, State, size_text
+from ggfmt.spark.class_archive import cache_directory
+from ggfmt.spark.java_home import Java, find_java
+from ggfmt.spark.jvm import spark_home
+
+_NAMES_OF_SCRATCH = ("TMPDIR", "TEMP", "TMP")  # in Python's order
+
+
+def python() -> Finding:
+    version, path = platform.python_version(), sys.executable or None
+    system = f"{platform.system()} {platform.machine()}"
+    message = f"{version} in `{path}`, on {system}"
+    return Finding("python", State.OK, message, facts={"version": version, "path": path, "system": system})
+
+
+def ggfmt() -> Finding:
+    path = str(Path(__file__).resolve().parents[1])
+    return Finding("ggfmt", State.OK, f"{__version__} in `{path}`", facts={"version": __version__, "path": path})
+
+
+def user() -> Finding:
+    """Who runs this. Java asks the system for the user's name, and Spark does not start where there is none."""
+    try:
+        import pwd
+    except ImportError:  # not a POSIX system: everyone has a name
+        name = os.environ.get("USERNAME")
+        return Finding("user", State.OK, name or "unknown", facts={"name": name, "uid": None})
+    uid = os.getuid()
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        message = f"the user {uid} has no name, and Spark does not start without one"
+        help = "add a line for this user to /etc/passwd (of the container), or run as another user"
+        return Finding("user", State.PROBLEM, message, help, {"name": None, "uid": uid})
+    return Finding("user", State.OK, f"{name} ({uid})", facts={"name": name, "uid": uid})
+
+
+def java(java_home: str | None) -> tuple[Finding, Java | None]:
+    """The Java that a run would take, where it is usable; `java_home` is the value of `--java-home`."""
+    try:
+        found = find_java(java_home)
+    except Abend as error:
+        (diagnostic,) = error.diagnostics
+        facts = dict.fromkeys(("version", "home", "origin"))
+        return Finding("java", State.PROBLEM, diagnostic.message, diagnostic.help, facts), None
+    facts = {"version": found.version, "home": str(found.home), "origin": found.origin}
+    return Finding("java", State.OK, f"{found.version} in `{found.home}` ({found.origin})", facts=facts), found
+
+
+def spark() -> tuple[Finding, Path | None]:
+    """The installed Spark, by the names of its files: its home is there where it is whole."""
+    unknown = dict.fromkeys(("version", "home"))
+    try:
+        home = spark_home()
+        names = [re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name) for jar in (home / "jars").iterdir()]
+    except Abend as error:
+        (diagnostic,) = error.diagnostics
+        return Finding("spark", State.PROBLEM, diagnostic.message, diagnostic.help, unknown), None
+    except OSError:
+        names = []
+    version = next((name[1] for name in names if name), None)
+    if version is None:
+        message = f"pyspark in `{home}` is not a whole Spark: it has no `jars`"
+        help = "pip install --force-reinstall pyspark, and take other Sparks out of PYTHONPATH"
+        return Finding("spark", State.PROBLEM, message, help, {**unknown, "home": str(home)}), None
+    facts = {"version": version, "home": str(home)}
+    return Finding("spark", State.OK, f"{version} in `{home}`", facts=facts), home
+
+
+def libraries() -> list[Finding]:
+    """Arrow, and the libraries that decode and encode."""
+    found = []
+    for name, (package, *_) in LIBRARIES.items():
+        library = load(name)
+        facts = {"version": library.version}
+        if library.problem is None:
+            found.append(Finding(name, State.OK, f"{library.version}", facts=facts))
+        else:
+            message, help = f"{package} cannot be loaded: {library.problem}", f"pip install --force-reinstall {package}"
+            found.append(Finding(name, State.PROBLEM, message, help, facts))
+    return found
+
+
+def scratch() -> Finding:
+    """The directory of temporary files, where a run and its Spark have their logs and sockets."""
+    named = next((name for name in _NAMES_OF_SCRATCH if os.environ.get(name)), None)
+    help = "export TMPDIR with a directory that can be written and has room"
+    try:
+        path = tempfile.gettempdir()
+    except OSError as error:
+        facts: dict[str, object] = dict.fromkeys(("path", "free_bytes"))
+        return Finding("scratch", State.PROBLEM, (error.strerror or str(error)).lower(), help, facts)
+    found = _room("scratch", path, State.PROBLEM, help)
+    if found.state is State.OK and named is not None and os.path.abspath(os.environ[named]) != path:
+        message = f"{named} names `{os.environ[named]}`, which cannot be written; `{path}` is used instead"
+        return Finding("scratch", State.WARNING, message, help, found.facts)
+    return found
+
+
+def cache() -> Finding:
+    """The directory of the class archive; a run does not need it."""
+    help = "export XDG_CACHE_HOME with a directory that can be written; only the class archive needs it"
+    directory = cache_directory()
+    if directory is None:
+        message, facts = "this user has no home directory", dict.fromkeys(("path", "free_bytes"))
+        return Finding("cache", State.WARNING, message, help, facts)
+    return _room("cache", str(directory), State.WARNING, help)
+
+
+def _room(name: str, path: str, bad: State, help: str) -> Finding:
+    """Whether a directory, or the one that it would be made in, can be written."""
+    present = path
+    while not os.path.lexists(present):
+        present = os.path.dirname(present)
+    directory = try_directory(present)
+    facts = {"path": path, "free_bytes": directory.free}
+    if directory.free is None:
+        return Finding(name, bad, f"`{present}` cannot be written: {directory.problem}", help, facts)
+    message = f"`{path}`, {size_text(directory.free)} free"
+    if directory.free < LITTLE_SPACE:
+        return Finding(name, State.WARNING, f"{message}, which is little", help, facts)
+    return Finding(name, State.OK, message, facts=facts)
