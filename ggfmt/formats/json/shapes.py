@@ -37,16 +37,7 @@ class Shape:
     keys: tuple[str, ...] | None
 
 
-@dataclass(frozen=True)
-class Metadata:
-    """A metadata record."""
-
-    table: TableDef
-    input: int
-    offset: int
-
-
-Finding = Shape | Metadata
+Finding = Shape | SchemaChange
 
 
 @dataclass
@@ -83,12 +74,12 @@ def new_shapes(
             yield Shape(name, columns, keys)
 
 
-def follow(found: TableDef, previous: TableDef | None) -> TableDef:
+def follow(table: TableDef, previous: TableDef | None) -> TableDef:
     """A definition met in the stream, with the keys of the one before it if it tells none itself."""
-    if previous is None or found.primary_keys or not set(previous.primary_keys) <= set(found.column_names):
-        return found
+    if previous is None or table.primary_keys or not set(previous.primary_keys) <= set(table.column_names):
+        return table
     keys = {column.name: column.key for column in previous.columns}
-    return TableDef(found.full_name, tuple(replace(column, key=keys.get(column.name, 0)) for column in found.columns))
+    return TableDef(table.full_name, tuple(replace(column, key=keys.get(column.name, 0)) for column in table.columns))
 
 
 def settle(
@@ -99,27 +90,27 @@ def settle(
     `keys_stay`: a definition without keys takes over those of the one before it.
     """
     merged: dict[str, Merge] = {}
-    metadata: list[Metadata] = []
+    changes: list[SchemaChange] = []
     described: set[str] = set()
     for finding in (finding for split in findings for finding in split):
-        if isinstance(finding, Metadata):
-            metadata.append(finding)
+        if isinstance(finding, SchemaChange):
+            changes.append(finding)
             described.add(finding.table.full_name)
         elif finding.table not in described and finding.table not in catalog.trusted:
             merged.setdefault(finding.table, Merge(finding.table)).add(finding, every_shape)
     settled = [merge.settle() for merge in merged.values()]
     tables = tuple(table for table, _ in settled)
-    shown = {table.full_name: table for table in tables}
+    by_images = {table.full_name: table for table in tables}
     declared: dict[str, TableDef] = {}
     events = []
-    for finding in metadata:
-        table = catalog.settle(finding.table)
+    for change in changes:
+        table = catalog.settle(change.table)
         name = table.full_name
         if keys_stay:
-            table = follow(table, declared.get(name) or shown.get(name) or catalog.trusted.get(name))
+            table = follow(table, declared.get(name) or by_images.get(name) or catalog.trusted.get(name))
         if declared.get(name) != table:
             declared[name] = table
-            events.append(SchemaChange(table, finding.input, finding.offset))
+            events.append(replace(change, table=table))
     return Discovered(tables, tuple(events), all(sure for _, sure in settled))
 
 

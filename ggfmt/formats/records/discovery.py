@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Discovered, Discovery
-from ggfmt.formats.json.shapes import FIELD_TYPES, Finding, KnownTable, Metadata, new_shapes, settle
+from ggfmt.formats.api.reading import Chunk, Discovered, Discovery, SchemaChange
+from ggfmt.formats.json.shapes import FIELD_TYPES, Finding, KnownTable, new_shapes, settle
 from ggfmt.formats.json.values import plain_name
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
 from ggfmt.formats.records.examined import examined
@@ -44,21 +44,22 @@ class DialectDiscovery(Discovery):
     def read(self, chunk: Chunk) -> None:
         undescribed: dict[str, list[Any]] = {}
         spans: Sequence[tuple[int, int]] = ()
-        for index, found in enumerate(examined(self._dialect, self._decoder, chunk)):
-            for item in found if isinstance(found, list) else ():
+        for index, meaning in enumerate(examined(self._dialect, self._decoder, chunk)):
+            for item in meaning if isinstance(meaning, list) else ():
                 record_schema = item if isinstance(item, RecordSchema) else item.record_schema
                 if record_schema is None:
                     assert isinstance(item, Change)
                     images = undescribed.setdefault(item.table, [])
                     images += (image for image in (item.before, item.after) if image is not None)
                     continue
-                name = record_schema.table.full_name
-                if self._declared.get(name) != record_schema.table and name_problem(name) is None:
-                    self._declared[name] = record_schema.table
+                table = record_schema.table
+                name = table.full_name
+                if self._declared.get(name) != table and name_problem(name) is None:
+                    self._declared[name] = table
                     if name in undescribed:  # what stood before the description is known by its images alone
                         self._look_at(name, undescribed.pop(name))
                     spans = spans or self.dialect.spans(chunk)
-                    self._findings.append(Metadata(record_schema.table, chunk.input, chunk.offset + spans[index][0]))
+                    self._findings.append(SchemaChange(table, chunk.input, chunk.offset + spans[index][0]))
                     self._known[name] = KnownTable(declared=True)
         for name, images in undescribed.items():
             self._look_at(name, images)
@@ -68,15 +69,15 @@ class DialectDiscovery(Discovery):
 
     @staticmethod
     def settle(findings: Sequence[list[Finding | Learned]], catalog: Catalog, every_shape: bool) -> Discovered:
-        shown = [[finding for finding in split if not isinstance(finding, Learned)] for split in findings]
+        of_tables = [[finding for finding in split if not isinstance(finding, Learned)] for split in findings]
         facts: dict[Any, Any] = {}
         lacking = False
         for finding in (finding for split in findings for finding in split):
             if isinstance(finding, Learned):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
-        found = settle(shown, catalog, every_shape, keys_stay=True)
-        return replace(found, complete=found.complete and not lacking, facts=facts)
+        discovered = settle(of_tables, catalog, every_shape, keys_stay=True)
+        return replace(discovered, complete=discovered.complete and not lacking, facts=facts)
 
     def _look_at(self, name: str, images: list[Any]) -> None:
         """Makes findings of the images of a table that show something new."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.model.change import OpType
 from ggfmt.model.table import split_name
 
@@ -29,6 +29,16 @@ def name_problem(name: str) -> Diagnostic | None:
     return None
 
 
+def unknown_column(what: str, table: str, column: str, position: str | None = None) -> Diagnostic:
+    """GG204 for a column that the definition of a table lacks."""
+    return Diagnostic(
+        "GG204",
+        f"{what} has a column that the definition of the table lacks",
+        Span(table=table, field=column, position=position),
+        "correct the definition, or leave it out of `--definitions` to have it discovered",
+    )
+
+
 def contradiction(kind: str, has_before: bool, has_after: bool) -> Diagnostic | None:
     """GG307 for an operation whose images do not go with its type."""
     surplus, lacking = IMAGE_RULES[kind]
@@ -42,8 +52,10 @@ def contradiction(kind: str, has_before: bool, has_after: bool) -> Diagnostic | 
     return Diagnostic("GG307", f"{article} {name} {' and '.join(reasons)}")
 
 
-def contradictions(op: pa.StringArray, has_before: pa.BooleanArray, has_after: pa.BooleanArray) -> pa.BooleanArray:
-    """Where the images that an operation has or lacks do not go with its type."""
+def contradictions(
+    op: pa.StringArray, has_before: pa.BooleanArray, has_after: pa.BooleanArray
+) -> dict[int, Diagnostic]:
+    """By row what is wrong with operations whose images do not go with their type."""
     has = {"before": has_before, "after": has_after}
     wrong = pa.repeat(pa.scalar(False), len(op))
     for kind, (surplus, lacking) in IMAGE_RULES.items():
@@ -53,4 +65,9 @@ def contradictions(op: pa.StringArray, has_before: pa.BooleanArray, has_after: p
                 wrong = pc.or_(wrong, pc.and_(rows, has[image]))
             for image in lacking:
                 wrong = pc.or_(wrong, pc.and_not(rows, has[image]))
-    return wrong
+    problems = {}
+    for row in pc.indices_nonzero(wrong).to_pylist():
+        problem = contradiction(op[row].as_py(), has_before[row].as_py(), has_after[row].as_py())
+        assert problem is not None, "the kernel and the rule of one operation disagree"
+        problems[row] = problem
+    return problems

@@ -7,8 +7,9 @@ struct, or a tuple of texts; both have the columns in table order.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
@@ -16,21 +17,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Raw
 
-from ggfmt.columnar.from_python import MISSING, MISSING_RAW, text_column
+from ggfmt.columnar.from_python import MISSING, MISSING_RAW, raw_column, text_column
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.json.rows import TableOperations
 from ggfmt.formats.json.values import json_name, plain_name
+from ggfmt.formats.records.batching import Wrong
 from ggfmt.formats.records.dialect import Convert
-from ggfmt.model.change import Image, ImageColumn, OpType
+from ggfmt.formats.records.problems import unknown_column
+from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
-Wrong = dict[int, Diagnostic]  # by the row of a batch
-
 
 class Rows(ABC):
-    """Decodes images of one definition."""
+    """Decodes images of one definition. `keys` gives the value of a row's key column, of several the tuple."""
+
+    keys: Callable[[Any], Any]
 
     def __init__(self, definition: TableDef) -> None:
         self.definition = definition
@@ -46,33 +48,48 @@ class Rows(ABC):
     def columns(self, rows: Sequence[Any]) -> tuple[ImageColumn, ...]:
         """The columns of n rows, all of them missing where a row is None."""
 
-    @abstractmethod
-    def keys(self, row: Any) -> tuple[Any, ...]:
-        """The values of the key columns, `MISSING` for one that is not there."""
-
     def _unknown(self, column: str) -> Diagnostic:
-        return Diagnostic(
-            "GG204",
-            "an image has a column that the definition of the table lacks",
-            Span(table=self.definition.full_name, field=column),
-            "correct the definition, or leave it out of `--definitions` to have it discovered",
-        )
+        return unknown_column("an image", self.definition.full_name, column)
 
 
 class JsonRows(Rows):
-    """Rows from JSON objects. Which columns have values that are no JSON strings is learned from the data."""
+    """Rows from JSON objects: the members are the columns in table order.
 
-    def __init__(self, definition: TableDef) -> None:
+    `raw` names the columns whose values are kept as the characters of the file, because they are not JSON strings;
+    which those are is learned from the data.
+    """
+
+    def __init__(self, definition: TableDef, raw: Iterable[str] = ()) -> None:
         super().__init__(definition)
-        self._table = TableOperations(definition, set())
+        self.raw = set(raw)
+        self._class: type[Any] | None = None
+        if definition.key_indices:
+            self.keys = attrgetter(*(f"c{index}" for index in definition.key_indices))
+
+    def row_class(self) -> type[Any]:
+        """The class of rows."""
+        if self._class is None:
+            names = {f"c{i}": plain_name(column.name) for i, column in enumerate(self.definition.columns)}
+            members: list[Any] = [
+                (member, Raw, MISSING_RAW) if column in self.raw else (member, str | None, MISSING)
+                for member, column in zip(names, self.definition.column_names, strict=True)
+            ]
+            self._class = msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
+        return self._class
+
+    def keep_raw(self, columns: Iterable[str]) -> None:
+        """Has rows from now on keep the values of some columns as they stand in the file."""
+        if not self.raw.issuperset(columns):
+            self.raw.update(columns)
+            self._class = None
 
     def decode(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
         there = [image for image in images if image is not None]
         try:
-            found = iter(msgspec.json.Decoder(self._table.row_class()).decode_lines(b"\n".join(there)))
+            rows = iter(msgspec.json.Decoder(self.row_class()).decode_lines(b"\n".join(there)))
         except (ValueError, RecursionError):
             return self._singly(images)
-        return [None if image is None else next(found) for image in images], {}
+        return [None if image is None else next(rows) for image in images], {}
 
     def _singly(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
         wrong: Wrong = {}
@@ -81,7 +98,7 @@ class JsonRows(Rows):
                 problem = self._learn(bytes(image))
                 if problem is not None:
                     wrong[row] = problem
-        decode = msgspec.json.Decoder(self._table.row_class()).decode
+        decode = msgspec.json.Decoder(self.row_class()).decode
         rows: list[Any] = []
         for row, image in enumerate(images):
             rows.append(None if image is None or row in wrong else decode(_with_plain_names(bytes(image))))
@@ -99,23 +116,25 @@ class JsonRows(Rows):
         for name in members:
             if name not in names:
                 return self._unknown(name)
-        not_text = {name for name, value in members.items() if bytes(value)[:1] not in (b'"', b"n")}
-        if not not_text <= self._table.raw:
-            self._table.raw |= not_text
-            self._table.row = None
+        self.keep_raw({name for name, value in members.items() if bytes(value)[:1] not in (b'"', b"n")})
         return None
 
     def columns(self, rows: Sequence[Any]) -> tuple[ImageColumn, ...]:
-        make = self._table.row_class()
-        return self._table.columns([make() if row is None else row for row in rows])
-
-    def keys(self, row: Any) -> tuple[Any, ...]:
-        values = (getattr(row, f"c{index}") for index in self.definition.key_indices)
-        return tuple(MISSING if value in (MISSING, MISSING_RAW) else value for value in values)
+        empty = self.row_class()()
+        values = zip(*(msgspec.structs.astuple(empty if row is None else row) for row in rows), strict=True)
+        return tuple(
+            raw_column(column) if name in self.raw else text_column(column)
+            for name, column in zip(self.definition.column_names, values, strict=True)
+        )
 
 
 class TextRows(Rows):
     """Rows from dicts of texts."""
+
+    def __init__(self, definition: TableDef) -> None:
+        super().__init__(definition)
+        if definition.key_indices:
+            self.keys = itemgetter(*definition.key_indices)
 
     def decode(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
         names = self.definition.column_names
@@ -135,9 +154,6 @@ class TextRows(Rows):
         empty = (MISSING,) * len(self.definition.columns)
         return tuple(map(text_column, zip(*(empty if row is None else row for row in rows), strict=True)))
 
-    def keys(self, row: Any) -> tuple[Any, ...]:
-        return tuple(row[index] for index in self.definition.key_indices)
-
 
 def _with_plain_names(image: bytes) -> bytes:
     if b"\\" not in image:
@@ -145,44 +161,37 @@ def _with_plain_names(image: bytes) -> bytes:
     return msgspec.json.encode({plain_name(name): value for name, value in _members(image).items()})
 
 
-def key_updates(rows: Rows, ops: Sequence[str], befores: Sequence[Any], afters: Sequence[Any]) -> pa.BooleanArray:
-    """Where an update has a key column in both images and it differs."""
-    changed = [False] * len(ops)
-    if rows.definition.key_indices:
-        for index, (op, before, after) in enumerate(zip(ops, befores, afters, strict=True)):
-            if op == "U" and before is not None and after is not None:
-                pairs = zip(rows.keys(before), rows.keys(after), strict=True)
-                changed[index] = any(old != new for old, new in pairs if MISSING not in (old, new))
-    return pa.array(changed, pa.bool_())
+def key_updates(rows: Rows, befores: Sequence[Any], afters: Sequence[Any]) -> pa.BooleanArray | None:
+    """Where a key column is in both of two rows and differs; None if it does so nowhere."""
+    if not rows.definition.key_indices:
+        return None
+    keys = rows.keys
+    differing = [
+        row
+        for row, (old, new) in enumerate(zip(befores, afters, strict=True))
+        if old is not None and new is not None and keys(old) != keys(new)
+    ]
+    changed = [False] * len(befores)
+    for row in differing:
+        pairs = zip(_texts(keys(befores[row])), _texts(keys(afters[row])), strict=True)
+        changed[row] = any(old != new for old, new in pairs if MISSING not in (old, new))
+    return pa.array(changed, pa.bool_()) if differing else None
 
 
-def overlaid(before: Image, after: Image, op: pa.StringArray) -> Image:
-    """The before image, where that of an update has changed columns only: all others are as in the after image."""
-    update = pc.equal(op, OpType.UPDATE.value)
-    if before.exists is not None:
-        update = pc.and_(update, before.exists)
-    if not update.true_count:
-        return before
-    columns = []
-    for old, new in zip(before.columns, after.columns, strict=True):
-        if old.present is None:
-            columns.append(old)
-            continue
-        unchanged = pc.and_(update, pc.invert(old.present))
-        values = pc.if_else(unchanged, new.values, old.values)
-        present = old.present if new.present is None else pc.and_(new.present, unchanged)
-        present = pc.or_(old.present, unchanged if new.present is None else present)
-        columns.append(ImageColumn(values, None if present.true_count == len(present) else present))
-    return Image(tuple(columns), before.exists)
+def _texts(keys: Any) -> list[str | None]:
+    return [_text(value) for value in (keys if isinstance(keys, tuple) else (keys,))]
 
 
-def filled(image: Image, rows: pa.BooleanArray | None = None) -> Image:
-    """The image with NULL where a column is missing, in some `rows` or in all."""
-    columns = []
-    for column in image.columns:
-        present = None if rows is None or column.present is None else pc.or_(column.present, rows)
-        columns.append(ImageColumn(column.values, present))
-    return Image(tuple(columns), image.exists)
+def _text(value: str | Raw | None) -> str | None:
+    """A decoded value as a text, None for NULL; a JSON string and another value with its characters are the same."""
+    if not isinstance(value, Raw):
+        return value
+    if value == MISSING_RAW:
+        return MISSING
+    data = bytes(value)
+    if data.startswith(b'"'):
+        return str(msgspec.json.decode(data))
+    return None if data == b"null" else str(data, "utf-8")
 
 
 def keys_alone(

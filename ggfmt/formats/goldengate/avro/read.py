@@ -11,72 +11,86 @@ from __future__ import annotations
 import io
 import struct
 from abc import abstractmethod
-from array import array
-from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, ClassVar
 
 import fastavro
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import (
-    Chunk,
-    Discovered,
-    Discovery,
-    Event,
-    Layout,
-    Reader,
-    ReadSide,
-    Reject,
-    SchemaChange,
-)
+from ggfmt.formats.api.reading import Chunk, Discovery, Event, Layout, ReadSide, Reject, SchemaChange
 from ggfmt.formats.avro.blocks import Damaged, Header, Rest, parts, read_block, read_header, read_varint, unzigzag
 from ggfmt.formats.goldengate.avro.plan import Plan, Schema, is_by_image, table_of
 from ggfmt.formats.goldengate.avro.schema import wrapper_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.discovery import settle_changes
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
+from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
-BATCH_ROWS = 4096
 BLOCKS_BYTES = 1 << 20  # of a container file in one chunk
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 
 
-class AvroReader(Reader):
-    """What both kinds of readers share: decoded messages become batches, in order, each of one definition."""
+@dataclass
+class _Table(HeldTable):
+    plan: Plan
+
+
+class AvroReader(BatchingReader[_Table]):
+    """What both kinds of readers share: decoded messages become batches, none of which reaches over a chunk. The places
+    of messages are known only to whoever decodes them. `most_rows` are those of a batch, 0 for no bound."""
+
+    most_rows: ClassVar[int] = 0
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self._keys = op_keys(source.options)
-        self._ordinal = 0
-        self._chunk: Chunk | None = None
-        self._first = 0
         self._spans: list[tuple[int, int]] = []
 
-    def flush(self) -> Iterator[Event]:
-        return iter(())
+    @abstractmethod
+    def messages(self, chunk: Chunk) -> Iterator[Event]:
+        """Holds the messages of a chunk."""
 
-    def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        assert self._chunk is not None
-        return (self._chunk, *self._spans[ordinal - self._first])
+    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+        self._spans = []
+        self.know_spans(chunk, self._spans)
+        yield from self.messages(chunk)
+        yield from self.hand_out(True)
 
-    def _begin(self, chunk: Chunk) -> None:
-        self._chunk, self._first, self._spans = chunk, self._ordinal, []
+    def spans(self, chunk: Chunk) -> Spans:
+        return self._spans
+
+    def columns(self, table: _Table) -> ChangeBatch:
+        return table.plan.batch(table.operations, table.ordinals, self.projection.tokens)
+
+    def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[Event]:
+        """Keeps a message that lies there in the present chunk, unless it is no operation."""
+        problem = self._problem(plan, message)
+        if problem is not None:
+            yield self._reject(start, end, problem)
+            return
+        table = self.tables.get(plan.table.full_name)
+        if table is None or table.plan is not plan:
+            table = self.tables[plan.table.full_name] = _Table(plan.table, plan)
+        table.operations.append(message)
+        table.ordinals.append(self._next(start, end))
+        if len(table.operations) == self.most_rows:
+            yield from self.batch(table)
 
     def _next(self, start: int, end: int) -> int:
         """The ordinal of a record that lies there in the present chunk."""
         self._spans.append((start, end))
-        self._ordinal += 1
-        return self._ordinal - 1
+        self.ordinal += 1
+        return self.ordinal - 1
 
     def _reject(self, start: int, end: int, diagnostic: Diagnostic) -> Reject:
-        assert self._chunk is not None
-        ordinal = self._next(start, end)
-        place = diagnostic.at(file=self._chunk.file, offset=self._chunk.offset + start)
-        return Reject(ordinal, self._chunk.data[start:end], place)
+        return self.reject(self._next(start, end), diagnostic)
 
-    def _checked(self, plan: Plan, message: dict[str, Any]) -> Diagnostic | None:
+    def _problem(self, plan: Plan, message: dict[str, Any]) -> Diagnostic | None:
         """Why a message is no operation."""
         place = Span(table=plan.table.full_name, position=message["pos"])
         if plan.kind(message) is None:
@@ -91,6 +105,8 @@ class AvroReader(Reader):
 
 class AvroStreamReader(AvroReader):
     """Reads messages that follow each other; the whole file is one chunk, for nothing divides them."""
+
+    most_rows = BATCH_ROWS
 
     @staticmethod
     @abstractmethod
@@ -121,29 +137,16 @@ class AvroStreamReader(AvroReader):
         if data:
             yield Chunk(file, 0, data, layout)
 
-    def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._begin(chunk)
-        held: dict[str, tuple[list[dict[str, Any]], array[int]]] = {}
+    def messages(self, chunk: Chunk) -> Iterator[Event]:
         stream = io.BytesIO(chunk.data)
         while (start := stream.tell()) < len(chunk.data):
-            found = self._message(stream, chunk.data)
-            if isinstance(found, Diagnostic):
+            message = self._message(stream, chunk.data)
+            if isinstance(message, Diagnostic):
                 end = self._resume(chunk.data, start)
-                yield self._reject(start, end, found)
+                yield self._reject(start, end, message)
                 stream.seek(end)
-                continue
-            plan, message = found
-            problem = self._checked(plan, message)
-            if problem is not None:
-                yield self._reject(start, stream.tell(), problem)
-                continue
-            messages, ordinals = held.setdefault(plan.table.full_name, ([], array("q")))
-            messages.append(message)
-            ordinals.append(self._next(start, stream.tell()))
-            if len(messages) >= BATCH_ROWS:
-                yield plan.batch(*held.pop(plan.table.full_name), self.projection.tokens)
-        for name, (messages, ordinals) in held.items():
-            yield self._plans[name].batch(messages, ordinals, self.projection.tokens)
+            else:
+                yield from self._hold(*message, start, stream.tell())
 
     def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
         try:
@@ -180,8 +183,8 @@ class AvroStreamReader(AvroReader):
 
 
 class AvroContainerReader(AvroReader):
-    """Reads object container files; a chunk is the header and some blocks. A file of another schema than the one before
-    is a metadata change event of its table."""
+    """Reads object container files; a chunk is the header and some blocks, each of which is a batch. A file of another
+    schema than the one before is a metadata change event of its table."""
 
     by_image: bool
 
@@ -216,49 +219,39 @@ class AvroContainerReader(AvroReader):
         if blocks or offset == len(header.data):
             yield Chunk(file, offset - len(header.data), header.data + b"".join(blocks), layout)
 
-    def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._begin(chunk)
+    def messages(self, chunk: Chunk) -> Iterator[Event]:
         header = _header(chunk.data)
         if isinstance(header, Diagnostic):
             yield self._reject(0, len(chunk.data), header)
             return
         if not chunk.offset:
-            found = _table_in(header, chunk.data)
-            if isinstance(found, Diagnostic):
-                yield self._reject(0, len(chunk.data), found)
+            described = _table_in(header, chunk.data)
+            if isinstance(described, Diagnostic):
+                yield self._reject(0, len(chunk.data), described)
                 return
-            table = self.catalog.settle(found)
+            table = self.catalog.settle(described)
             self._plan = Plan(header.schema, table, self._keys)
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
                 yield SchemaChange(table, chunk.input, 0)
-        plan = self._plan
         place = len(header.data)
         try:
             for start, end, count, data in parts(chunk.data, header):
-                yield from self._block(plan, start, end, count, data)
+                yield from self._block(self._plan, start, end, count, data)
                 place = end
         except Damaged as error:
             yield self._reject(place, len(chunk.data), Diagnostic("GG313", str(error)))
 
     def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[Event]:
         stream = io.BytesIO(data)
-        messages: list[dict[str, Any]] = []
-        ordinals: array[int] = array("q")
         for _ in range(count):
             try:
                 message: Any = fastavro.schemaless_reader(stream, plan.decode, None)
             except _DECODE_ERRORS:
                 yield self._reject(start, end, Diagnostic("GG313", "a message in a block cannot be read"))
                 break
-            problem = self._checked(plan, message)
-            if problem is not None:
-                yield self._reject(start, end, problem)
-                continue
-            messages.append(message)
-            ordinals.append(self._next(start, end))
-        if messages:
-            yield plan.batch(messages, ordinals, self.projection.tokens)
+            yield from self._hold(plan, message, start, end)
+        yield from self.hand_out(True)
 
 
 class AvroRowContainerReader(AvroContainerReader):
@@ -285,19 +278,7 @@ class ContainerDiscovery(Discovery):
     def findings(self) -> list[SchemaChange]:
         return self._found
 
-    @staticmethod
-    def settle(findings: Sequence[list[SchemaChange]], catalog: Catalog, every_shape: bool) -> Discovered:
-        current: dict[str, TableDef] = {}
-        first, events = [], []
-        for found in (item for split in findings for item in split):
-            table = catalog.settle(found.table)
-            name = table.full_name
-            if name not in current:
-                first.append(table)
-            elif current[name] != table:
-                events.append(SchemaChange(table, found.input, 0))
-            current[name] = table
-        return Discovered(tuple(first), tuple(events))
+    settle = staticmethod(settle_changes)
 
 
 _STREAM_HELP = "check `--definitions`, `--input-format` and `--input-config`"

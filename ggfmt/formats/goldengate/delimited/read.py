@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from ggfmt.columnar.delimited import count_fields, image_column, split, table_of_fields, tokens_of
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, Reader, ReadSide, Reject
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.records.batching import PlacingReader, Spans
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
 from ggfmt.model.table import Catalog, TableDef
@@ -29,7 +30,7 @@ _ENCODING_HELP = "set `encoding` in `--input-config`"
 _OP_TYPES = pa.array(OP_TYPES, pa.string())
 
 
-class DelimitedTextReader(Reader):
+class DelimitedTextReader(PlacingReader):
     """Reads delimited text; `source.options` are `DelimitedTextOptions`."""
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
@@ -46,7 +47,6 @@ class DelimitedTextReader(Reader):
             ("tokens", source.context.include_tokens),
         )
         self._metadata = [name for name, is_included in included if is_included]
-        self._ordinal = 0
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
@@ -86,8 +86,22 @@ class DelimitedTextReader(Reader):
             yield Chunk(file, offset, data, layout)
             offset += len(data)
 
-    def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._held = (self._ordinal, chunk)
+    def spans(self, chunk: Chunk) -> Spans:
+        # By characters and not by bytes, which may look like a delimiter where they are none.
+        try:
+            text = chunk.data.decode(self._codec, "surrogateescape" if chunk.layout.splittable else "strict")
+        except UnicodeDecodeError:
+            return [(0, len(chunk.data))]
+        delimiter = self.source.options.line_delimiter
+        spans = []
+        start = 0
+        for line in text.split(delimiter):
+            end = start + len(line.encode(self._codec, "surrogateescape"))
+            spans.append((start, end))
+            start = end + len(delimiter.encode(self._codec))
+        return spans
+
+    def take_in(self, chunk: Chunk) -> Iterator[Event]:
         try:
             text = chunk.data.decode(self._codec)
         except UnicodeDecodeError:
@@ -98,29 +112,13 @@ class DelimitedTextReader(Reader):
             lines = lines.slice(0, len(lines) - 1)
         yield from self._lines(lines)
 
-    def flush(self) -> Iterator[Event]:
-        return iter(())
-
-    def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        first, chunk = self._held
-        delimiter = self.source.options.line_delimiter
-        # By characters and not by bytes, which may look like a delimiter where they are none.
-        text = chunk.data.decode(self._codec, "surrogateescape" if chunk.layout.splittable else "replace")
-        start = 0
-        for _ in range(ordinal - first):
-            start = text.index(delimiter, start) + len(delimiter)
-        end = text.find(delimiter, start)
-        line = text[start : len(text) if end < 0 else end]
-        before = len(text[:start].encode(self._codec, "surrogateescape"))
-        return chunk, before, before + len(line.encode(self._codec, "surrogateescape"))
-
     def _lines(self, lines: pa.StringArray) -> Iterator[Event]:
-        ordinals = pa.array(range(self._ordinal, self._ordinal + len(lines)), pa.int64())
-        self._ordinal += len(lines)
+        ordinals = pa.array(range(self.ordinal, self.ordinal + len(lines)), pa.int64())
+        self.ordinal += len(lines)
         counts = count_fields(lines, self.source.options.field_delimiter)
         few = pc.less(counts, len(self._metadata))
         for row in pc.indices_nonzero(few).to_pylist():
-            yield self._reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), None))
+            yield self.reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), None))
         enough = pc.invert(few)
         lines, ordinals, counts = lines.filter(enough), ordinals.filter(enough), counts.filter(enough)
         if not len(lines):
@@ -142,13 +140,13 @@ class DelimitedTextReader(Reader):
     ) -> Iterator[Event]:
         table = self._definition(name)
         if isinstance(table, Diagnostic):
-            yield from (self._reject(ordinal, table) for ordinal in ordinals.to_pylist())
+            yield from (self.reject(ordinal, table) for ordinal in ordinals.to_pylist())
             return
         options = self.source.options
         width = len(self._metadata) + len(table.columns) * (2 if options.include_column_names else 1)
         fits = pc.equal(counts, width)
         for row in pc.indices_nonzero(pc.invert(fits)).to_pylist():
-            yield self._reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), table, width))
+            yield self.reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), table, width))
         lines, ordinals = lines.filter(fits), ordinals.filter(fits)
         if not len(lines):
             return
@@ -156,7 +154,7 @@ class DelimitedTextReader(Reader):
         metadata = dict(zip(self._metadata, fields, strict=False))
         kinds = pc.index_in(metadata["op"], self._keys)
         for row in pc.indices_nonzero(kinds.is_null()).to_pylist():
-            yield self._reject(ordinals[row].as_py(), self._wrong_key(metadata["op"][row].as_py(), table))
+            yield self.reject(ordinals[row].as_py(), self._wrong_key(metadata["op"][row].as_py(), table))
         known = kinds.is_valid()
         values = fields[len(self._metadata) :]
         if options.include_column_names:
@@ -224,19 +222,13 @@ class DelimitedTextReader(Reader):
         message = f"the operation type cannot be `{shown}`"
         return Diagnostic("GG304", message, Span(table=table.full_name), f"legal values are {legal}")
 
-    def _reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
-        chunk, start, end = self.locate(ordinal)
-        return Reject(ordinal, chunk.data[start:end], diagnostic.at(file=chunk.file, offset=chunk.offset + start))
-
     def _reject_undecodable(self, chunk: Chunk) -> Iterator[Event]:
         """The lines of a chunk one by one: those that are not of the encoding are rejects."""
         delimiter = chunk.layout.delimiter
         if not chunk.layout.splittable:
             message = f"the file is not {self.source.options.encoding}"
-            self._ordinal += 1
-            yield Reject(
-                self._ordinal - 1, chunk.data, Diagnostic("GG303", message, Span(chunk.file, offset=0), _ENCODING_HELP)
-            )
+            self.ordinal += 1
+            yield self.reject(self.ordinal - 1, Diagnostic("GG303", message, help=_ENCODING_HELP))
             return
         for data in chunk.data.removesuffix(delimiter).split(delimiter):
             try:
@@ -244,8 +236,8 @@ class DelimitedTextReader(Reader):
             except UnicodeDecodeError as error:
                 place = f"byte {data[error.start]:#04x} at byte {error.start} of it"
                 message = f"the line is not {self.source.options.encoding}: {place}"
-                self._ordinal += 1
-                yield self._reject(self._ordinal - 1, Diagnostic("GG303", message, help=_ENCODING_HELP))
+                self.ordinal += 1
+                yield self.reject(self.ordinal - 1, Diagnostic("GG303", message, help=_ENCODING_HELP))
             else:
                 yield from self._lines(pa.array([text], pa.string()))
 

@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Discovery
+from ggfmt.formats.api.reading import Chunk, Discovery, SchemaChange
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.json.files import record_spans
-from ggfmt.formats.json.shapes import FIELD_TYPES, Finding, KnownTable, Metadata, new_shapes, settle
+from ggfmt.formats.json.shapes import FIELD_TYPES, Finding, KnownTable, new_shapes, settle
 from ggfmt.formats.json.values import parse, plain_name
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.model.table import Catalog, TableDef
@@ -94,7 +94,7 @@ class JsonDiscovery(Discovery):
         if members.get("op_type") == "OBJECT_METADATA":
             table = records.examine(record, False, Catalog())
             if isinstance(table, TableDef):
-                self._findings.append(Metadata(table, input, offset))
+                self._findings.append(SchemaChange(table, input, offset))
                 self._known[table.full_name] = KnownTable(declared=True)
                 self._decoder = None
             return

@@ -14,9 +14,8 @@ record, and a class that has learned from it.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, BinaryIO, Literal, Union
 
@@ -26,17 +25,18 @@ import pyarrow.compute as pc
 from msgspec import Raw
 
 from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
+from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, Reader, ReadSide, Reject, SchemaChange
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
 from ggfmt.formats.json import files as json_files
-from ggfmt.formats.json.rows import TableOperations
 from ggfmt.formats.json.values import plain_name
-from ggfmt.formats.records.held import BATCH_ROWS, HeldChunks
-from ggfmt.formats.records.problems import contradiction, contradictions
-from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
+from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
+from ggfmt.formats.records.problems import contradictions
+from ggfmt.formats.records.rows import JsonRows, key_updates
+from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
 from ggfmt.model.table import Catalog, Kind
 
 _OP_NAMES = Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"]
@@ -57,21 +57,23 @@ class _NeverQualified(msgspec.Struct, tag=MISSING, tag_field="qual_table"):
     never: Raw = msgspec.field(name=MISSING.lstrip("\0"))
 
 
-class JsonReader(Reader):
+@dataclass
+class _Table(HeldTable):
+    rows: JsonRows
+
+
+class JsonReader(BatchingReader[_Table]):
     """Reads GoldenGate JSON; see the module's docstring."""
 
     sniff = staticmethod(records.sniff)
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._ordinal = 0
-        self._held = HeldChunks(json_files.record_spans)
-        self._tables: dict[str, TableOperations] = {}
         self._extra: list[str] = []
         self._typed_tokens = False
         self._tag = "table"
         self._decoder: msgspec.json.Decoder[Any] | None = None
-        self._by_class: dict[type[Any], TableOperations] = {}
+        self._by_class: dict[type[Any], _Table] = {}
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
@@ -81,27 +83,16 @@ class JsonReader(Reader):
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
         return json_files.chunks(stream, file, start, length, layout)
 
-    def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._held.add(self._ordinal, chunk)
+    def spans(self, chunk: Chunk) -> Spans:
+        return json_files.record_spans(chunk)
+
+    def take_in(self, chunk: Chunk) -> Iterator[Event]:
         try:
             operations = self._decode(chunk)
         except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
             yield from self._read_singly(chunk)
         else:
-            self._take_in(operations)
-        full = self._held.full
-        for table in self._tables.values():
-            if table.operations and (full or self.projection.in_order or len(table.operations) >= BATCH_ROWS):
-                yield from self._batch(table)
-        if not any(table.operations for table in self._tables.values()):
-            self._held.clear()
-
-    def flush(self) -> Iterator[Event]:
-        yield from self._hand_out()
-        self._held.clear()
-
-    def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        return self._held.locate(ordinal)
+            self._hold(operations)
 
     # Decoding
 
@@ -124,11 +115,11 @@ class JsonReader(Reader):
         self._by_class = {}
         for definition in self.catalog.tables():
             name = definition.full_name
-            table = self._tables.get(name)
+            table = self.tables.get(name)
             if table is None:
-                raw = {column.name for column in definition.columns if column.type.kind in _RAW_KINDS}
-                table = self._tables[name] = TableOperations(definition, raw)
-            row = table.row_class()
+                raw = (column.name for column in definition.columns if column.type.kind in _RAW_KINDS)
+                table = self.tables[name] = _Table(definition, JsonRows(definition, raw))
+            row = table.rows.row_class()
             members: list[Any] = [
                 ("op_type", _OP_NAMES),
                 ("op_ts", str | None, None),
@@ -154,15 +145,15 @@ class JsonReader(Reader):
         self._decoder = msgspec.json.Decoder(Union[classes])  # noqa: UP007 - made at run time
         return self._decoder
 
-    def _take_in(self, operations: Sequence[Any]) -> None:
+    def _hold(self, operations: Sequence[Any]) -> None:
         """Keeps decoded operations, in order, with the tables they belong to."""
-        first = self._ordinal
-        self._ordinal += len(operations)
+        first = self.ordinal
+        self.ordinal += len(operations)
         classes = set(map(type, operations))
         if len(classes) == 1:
             table = self._by_class[classes.pop()]
             table.operations += operations
-            table.ordinals.extend(range(first, self._ordinal))
+            table.ordinals.extend(range(first, self.ordinal))
             return
         for ordinal, operation in enumerate(operations, first):
             table = self._by_class[type(operation)]
@@ -172,19 +163,19 @@ class JsonReader(Reader):
     # The slow path
 
     def _read_singly(self, chunk: Chunk) -> Iterator[Event]:
-        for start, end in json_files.record_spans(chunk):
+        for start, end in self.spans_of(chunk):
             record = chunk.data[start:end]
             operation = self._decode_one(record)
             if operation is None:
                 verdict = records.examine(record, end == len(chunk.data), self.catalog)
                 if isinstance(verdict, records.JsonOperation):
-                    yield from self._hand_out()
+                    yield from self.hand_out(True)
                     self._learn_from(verdict)
                     operation = self._decode_one(record)
                 if operation is None:
-                    yield from self._exceptional(verdict, record, chunk, chunk.offset + start)
+                    yield from self._exceptional(verdict)
                     continue
-            self._take_in([operation])
+            self._hold([operation])
 
     def _decode_one(self, record: bytes) -> Any | None:
         try:
@@ -206,47 +197,37 @@ class JsonReader(Reader):
         known = {*records.MEMBERS, *self._extra} - {"qual_table"} | {seen.tag}
         self._extra += [name for name in seen.members if name not in known]
         self._typed_tokens |= seen.typed_tokens
-        table = self._tables.get(seen.table)
-        if table is not None and not seen.not_text <= table.raw:
-            table.raw |= seen.not_text
-            table.row = None
+        table = self.tables.get(seen.table)
+        if table is not None:
+            table.rows.keep_raw(seen.not_text)
         self._decoder = None
 
-    def _exceptional(self, verdict: records.Verdict, record: bytes, chunk: Chunk, offset: int) -> Iterator[Event]:
+    def _exceptional(self, verdict: records.Verdict) -> Iterator[Event]:
         """The event of a record that is no operation."""
-        ordinal = self._ordinal
-        self._ordinal += 1
+        ordinal = self.ordinal
+        self.ordinal += 1
         if isinstance(verdict, records.JsonOperation):
             verdict = Diagnostic("GG301", "the record cannot be decoded", Span(table=verdict.table))
         if isinstance(verdict, Diagnostic):
-            yield Reject(ordinal, record, verdict.at(file=chunk.file, offset=offset))
+            yield self.reject(ordinal, verdict)
         elif isinstance(verdict, str):
             self.others[verdict] += 1
         else:
             self.others["object metadata"] += 1
             settled = self.catalog.settle(verdict)
             if settled != self.catalog.get(settled.full_name):
-                table = self._tables.get(settled.full_name)
-                if self.projection.in_order:
-                    yield from self._hand_out()
-                elif table is not None and table.operations:
-                    yield from self._batch(table)
-                self._tables.pop(settled.full_name, None)
-                self.catalog = self.catalog.with_tables([settled])
+                yield from self.change_schema(settled, ordinal)
+                self.tables.pop(settled.full_name, None)
                 self._decoder = None
-                yield SchemaChange(settled, chunk.input, offset)
 
     # Batches
 
-    def _hand_out(self) -> Iterator[Event]:
-        for table in self._tables.values():
-            if table.operations:
-                yield from self._batch(table)
+    @staticmethod
+    def position(operation: Any) -> str | None:
+        return None if operation.pos is None else str(operation.pos)
 
-    def _batch(self, table: TableOperations) -> Iterator[Event]:
-        """The operations held for a table as one batch, less those whose images contradict their type."""
-        operations, ordinals = table.operations, table.ordinals
-        table.operations, table.ordinals = [], array("q")
+    def columns(self, table: _Table) -> ChangeBatch | Wrong:
+        operations = table.operations
         kinds, op_ts, positions, befores, afters = zip(*map(_META, operations), strict=True)
         if not _OP_TYPES.issuperset(kinds):
             kinds = tuple(kind[0] for kind in kinds)
@@ -254,63 +235,51 @@ class JsonReader(Reader):
         has_before = pa.array([image is not None for image in befores], pa.bool_())
         has_after = pa.array([image is not None for image in afters], pa.bool_())
         wrong = contradictions(op, has_before, has_after)
-        if wrong.true_count:
-            rejects = []
-            for row in pc.indices_nonzero(wrong).to_pylist():
-                reject = self._contradiction(table, operations[row], kinds[row], ordinals[row])
-                if reject is not None:
-                    rejects.append((row, reject))
-            yield from (reject for _, reject in rejects)
-            bad = {row for row, _ in rejects}
-            table.operations = [item for row, item in enumerate(operations) if row not in bad]
-            table.ordinals = array("q", (item for row, item in enumerate(ordinals) if row not in bad))
-            if table.operations:
-                yield from self._batch(table)
-            return
+        if wrong:
+            empty = table.rows.row_class()()
+            mended = [_without_empty_image(operations[row], kinds[row], empty) for row in wrong]
+            return self.columns(table) if any(mended) else wrong
         for index, name in enumerate(self._extra):
             count = sum(getattr(operation, f"x{index}", _NO_RAW) is not _NO_RAW for operation in operations)
             if count:
                 self.members[name] += count
-        tokens = token_maps(map(self._token_texts, operations)) if self.projection.tokens else None
         key_update = None
         if self.projection.row_only:
-            before, after = table.row_images(kinds, befores, afters, has_after)
-            key_update = table.key_updates(befores, afters) if self.projection.key_updates else None
+            columns = table.rows.columns([b if k == "D" else a for k, b, a in zip(kinds, befores, afters, strict=True)])
+            before, after = Image(columns, pc.equal(op, OpType.DELETE.value)), Image(columns, has_after)
+            if self.projection.key_updates:
+                key_update = key_updates(table.rows, befores, afters)
         else:
-            before, after = table.images(befores, afters, has_before, has_after)
-        yield ChangeBatch(
+            before = Image(table.rows.columns(befores), unless_all(has_before))
+            after = Image(table.rows.columns(afters), unless_all(has_after))
+        return ChangeBatch(
             table.definition,
             op,
             _optional_texts(op_ts),
             _optional_texts(positions),
             before,
             after,
-            int64s(ordinals),
-            tokens,
+            int64s(table.ordinals),
+            token_maps(map(self._token_texts, operations)) if self.projection.tokens else None,
             key_update,
         )
-
-    def _contradiction(self, table: TableOperations, operation: Any, kind: str, ordinal: int) -> Reject | None:
-        """The reject of an operation whose images do not go with its type; None if the odd image is an empty object."""
-        assert table.row is not None
-        empty = table.row()
-        if kind != OpType.UPDATE.value and kind != OpType.DELETE.value and operation.before == empty:
-            operation.before = None
-        if kind in (OpType.DELETE.value, OpType.TRUNCATE.value) and operation.after == empty:
-            operation.after = None
-        problem = contradiction(kind, operation.before is not None, operation.after is not None)
-        if problem is None:
-            return None
-        chunk, start, end = self.locate(ordinal)
-        position = None if operation.pos is None else str(operation.pos)
-        place = Span(chunk.file, offset=chunk.offset + start, table=table.definition.full_name, position=position)
-        return Reject(ordinal, chunk.data[start:end], replace(problem, span=place))
 
     def _token_texts(self, operation: Any) -> dict[str, str]:
         tokens = operation.tokens or {}
         if not self._typed_tokens:
             return tokens
         return {name: _plain_text(bytes(value)) for name, value in tokens.items()}
+
+
+def _without_empty_image(operation: Any, kind: str, empty: Any) -> bool:
+    """Whether an operation had an empty object for an image that its type does not have, which is then gone."""
+    no_before = kind in "IT" and operation.before == empty
+    no_after = kind in "DT" and operation.after == empty
+    if no_before:
+        operation.before = None
+    if no_after:
+        operation.after = None
+    return no_before or no_after
 
 
 def _optional_texts(values: Sequence[str | int | None]) -> pa.StringArray:

@@ -14,7 +14,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.reading import UnknownTable
 from ggfmt.formats.goldengate.records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
 from ggfmt.formats.json.values import json_name, parse, plain_name
-from ggfmt.formats.records.problems import name_problem
+from ggfmt.formats.records.problems import name_problem, unknown_column
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import Catalog, TableDef
 
@@ -98,12 +98,7 @@ def _operation(members: dict[str, Any], name: str, tag: str, catalog: Catalog, h
     for image in ("before", "after"):
         for column, value in (members.get(image) or {}).items():
             if column not in definition.column_names:
-                return Diagnostic(
-                    "GG204",
-                    f"the {image} image has a column that the definition of the table lacks",
-                    Span(table=name, field=column, position=here.position),
-                    "correct the definition, or leave it out of `--definitions` to have it discovered",
-                )
+                return unknown_column(f"the {image} image", name, column, here.position)
             if value is not None and not isinstance(value, str):
                 not_text.add(column)
     typed_tokens = any(not isinstance(value, str) for value in (members.get("tokens") or {}).values())

@@ -21,7 +21,8 @@ _SURPLUS = {"I": ("before",), "U": (), "D": ("after",), "T": ("before", "after")
 @dataclass(slots=True)
 class XmlOperation:
     """An operation as it is written. `before` and `after` are in the order of `columns`; None is NULL, `MISSING` a
-    missing value. `type` is the word that the message has; `unknown` names what the format does not know."""
+    missing value. `type` is the word that the message has, `kind` what it stands for where that is known;
+    `unknown` names what the format does not know."""
 
     table: str
     type: str | None
@@ -32,6 +33,7 @@ class XmlOperation:
     after: list[str | None]
     tokens: dict[str, str]
     unknown: list[str]
+    kind: str = ""
 
     @property
     def has_before(self) -> bool:

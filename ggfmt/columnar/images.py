@@ -1,0 +1,74 @@
+"""Kernels of images: where columns are there, where they differ, and how what is missing is filled in."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+
+_NULL = pa.scalar(None, pa.string())
+
+
+def unless_all(mask: pa.BooleanArray) -> pa.BooleanArray | None:
+    """The mask, or None where it is true throughout."""
+    return None if mask.true_count == len(mask) else mask
+
+
+def and_present(mask: pa.BooleanArray, column: ImageColumn) -> pa.BooleanArray:
+    """Where the mask is true and the column is there."""
+    return mask if column.present is None else pc.and_(mask, column.present)
+
+
+def updates_from(batch: ChangeBatch) -> pa.BooleanArray:
+    """Where an operation is an update with a before image."""
+    update = pc.equal(batch.op, OpType.UPDATE.value)
+    return update if batch.before.exists is None else pc.and_(update, batch.before.exists)
+
+
+def lost(where: pa.BooleanArray, column: ImageColumn, other: ImageColumn) -> int:
+    """In how many of some rows a column is missing that the other image has."""
+    if column.present is None:
+        return 0
+    return int(and_present(pc.and_not(where, column.present), other).true_count)
+
+
+def unlike(column: ImageColumn, other: ImageColumn) -> pa.BooleanArray:
+    """Where a column is in one image and the other lacks it or has another value."""
+    both_null = pc.and_(column.values.is_null(), other.values.is_null())
+    same = pc.or_(pc.equal(column.values, other.values).fill_null(False), both_null)
+    return and_present(pc.invert(and_present(same, other)), column)
+
+
+def with_nulls(column: ImageColumn) -> pa.StringArray:
+    """The values of a column, NULL where it is missing."""
+    return column.values if column.present is None else pc.if_else(column.present, column.values, _NULL)
+
+
+def overlaid(before: Image, after: Image, op: pa.StringArray) -> Image:
+    """The before image, where that of an update has changed columns only: all others are as in the after image."""
+    update = pc.equal(op, OpType.UPDATE.value)
+    if before.exists is not None:
+        update = pc.and_(update, before.exists)
+    if not update.true_count:
+        return before
+    columns = []
+    for old, new in zip(before.columns, after.columns, strict=True):
+        if old.present is None:
+            columns.append(old)
+            continue
+        unchanged = pc.and_(update, pc.invert(old.present))
+        values = pc.if_else(unchanged, new.values, old.values)
+        present = pc.or_(old.present, and_present(unchanged, new))
+        columns.append(ImageColumn(values, None if present.true_count == len(present) else present))
+    return Image(tuple(columns), before.exists)
+
+
+def filled(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None = None) -> tuple[ImageColumn, ...]:
+    """The columns with NULL where one is missing, in some `rows` or in all."""
+    if rows is None:
+        return tuple(ImageColumn(column.values) for column in columns)
+    return tuple(
+        column if column.present is None else ImageColumn(column.values, pc.or_(column.present, rows))
+        for column in columns
+    )
