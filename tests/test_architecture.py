@@ -35,7 +35,7 @@ LAYERS["ggfmt"] = set()
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
 # `goldengate` shares with its neighbours lies beside them.
-SHARED = ("api", "avro", "json", "records")
+SHARED = ("api", "avro", "json", "mysql", "connect", "records")
 
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {

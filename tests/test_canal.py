@@ -14,7 +14,7 @@ from oracle import PlainOperation
 from strategies import Changes, changes, examples, table_def
 
 from ggfmt.formats.api.writing import RowErrors
-from ggfmt.formats.records.mysql_types import sql_type, type_text
+from ggfmt.formats.mysql.types import sql_type, type_text
 from ggfmt.model.table import Kind, SqlType
 
 TYPES = {"id": "bigint(20)", "name": "varchar(50)", "price": "decimal(10,2)"}

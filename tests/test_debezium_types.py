@@ -17,6 +17,7 @@ from strategies import examples
 from test_debezium import NAME, event, field, wrapped
 
 from ggfmt.columnar.from_python import texts
+from ggfmt.formats.connect.decimals import decimals
 from ggfmt.formats.debezium import values as values
 from ggfmt.formats.debezium.types import TableColumn, of_table_column
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -247,7 +248,7 @@ def test_a_value_that_is_not_as_its_schema_says_is_a_reject(
 @examples(100)
 @given(st.lists(st.integers(-(10**40), 10**40), min_size=1), st.integers(0, 45))
 def test_decimals_are_what_python_makes_of_them(numbers: list[int], scale: int) -> None:
-    made, bad = values.decimals(scale)(texts([encoded(number) for number in numbers]))
+    made, bad = decimals(scale)(texts([encoded(number) for number in numbers]))
     assert bad == []
     assert made.to_pylist() == [
         format(Decimal((int(n < 0), tuple(map(int, str(abs(n)))), -scale)), "f") for n in numbers
@@ -286,7 +287,7 @@ def test_every_number_is_a_time(number: int, unit: str) -> None:
 
 def test_numbers_of_thousands_of_digits() -> None:
     most = encoded(0x7F << 8 * 1598)
-    made, bad = values.decimals(-values.MOST_SCALE)(texts([most, "AA==", "/w=="]))
+    made, bad = decimals(-values.MOST_SCALE)(texts([most, "AA==", "/w=="]))
     assert bad == []
     assert [len(text) for text in made.to_pylist()] == [len(str(0x7F << 8 * 1598)) + 20000, 1, 20002]
 

@@ -10,17 +10,18 @@ import pyarrow.compute as pc
 from ggfmt.columnar.join import join
 from ggfmt.model.change import OP_TYPES
 
-_OP_TYPES = pa.array(OP_TYPES, pa.string())
+_STRING = pa.string()
+_OP_TYPES = pa.array(OP_TYPES, _STRING)
 
 
 class OpKeys:
-    """The words that a format writes for insert, update, delete and truncate."""
+    """The words, or their bytes, that a format writes for insert, update, delete and, if it has one, truncate."""
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self._words = pa.array(words, pa.string())
+    def __init__(self, words: Sequence[str | bytes], type: pa.DataType = _STRING) -> None:
+        self._words = pa.array(words, type)
         self._plain = tuple(words) == OP_TYPES
 
-    def of(self, op: pa.StringArray) -> pa.StringArray:
+    def of(self, op: pa.StringArray) -> pa.Array:
         return op if self._plain else self._words.take(pc.index_in(op, _OP_TYPES))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
@@ -87,6 +87,13 @@ class TableDef:
         """Names of the key columns, in the order of the key."""
         return tuple(c.name for c in sorted(self.columns, key=lambda c: c.key) if c.key)
 
+    def with_keys(self, names: Sequence[str]) -> TableDef:
+        """The definition with a primary key of the columns that have these names."""
+        places = {name: names.index(name) + 1 for name in names}
+        return TableDef(
+            self.full_name, tuple(replace(column, key=places.get(column.name, 0)) for column in self.columns)
+        )
+
     @cached_property
     def key_indices(self) -> tuple[int, ...]:
         """Places of the key columns in `columns`."""
@@ -110,6 +117,11 @@ def split_name(full_name: str) -> tuple[str, ...]:
     return parts
 
 
+def join_name(*parts: str | None) -> str:
+    """The full name of a table from its parts, those that are absent or empty left out."""
+    return ".".join(filter(None, parts))
+
+
 @dataclass(frozen=True)
 class Catalog:
     """The definitions that hold at one place of the input, by full name.
@@ -128,13 +140,13 @@ class Catalog:
     def tables(self) -> tuple[TableDef, ...]:
         return tuple({**self.trusted, **self.current}.values())
 
-    def settle(self, found: TableDef) -> TableDef:
-        """`found`, a definition met in the stream, with the types and keys of the trusted definition."""
-        trusted = self.trusted.get(found.full_name)
+    def settle(self, table: TableDef) -> TableDef:
+        """`table`, a definition met in the stream, with the types and keys of the trusted definition."""
+        trusted = self.trusted.get(table.full_name)
         if trusted is None:
-            return found
+            return table
         known = {column.name: column for column in trusted.columns}
-        return TableDef(found.full_name, tuple(known.get(column.name, column) for column in found.columns))
+        return TableDef(table.full_name, tuple(known.get(column.name, column) for column in table.columns))
 
     def with_tables(self, tables: Iterable[TableDef]) -> Catalog:
         """A catalog in which `tables`, already settled, hold from now on."""

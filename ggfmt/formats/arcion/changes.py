@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.arcion.cursor import place_of
-from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema, Refused
+from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
+from ggfmt.formats.records.refused import MOST_SHOWN, Refused, lacks, no_op
 from ggfmt.model.table import Column, TableDef
 
 OPS = ("I", "U", "D")
@@ -19,17 +19,9 @@ Texts = Mapping[str, str | None]
 class ArcionDialect(Dialect):
     """Changes from images in which a state says of each column where it has a value."""
 
-    def __init__(self, source: WriterSettings = DEFAULT_SETTINGS, with_tokens: bool = True) -> None:
-        super().__init__(source, with_tokens)
-        self._record_schemas: dict[tuple[str, tuple[str, ...]], RecordSchema] = {}
-
     def describe(self, table: str, names: tuple[str, ...]) -> RecordSchema:
         """The definition of a table with these columns, the same object for the same ones."""
-        record_schema = self._record_schemas.get((table, names))
-        if record_schema is None:
-            definition = self.keyed(TableDef(table, tuple(map(Column, names))))
-            record_schema = self._record_schemas[table, names] = RecordSchema(definition, (None,) * len(names))
-        return record_schema
+        return self.described((table, names), lambda: TableDef(table, tuple(map(Column, names))))
 
     def change(
         self,
@@ -47,17 +39,16 @@ class ArcionDialect(Dialect):
 def check_op(op: str | None, table: str) -> str:
     """The type of an operation; Refused if it is none."""
     if op is None:
-        raise Refused("GG305", "the record has no `opType`", "every change of Arcion has one", table)
+        raise lacks("opType", "every change of Arcion has one", table)
     if op not in OPS:
-        legal = ", ".join(f"`{known}`" for known in OPS)
-        raise Refused("GG304", f"`opType` cannot be `{op[:40]}`", f"legal values are {legal}", table)
+        raise no_op("opType", op[:MOST_SHOWN], OPS, table)
     return op
 
 
 def check_states(states: Collection[str | None], table: str) -> None:
     if not STATES.issuperset(states):
         wrong = next(state for state in states if state not in STATES)
-        shown = "NULL" if wrong is None else f"`{wrong[:40]}`"
+        shown = "NULL" if wrong is None else f"`{wrong[:MOST_SHOWN]}`"
         raise Refused("GG308", f"`exists` of a column cannot be {shown}", "legal values are 0, 1, 2 and 3", table)
 
 

@@ -19,8 +19,9 @@ from ggfmt.formats.arcion import FILE, LAST_FIELDS, SNAPSHOT, ArcionCsvOptions
 from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, check_op, check_states, images_of
 from ggfmt.formats.arcion.csv_text import CsvLayout, chunks, fields_of, find_layout
 from ggfmt.formats.json.values import invalid_utf8
-from ggfmt.formats.records.dialect import Change, Found, Refused
+from ggfmt.formats.records.dialect import Change, Meaning
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.refused import Refused
 from ggfmt.options.table_keys import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
@@ -66,7 +67,7 @@ class ArcionCsv(ArcionDialect):
             except UnicodeDecodeError:
                 yield invalid_utf8(record)
 
-    def changes(self, record: Row) -> Found:
+    def changes(self, record: Row) -> Meaning:
         problem = record.layout.problem
         if problem is not None:
             raise Refused(problem.code, problem.message, problem.help)

@@ -11,16 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec import Raw
 
 from ggfmt.columnar.join import join
 from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.strings import quote_json
 from ggfmt.columnar.timestamps import floor_millis
-from ggfmt.formats.records.dialect import Refused
+from ggfmt.formats.json.values import raw_texts
+from ggfmt.formats.records.refused import Refused, decoded
 
 COUNTS = ("insertCount", "updateCount", "deleteCount", "replaceCount")
 RESERVED = ("timestamp", "log", "position")
@@ -33,52 +32,33 @@ _KNOWN = frozenset(
     )
 )
 
-_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _MILLIS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
-
-
-def text_of(value: Raw) -> str | None:
-    """A JSON value as a text: of a string what it says, None for null, of others their characters."""
-    data = bytes(value)
-    if data.startswith(b'"'):
-        return str(msgspec.json.decode(data))
-    return None if data == b"null" else str(data, "utf-8")
 
 
 def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | None, dict[str, str]]:
     """The time in microseconds, the position and the tokens of a change; Refused for what is no cursor."""
     members = _object(cursor, "cursor")
-    found = {name: text for name, value in members.items() if (text := text_of(value)) is not None}
+    tokens = {name: text for name, text in members.items() if text is not None}
     micros = None
-    if "timestamp" in found:
-        if not _MILLIS.fullmatch(found["timestamp"]):
+    if "timestamp" in tokens:
+        if not _MILLIS.fullmatch(tokens["timestamp"]):
             raise Refused("GG308", "the `timestamp` of the cursor is no number")
-        micros = int(found.pop("timestamp")) * 1000
+        micros = int(tokens.pop("timestamp")) * 1000
     if "position" in members:
-        position = found.pop("position", None)
-        if position is not None and "log" in found:
-            position = f"{found.pop('log')}:{position}"
+        position = tokens.pop("position", None)
+        if position is not None and "log" in tokens:
+            position = f"{tokens.pop('log')}:{position}"
     else:
         position = cursor if members else None
-    for name, value in _object(counts, "operationcount").items():
-        text = text_of(value)
-        if text is not None:
-            found[name] = text
-    return micros, position, found
+    tokens |= {name: text for name, text in _object(counts, "operationcount").items() if text is not None}
+    return micros, position, tokens
 
 
-def _object(text: str | None, what: str) -> dict[str, Raw]:
+def _object(text: str | None, what: str) -> dict[str, str | None]:
     if text is None or not text.strip():
         return {}
-    try:
-        members = _members(text)
-        for value in members.values():
-            text_of(value)
-    except (ValueError, RecursionError):
-        raise Refused("GG308", f"`{what}` is no JSON object in a text") from None
-    if any(" " in name for name in members):
-        return {_mended(name): value for name, value in members.items()}
-    return members
+    members = decoded(raw_texts, text, f"`{what}` is no JSON object in a text")
+    return {_mended(name): value for name, value in members.items()}
 
 
 def _mended(name: str) -> str:

@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, Texts, check_op, check_states, images_of
-from ggfmt.formats.arcion.cursor import text_of
-from ggfmt.formats.records.dialect import ABSENT, Found, Refused, given
+from ggfmt.formats.json.values import raw_text, raw_texts
+from ggfmt.formats.records.dialect import ABSENT, Meaning, given
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, joined_name, lacks
 
 _texts = msgspec.json.Decoder(dict[str, str | None]).decode
-_values = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Namespace(msgspec.Struct, gc=False):
@@ -53,7 +53,7 @@ class Arcion(ArcionDialect):
             return "`tableName` with a `namespace`, and `opType`"
         return None
 
-    def changes(self, record: ArcionRecord) -> Found:
+    def changes(self, record: ArcionRecord) -> Meaning:
         table = self._table(record)
         op = check_op(record.opType, table)
         old, new = self._image(record.before, "before", table), self._image(record.after, "after", table)
@@ -67,10 +67,8 @@ class Arcion(ArcionDialect):
             record_schema = self.describe(table, tuple(states))
             images = images_of(op, *_chosen(states, old or {}, new or {}, table))
         images = (self._with_nulls(images[0]), self._with_nulls(images[1]))
-        try:
-            cursor, counts = _text(record.cursor), _text(record.operationcount)
-        except ValueError:
-            raise Refused("GG308", "`cursor` or `operationcount` is no text", None, table) from None
+        reason = "`cursor` or `operationcount` is no text"
+        cursor, counts = (decoded(_text, value, reason, table) for value in (record.cursor, record.operationcount))
         return (self.change(table, op, images, cursor, counts, record_schema),)
 
     def _table(self, record: ArcionRecord) -> str:
@@ -79,15 +77,12 @@ class Arcion(ArcionDialect):
             help = None
             if given(record.payload) is not None:
                 help = "if it is Arcion's Debezium-like JSON, give `--input-format debezium_json`"
-            raise Refused("GG305", "the record has no `tableName`", help)
+            raise lacks("tableName", help)
         if not name.name:
-            raise Refused("GG305", "`tableName` has no `name`", "every change must name its table")
+            raise lacks("name", NAME_TABLE, what="`tableName`")
         namespace = name.namespace or Namespace()
         schema = namespace.schema if namespace.schema != self.options.schema_filler else None
-        parts = [part for part in (namespace.catalog, schema, name.name) if part]
-        if any("." in part for part in parts):
-            raise Refused("GG306", "a part of `tableName` holds a dot", "rename the table: a dot divides the parts")
-        return ".".join(parts)
+        return joined_name((namespace.catalog, schema, name.name), "`tableName`")
 
     def _image(self, image: Raw, name: str, table: str) -> Texts | None:
         if given(image) is None:
@@ -96,10 +91,7 @@ class Arcion(ArcionDialect):
             return _texts(image)
         except (ValueError, RecursionError):
             pass
-        try:
-            return {column: text_of(value) for column, value in _values(image).items()}
-        except (ValueError, RecursionError):
-            raise Refused("GG308", f"`{name}` is no object of texts", None, table) from None
+        return decoded(raw_texts, image, f"`{name}` is no object of texts", table)
 
     def _with_nulls(self, image: Texts | None) -> Texts | None:
         null = self.options.null_literal
@@ -130,7 +122,7 @@ def _text(value: Raw) -> str | None:
     data = bytes(value)
     if not data:
         return None
-    return str(data, "utf-8") if data.startswith(b"{") else text_of(value)
+    return str(data, "utf-8") if data.startswith(b"{") else raw_text(value)
 
 
 READ_SIDES = {"arcion_json": dialect_input(Arcion)}

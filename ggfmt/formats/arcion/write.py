@@ -14,13 +14,12 @@ from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import ImageObjects
 from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import RowErrors, WriteSide
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import ArcionJsonOptions
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
 from ggfmt.formats.arcion.states import shown, states
-from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, quoted
+from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
@@ -75,10 +74,4 @@ class ArcionFormatter(DialectFormatter):
         return self.objects(Image(tuple(columns)), rows)
 
 
-WRITE_SIDES = {
-    "arcion_json": WriteSide(
-        formatter=ArcionFormatter,
-        framing=lambda table, options, context: TextFraming("UTF-8"),
-        projection=lambda options: Projection(tokens=True),
-    )
-}
+WRITE_SIDES = {"arcion_json": text_output(ArcionFormatter)}

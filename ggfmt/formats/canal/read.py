@@ -7,17 +7,15 @@ import re
 from typing import Any
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Raw
 
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.columnar.by_value import booleans, by_value
 from ggfmt.formats.canal import DELETE_IN_OLD
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Found, RecordSchema, Refused, given
-from ggfmt.formats.records.mysql_types import sql_type
+from ggfmt.formats.mysql.types import sql_type
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, given
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.model.change import ImageColumn
-from ggfmt.model.table import Column, Kind, TableDef
+from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, lacks, no_op
+from ggfmt.model.table import Column, Kind, TableDef, join_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": "I"}
 _TRUNCATE = re.compile(r"\s*truncate\b", re.IGNORECASE)
@@ -46,10 +44,6 @@ class Canal(Dialect):
     record = CanalRecord
     overlay = True
 
-    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
-        super().__init__(source, with_tokens)
-        self._record_schemas: dict[tuple[str, bytes, tuple[str, ...] | None], RecordSchema] = {}
-
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
         kind = members.get("type")
@@ -59,10 +53,10 @@ class Canal(Dialect):
             return "`table`, rows in `data` and a `type` in capitals"
         return None
 
-    def changes(self, record: CanalRecord) -> Found:
+    def changes(self, record: CanalRecord) -> Meaning:
         kind = record.type
         if kind is None:
-            raise Refused("GG305", "the record has no `type`", "every message of Canal has one")
+            raise lacks("type", "every message of Canal has one")
         if record.isDdl or kind not in _OPS:
             return self._others(record, kind)
         table = self._table(record)
@@ -73,7 +67,7 @@ class Canal(Dialect):
         if not data:
             if op == "D" and old:
                 help = "if DTS wrote it before 2022-03-20, say `deleteRows=old` with `--input-option`"
-                raise Refused("GG305", "a DELETE has no `data`", help, table)
+                raise lacks("data", help, table, what="a DELETE")
             raise Refused("GG305", f"a message of type {kind} has no rows in `data`", None, table)
         record_schema = self._describe(record, table)
         head = self._head(record)
@@ -81,7 +75,7 @@ class Canal(Dialect):
             if old is not None:
                 raise Refused("GG308", f"`data` has {len(data)} rows and `old` has {len(old)}", None, table)
             old = [ABSENT] * len(data)
-        found = []
+        changes = []
         for index, row in enumerate(data):
             before = after = None
             if op == "D":
@@ -90,10 +84,12 @@ class Canal(Dialect):
                 after = row
                 if op == "U" and old is not None:
                     before = given(old[index])
-            found.append(self._change(table, op, head, before, after, record_schema, index if len(data) > 1 else None))
-        return found
+            changes.append(
+                self._change(table, op, head, before, after, record_schema, index if len(data) > 1 else None)
+            )
+        return changes
 
-    def _others(self, record: CanalRecord, kind: str) -> Found:
+    def _others(self, record: CanalRecord, kind: str) -> Meaning:
         """A record that is not of rows: a truncate, or a statement or mark that is counted by its kind."""
         if kind == "TRUNCATE" or (record.isDdl and record.sql and _TRUNCATE.match(record.sql)):
             table = self._table(record)
@@ -102,9 +98,7 @@ class Canal(Dialect):
             return f"ddl {kind.lower()}" if kind not in ("DDL", "INIT_DDL") else "ddl"
         if kind == "TIDB_WATERMARK":
             return "watermark"
-        shown = kind if len(kind) <= 40 else "that"
-        help = f"legal values are {', '.join(f'`{name}`' for name in _OPS)} and those of statements"
-        raise Refused("GG304", f"`type` cannot be `{shown}`", help)
+        raise no_op("type", kind, _OPS, more=" and those of statements")
 
     def _head(self, record: CanalRecord) -> tuple[int | None, str | None, dict[str, str]]:
         """Time, position and tokens of all rows of a message."""
@@ -132,8 +126,8 @@ class Canal(Dialect):
 
     def _table(self, record: CanalRecord) -> str:
         if not record.table:
-            raise Refused("GG305", "the record has no `table`", "every change must name its table")
-        return f"{record.database}.{record.table}" if record.database else record.table
+            raise lacks("table", NAME_TABLE)
+        return join_name(record.database, record.table)
 
     def _describe(self, record: CanalRecord, table: str) -> RecordSchema | None:
         types_text = given(record.mysqlType)
@@ -141,21 +135,15 @@ class Canal(Dialect):
             if record.pkNames:
                 self.keys[table] = record.pkNames
             return None
-        identity = (table, bytes(types_text), record.pkNames)
-        record_schema = self._record_schemas.get(identity)
-        if record_schema is None:
-            try:
-                types = _types(types_text)
-            except ValueError:
-                raise Refused("GG308", "`mysqlType` does not give a text for each column", None, table) from None
-            keys = record.pkNames or ()
-            columns = tuple(
-                Column(name, sql_type(text), key=keys.index(name) + 1 if name in keys else 0)
-                for name, text in types.items()
-            )
-            definition = self.keyed(TableDef(table, columns))
-            record_schema = self._record_schemas[identity] = RecordSchema(definition, self.converts(definition))
-        return record_schema
+        return self.described(
+            (table, bytes(types_text), record.pkNames), lambda: self._definition(table, types_text, record.pkNames)
+        )
+
+    @staticmethod
+    def _definition(table: str, types_text: Raw, keys: tuple[str, ...] | None) -> TableDef:
+        types = decoded(_types, types_text, "`mysqlType` does not give a text for each column", table)
+        columns = tuple(Column(name, sql_type(text)) for name, text in types.items())
+        return TableDef(table, columns).with_keys(keys or ())
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
         return tuple(_CONVERTS.get(column.type.kind) for column in table.columns)
@@ -168,29 +156,11 @@ def _millis(value: int | str) -> int:
         raise Refused("GG308", "`es` is no number") from None
 
 
-def _to_base64(column: ImageColumn) -> tuple[ImageColumn, list[int]]:
-    """Bytes, each written as the character with its number, as Base64."""
-    made: list[str | None] = []
-    bad = []
-    for row, text in enumerate(column.values.to_pylist()):
-        try:
-            made.append(None if text is None else base64.b64encode(text.encode("latin-1")).decode())
-        except UnicodeEncodeError:
-            made.append(None)
-            bad.append(row)
-    return ImageColumn(pa.array(made, pa.string()), column.present), bad
+def _base64(text: str) -> str:
+    """Base64 of bytes, each of which was written as the character with its number."""
+    return base64.b64encode(text.encode("latin-1")).decode()
 
 
-_BOOLEANS = pa.array(["0", "1", "false", "true"], pa.string())
-_BOOLEAN_TEXTS = pa.array(["false", "true", "false", "true"], pa.string())
-
-
-def _to_boolean(column: ImageColumn) -> tuple[ImageColumn, list[int]]:
-    places = pc.index_in(column.values, _BOOLEANS)
-    bad = pc.indices_nonzero(pc.and_(places.is_null(), column.values.is_valid())).to_pylist()
-    return ImageColumn(_BOOLEAN_TEXTS.take(places), column.present), bad
-
-
-_CONVERTS = {Kind.BINARY: _to_base64, Kind.BOOLEAN: _to_boolean}
+_CONVERTS = {Kind.BINARY: converting(by_value(_base64)), Kind.BOOLEAN: converting(booleans)}
 
 READ_SIDES = {"canal_json": dialect_input(Canal)}

@@ -13,22 +13,23 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ggfmt.columnar.by_value import by_value, json_texts
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.images import lost, unlike, updates_from
 from ggfmt.columnar.join import join
+from ggfmt.columnar.metadata import OpKeys
 from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.api.context import Context
 from ggfmt.formats.canal import DELETE_IN_OLD, CanalOptions
-from ggfmt.formats.records.formatter import DialectFormatter, quoted, unlike
-from ggfmt.formats.records.mysql_types import type_text
+from ggfmt.formats.mysql.types import type_text
+from ggfmt.formats.records.formatter import DialectFormatter, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Kind, TableDef
 
 _MEMBERS = "data database es gtid id isDdl mysqlType old pkNames sql sqlType table ts type"
-_TYPES = {"I": "INSERT", "U": "UPDATE", "D": "DELETE", "T": "TRUNCATE"}
+_TYPES = OpKeys([op.name for op in OpType])
 
 
 class CanalFormatter(DialectFormatter):
@@ -59,9 +60,7 @@ class CanalFormatter(DialectFormatter):
         old = pc.if_else(pc.equal(old, ""), "{}", old)
         if in_old is not None:
             old = pc.if_else(in_old, before, old)
-        has_old = pc.equal(batch.op, OpType.UPDATE.value)
-        if batch.before.exists is not None:
-            has_old = pc.and_(has_old, batch.before.exists)
+        has_old = updates_from(batch)
         has_data = pc.invert(truncate)
         if in_old is not None:
             has_old, has_data = pc.or_(has_old, in_old), pc.and_not(has_data, in_old)
@@ -71,7 +70,7 @@ class CanalFormatter(DialectFormatter):
         gtid = quote_json(pc.coalesce(gtid, own))
         number = pc.if_else(pc.match_substring_regex(identity, _NUMBER), identity, "0").fill_null("0")
         es = floor_millis(micros).cast(pa.string()).fill_null("null")
-        types = pa.array(_TYPES.values(), pa.string()).take(pc.index_in(batch.op, _OPS))
+        types = _TYPES.of(batch.op)
         groups = _groups((batch.op, has_old, gtid, number, es), truncate, self.options.batch_size)
         ends = None if groups is None else pa.array([end - 1 for end in groups[1:]], pa.int64())
         messages = join(
@@ -95,18 +94,14 @@ class CanalFormatter(DialectFormatter):
 
     def _changed(self, batch: ChangeBatch) -> Image:
         """Of updates the columns of the before image that the after image shows otherwise, or not at all."""
-        update = pc.equal(batch.op, OpType.UPDATE.value)
+        update = updates_from(batch)
         columns = []
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
             columns.append(ImageColumn(old.values, unlike(old, new)))
             if old.present is not None:
-                shown = pc.and_not(update, old.present)
-                if batch.before.exists is not None:
-                    shown = pc.and_(shown, batch.before.exists)
-                lost = (shown if new.present is None else pc.and_(shown, new.present)).true_count
-                self.count(column.name, lost, "missing from the before image, which will be read back as unchanged")
-        exists = update if batch.before.exists is None else pc.and_(update, batch.before.exists)
-        return Image(tuple(columns), exists)
+                gone = lost(update, old, new)
+                self.count(column.name, gone, "missing from the before image, which will be read back as unchanged")
+        return Image(tuple(columns), update)
 
 
 def _groups(parts: Sequence[pa.Array], alone: pa.BooleanArray, most: int) -> list[int] | None:
@@ -137,36 +132,15 @@ def _listed(objects: pa.StringArray, there: pa.BooleanArray, groups: list[int] |
     return pc.if_else(first, join(["[", pc.binary_join(lists, ","), "]"]), "null")
 
 
-def _latin_1(values: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
+def _latin_1(text: str) -> str:
     """Base64 as the text whose characters have the numbers of the bytes."""
-    made: list[str | None] = []
-    bad = []
-    for row, text in enumerate(values.to_pylist()):
-        try:
-            made.append(None if text is None else base64.b64decode(text, validate=True).decode("latin-1"))
-        except ValueError:
-            made.append(None)
-            bad.append(row)
-    return quote_json(pa.array(made, pa.string())), bad
+    return base64.b64decode(text, validate=True).decode("latin-1")
 
 
-def _bits(values: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
-    """Booleans as MySQL has them."""
-    places = pc.index_in(values, _BOOLEANS)
-    bad = pc.indices_nonzero(pc.and_(places.is_null(), values.is_valid())).to_pylist()
-    return _BITS.take(places).fill_null("null"), bad
-
-
-_OPS = pa.array(_TYPES, pa.string())
 _NUMBER = "^[0-9]{1,18}$"
-_BOOLEANS = pa.array(["false", "true"], pa.string())
-_BITS = pa.array(['"0"', '"1"'], pa.string())
-_VALUES = {Kind.BINARY: _latin_1, Kind.BOOLEAN: _bits}
-
-WRITE_SIDES = {
-    "canal_json": WriteSide(
-        formatter=CanalFormatter,
-        framing=lambda table, options, context: TextFraming("UTF-8"),
-        projection=lambda options: Projection(tokens=True),
-    )
+_VALUES = {
+    Kind.BINARY: json_texts(by_value(_latin_1)),
+    Kind.BOOLEAN: json_texts(by_value({"false": "0", "true": "1"}.get)),  # as MySQL has them
 }
+
+WRITE_SIDES = {"canal_json": text_output(CanalFormatter)}

@@ -10,8 +10,10 @@ from msgspec import Raw
 
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.cdl.types import PayloadField, column_of
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Found, RecordSchema, Refused, given
+from ggfmt.formats.json.values import scalar_text
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.refused import MOST_SHOWN, NAME_TABLE, Refused, decoded, joined_name, lacks, no_op
 from ggfmt.model.table import Column, TableDef
 
 _OPS = {
@@ -75,9 +77,10 @@ class CdlRecord(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True)
 class _Schema:
-    """What a schema tells: columns with how their values are written, and the key columns if it names them."""
+    """What a schema tells: columns, how their values are written, and the names of the key columns if it has them."""
 
-    columns: tuple[tuple[str, Any, Convert | None], ...]
+    columns: tuple[Column, ...]
+    converts: tuple[Convert | None, ...]
     keys: tuple[str, ...]
 
 
@@ -87,7 +90,6 @@ class Cdl(Dialect):
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._schemas: dict[bytes, _Schema] = {}
-        self._record_schemas: dict[tuple[str, bytes, tuple[str, ...]], RecordSchema] = {}
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -96,25 +98,24 @@ class Cdl(Dialect):
             return f"a `payload` of `message_version` {payload['message_version']}"
         return None
 
-    def changes(self, record: CdlRecord) -> Found:
+    def changes(self, record: CdlRecord) -> Meaning:
         payload = record.payload
         if payload is None:
-            raise Refused("GG305", "the record has no `payload`", "every message of CDL has one")
+            raise lacks("payload", "every message of CDL has one")
         version = payload.message_version
         if version not in _OPS:
             if version is None:
-                raise Refused("GG305", "`payload` has no `message_version`", "every message of CDL has one")
+                raise lacks("message_version", "every message of CDL has one", what="`payload`")
             raise Refused("GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0")
         kind, tag = (payload.OPERATION, "OPERATION") if version == "1.0" else (payload.op, "op")
         if kind is None and payload.message_type is not None and payload.message_type != _CHANGE:
             return f"message type {payload.message_type[:40]}"
         table = self._table(payload, version)
         if kind is None:
-            raise Refused("GG305", f"`payload` has no `{tag}`", "every change must tell its operation", table)
+            raise lacks(tag, "every change must tell its operation", table, what="`payload`")
         op = _OPS[version].get(kind)
         if op is None:
-            legal = ", ".join(f"`{known}`" for known in _OPS[version])
-            raise Refused("GG304", f"`{tag}` cannot be `{kind[:40]}`", f"legal values are {legal}", table)
+            raise no_op(tag, kind[:MOST_SHOWN], _OPS[version], table)
         record_schema = self._describe(record, table, version)
         position, tokens = self._tokens(payload, version, kind)
         origin = payload.source or Origin()
@@ -132,10 +133,8 @@ class Cdl(Dialect):
             parts = (origin.db or self.options.database_name, origin.schema, origin.table)
             tag = "source.table"
         if not parts[-1]:
-            raise Refused("GG305", f"`payload` has no `{tag}`", "every change must name its table")
-        if any("." in part for part in parts if part):
-            raise Refused("GG306", "a part of the table name holds a dot", "rename the table: a dot divides the parts")
-        return ".".join(filter(None, parts))
+            raise lacks(tag, NAME_TABLE, what="`payload`")
+        return joined_name(parts, "the table name")
 
     def _tokens(self, payload: Payload, version: str, kind: str) -> tuple[str | None, dict[str, str]]:
         """The position and the tokens of a change."""
@@ -175,56 +174,37 @@ class Cdl(Dialect):
                 self.keys[table] = _names(unique, table)
             return None
         keys = schema.keys or (_names(unique, table) if unique is not None else ())
-        record_schema = self._record_schemas.get((table, data, keys))
-        if record_schema is None:
-            columns = tuple(
-                Column(name, type, key=keys.index(name) + 1 if name in keys else 0) for name, type, _ in schema.columns
-            )
-            definition = self.keyed(TableDef(table, columns))
-            record_schema = RecordSchema(definition, tuple(convert for _, _, convert in schema.columns))
-            self._record_schemas[table, data, keys] = record_schema
-        return record_schema
+        columns = schema.columns
+        return self.described((table, data, keys), lambda: TableDef(table, columns).with_keys(keys), schema.converts)
 
     def _schema(self, data: bytes, version: str) -> _Schema:
         schema = self._schemas.get(data)
         if schema is None:
-            try:
-                fields = {field.field: field for field in _field(data).fields or ()}
-            except (ValueError, RecursionError):
-                raise Refused("GG308", "`schema` is no schema of Kafka Connect") from None
-            columns: dict[str, tuple[str, Any, Convert | None]] = {}
-            for image in ("data" if version == "1.0" else "after", "before"):
-                for field in _fields(fields.get(image)):
-                    if field.field:
-                        columns.setdefault(field.field, (field.field, *column_of(field)))
-            keys = tuple(dict.fromkeys(field.field for field in _fields(fields.get("unique")) if field.field))
-            schema = self._schemas[data] = _Schema(tuple(columns.values()), keys)
+            schema = self._schemas[data] = _parsed(data, version)
         return schema
 
 
-def _fields(image: PayloadField | None) -> list[PayloadField]:
-    return [] if image is None else image.fields or []
+def _parsed(data: bytes, version: str) -> _Schema:
+    members = decoded(_field, data, "`schema` is no schema of Kafka Connect").fields or ()
+    images = {member.field: member.fields or () for member in members}
+    fields: dict[str, PayloadField] = {}
+    for image in ("data" if version == "1.0" else "after", "before"):
+        for field in images.get(image, ()):
+            if field.field:
+                fields.setdefault(field.field, field)
+    types = {name: column_of(field) for name, field in fields.items()}
+    columns = tuple(Column(name, type) for name, (type, _) in types.items())
+    keys = tuple(dict.fromkeys(field.field for field in images.get("unique", ()) if field.field))
+    return _Schema(columns, tuple(convert for _, convert in types.values()), keys)
 
 
 def _names(unique: Raw, table: str) -> tuple[str, ...]:
-    try:
-        return tuple(_members(unique))
-    except (ValueError, RecursionError):
-        raise Refused("GG308", "`unique` is no object", None, table) from None
+    return tuple(decoded(_members, unique, "`unique` is no object", table))
 
 
 def _text(value: Raw, name: str) -> str | None:
-    """A JSON value as a text: of a string what it says, None for null or nothing, of others their characters."""
-    value_given = given(value)
-    if value_given is None:
-        return None
-    data = bytes(value_given)
-    if not data.startswith(b'"'):
-        return str(data, "utf-8")
-    try:
-        return str(msgspec.json.decode(data))
-    except ValueError:
-        raise Refused("GG308", f"`{name}` is no text") from None
+    """A JSON value as a text, None for null or nothing."""
+    return None if given(value) is None else decoded(scalar_text, value, f"`{name}` is no text")
 
 
 READ_SIDES = {"cdl_json": dialect_input(Cdl)}

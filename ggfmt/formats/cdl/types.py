@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from decimal import Decimal
 from typing import Any
 
@@ -10,26 +9,21 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.strings import json_booleans, json_numbers, quote_json
+from ggfmt.columnar.by_value import none
+from ggfmt.columnar.strings import json_booleans, json_numbers
 from ggfmt.columnar.timestamps import floor_millis, micros_text, text_micros
-from ggfmt.formats.records.dialect import Convert
+from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.connect.decimals import decimals
+from ggfmt.formats.records.dialect import Convert, converting
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind, SqlType
 
-CONNECT = "org.apache.kafka.connect.data."
-DECIMAL, TIMESTAMP = "com.xxx.cdc.data.Decimal", "com.xxx.cdc.data.timestamp"
+DECIMAL, STAMP = "com.xxx.cdc.data.Decimal", "com.xxx.cdc.data.timestamp"
 
 _FARTHEST = 1 << 62
 _DAY = 86400_000000
 _MOST_DIGITS = 1000
 
-_KINDS = {
-    **dict.fromkeys(("int8", "int16", "int32", "int64"), Kind.INTEGER),
-    **dict.fromkeys(("float", "float32"), Kind.FLOAT),
-    **dict.fromkeys(("double", "float64"), Kind.DOUBLE),
-    "boolean": Kind.BOOLEAN,
-    "bytes": Kind.BINARY,
-}
 # By the last part of the name of a type whose values are texts; the parts before it name the maker.
 _TEXT_KINDS = {"decimal": Kind.DECIMAL, "timestamp": Kind.TIMESTAMP, "date": Kind.DATE, "time": Kind.TIME}
 
@@ -47,15 +41,16 @@ class PayloadField(msgspec.Struct, gc=False):
 def column_of(field: PayloadField) -> tuple[SqlType, Convert | None]:
     """The SQL type of a field, and how its values become what the model has."""
     name, kind = field.name or "", field.type or ""
-    if name == f"{CONNECT}Decimal":
+    if name == connect.DECIMAL:
         scale = _int((field.parameters or {}).get("scale"))
-        precision = _int((field.parameters or {}).get("connect.decimal.precision"))
-        return SqlType(Kind.DECIMAL, precision=precision, scale=scale), _unscaled(scale)
+        precision = _int((field.parameters or {}).get(connect.PRECISION))
+        kernel = none if scale is None or abs(scale) > _MOST_DIGITS else decimals(scale)
+        return SqlType(Kind.DECIMAL, precision=precision, scale=scale), converting(kernel)
     if name in _CONVERTED:
         return _CONVERTED[name]
     if kind == "string":
         return SqlType(_TEXT_KINDS.get(name.rpartition(".")[2].lower(), Kind.STRING)), None
-    return SqlType(_KINDS.get(kind, Kind.STRING)), None
+    return SqlType(connect.KINDS.get(kind, Kind.STRING)), None
 
 
 def _int(value: Any) -> int | None:
@@ -90,35 +85,10 @@ def _times(scale: int, first: int, last: int | None, most: int = _FARTHEST) -> C
     return convert
 
 
-def _unscaled(scale: int | None) -> Convert:
-    """Converts Base64 of a big-endian number, which lacks its decimal point, to the text of the number."""
-
-    def convert(column: ImageColumn) -> tuple[ImageColumn, list[int]]:
-        made: list[str | None] = []
-        bad = []
-        for row, text in enumerate(column.values.to_pylist()):
-            made.append(None)
-            if text is not None:
-                try:
-                    if scale is None or abs(scale) > _MOST_DIGITS:
-                        raise ValueError
-                    data = base64.b64decode(text, validate=True)
-                    if len(data) > _MOST_DIGITS:
-                        raise ValueError
-                    number = int.from_bytes(data, "big", signed=True)
-                    digits = Decimal(number).as_tuple().digits
-                    made[-1] = format(Decimal((int(number < 0), digits, -scale)), "f")
-                except ValueError:
-                    bad.append(row)
-        return ImageColumn(pa.array(made, pa.string()), column.present), bad
-
-    return convert
-
-
 _CONVERTED: dict[str, tuple[SqlType, Convert | None]] = {
-    f"{CONNECT}Timestamp": (SqlType(Kind.TIMESTAMP), _times(1000, 0, None)),
-    f"{CONNECT}Date": (SqlType(Kind.DATE), _times(_DAY, 0, 10)),
-    f"{CONNECT}Time": (SqlType(Kind.TIME), _times(1000, 11, None, _DAY - 1)),
+    connect.TIMESTAMP: (SqlType(Kind.TIMESTAMP), _times(1000, 0, None)),
+    connect.DATE: (SqlType(Kind.DATE), _times(_DAY, 0, 10)),
+    connect.TIME: (SqlType(Kind.TIME), _times(1000, 11, None, _DAY - 1)),
 }
 
 
@@ -129,11 +99,11 @@ def field_of(kind: Kind, name: str, optional: bool, as_text: bool) -> dict[str, 
     """The field of a column; `as_text`: time stamps are texts."""
     type_name, logical = _WRITTEN.get(kind, ("string", None))
     if kind is Kind.TIMESTAMP:
-        type_name, logical = ("string", TIMESTAMP) if as_text else ("int64", f"{CONNECT}Timestamp")
+        type_name, logical = ("string", STAMP) if as_text else ("int64", connect.TIMESTAMP)
     field: dict[str, Any] = {"type": type_name, "optional": optional}
     if logical is not None:
         field["name"] = logical
-        if logical.startswith(CONNECT):
+        if logical.startswith(connect.LOGICAL):
             field["version"] = 1
     return {**field, "field": name}
 
@@ -159,10 +129,6 @@ def whole(values: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
         else:
             found[row] = str(int(number))
     return pa.array(found, pa.string()), bad
-
-
-def texts(values: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
-    return quote_json(values), []
 
 
 VALUES = {

@@ -6,30 +6,31 @@ columns as they are after the change; where that is not told, as they were befor
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.join import Piece, join
 from ggfmt.columnar.json_image import ImageObjects
-from ggfmt.columnar.metadata import token_texts
+from ggfmt.columnar.metadata import OpKeys, token_texts
 from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.columnar.timestamps import floor_millis, text_micros
 from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.api.context import Context
 from ggfmt.formats.cdl import TEXT, CdlOptions
-from ggfmt.formats.cdl.types import CONNECT, VALUES, field_of, millis
-from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, quoted
+from ggfmt.formats.cdl.types import VALUES, field_of, millis
+from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.json.values import compact_json
+from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
-from ggfmt.model.table import Column, Kind, TableDef
+from ggfmt.model.table import Column, Kind, TableDef, join_name
 
-_OPS = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}
+_OPERATIONS = OpKeys([op.name for op in OpType])
 _MISSING = "missing from the image, which will be read back as NULL"
 _TOO_FINE = "with more digits than milliseconds have"
 _OWN_TOKENS = ("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type", "lsn")
@@ -59,32 +60,32 @@ class CdlFormatter(DialectFormatter):
         self.count_missing({"before": batch.before, "after": batch.after}, _MISSING)
         self._count_too_fine(batch)
 
-        def told(name: str) -> pa.StringArray:
+        def text(name: str) -> pa.StringArray:
             return token(batch.tokens, name, rows)
 
         head, tail = self._schema
         return join(
             [
                 f'{{"schema":{head}', pc.if_else(stamps.is_null(), "true", "false"),
-                f'{tail},"payload":{{"DATA_STORE":', quote_json(told("DATA_STORE").fill_null(self.options.data_store)),
+                f'{tail},"payload":{{"DATA_STORE":', quote_json(text("DATA_STORE").fill_null(self.options.data_store)),
                 f',"SEG_OWNER":{escape_json_text(self.table.schema or "")}',
                 f',"TABLE_NAME":{escape_json_text(self.table.name)},"TIMESTAMP":',
                 stamps.cast(pa.string()).fill_null("null"),
-                ',"OPERATION":"', pa.array(_OPS.values(), pa.string()).take(pc.index_in(batch.op, _OP_TYPES)),
-                '","LOB_COLUMNS":', quote_json(told("LOB_COLUMNS")),
+                ',"OPERATION":"', _OPERATIONS.of(batch.op),
+                '","LOB_COLUMNS":', quote_json(text("LOB_COLUMNS")),
                 ',"transaction":{"properties":[', _properties(batch),
                 ']},"unique":', unique,
                 ',"data":', data,
                 ',"before":', before,
-                ',"message_version":"1.0","message_type":', quote_json(told("message_type").fill_null("0")),
-                ',"HEARTBEAT_IDENTIFIER":', quote_json(told("HEARTBEAT_IDENTIFIER")),
+                ',"message_version":"1.0","message_type":', quote_json(text("message_type").fill_null("0")),
+                ',"HEARTBEAT_IDENTIFIER":', quote_json(text("HEARTBEAT_IDENTIFIER")),
                 "}}\n",
             ]
         )  # fmt: skip
 
     def _object(self, image: Image, rows: int) -> pa.StringArray:
         """The image with NULL for what is missing, or `null`."""
-        columns = tuple(ImageColumn(_values(column)) for column in image.columns)
+        columns = tuple(ImageColumn(with_nulls(column)) for column in image.columns)
         objects = self.objects(Image(columns, image.exists), rows)
         return pc.if_else(pc.equal(objects, ""), "null", objects)
 
@@ -93,17 +94,16 @@ class CdlFormatter(DialectFormatter):
         columns = []
         for index in self._keys:
             new, old = batch.after.columns[index], batch.before.columns[index]
-            in_new = batch.after.exists_mask(rows)
-            in_new = in_new if new.present is None else pc.and_(in_new, new.present)
+            in_new = and_present(batch.after.exists_mask(rows), new)
             in_old = batch.before.exists_mask(rows)
-            kept = pc.if_else(in_old, _values(old), pa.scalar(None, pa.string()))
+            kept = pc.if_else(in_old, with_nulls(old), pa.scalar(None, pa.string()))
             columns.append(ImageColumn(pc.if_else(in_new, new.values, kept)))
         return tuple(columns)
 
     def _count_too_fine(self, batch: ChangeBatch) -> None:
         for image in (batch.before, batch.after):
             for index in self._stamps:
-                values = _values(image.columns[index])
+                values = with_nulls(image.columns[index])
                 if image.exists is not None:
                     values = pc.if_else(image.exists, values, pa.scalar(None, pa.string()))
                 micros, _ = text_micros(values)
@@ -114,13 +114,6 @@ class CdlFormatter(DialectFormatter):
 def _key_places(table: TableDef) -> list[int]:
     """The places of the key columns among the columns, in the order of the key."""
     return sorted(table.key_indices, key=lambda place: table.columns[place].key)
-
-
-def _values(column: ImageColumn) -> pa.StringArray:
-    """The values of a column, NULL where it is missing."""
-    if column.present is None:
-        return column.values
-    return pc.if_else(column.present, column.values, pa.scalar(None, pa.string()))
 
 
 def _properties(batch: ChangeBatch) -> pa.StringArray:
@@ -144,10 +137,8 @@ def _schema(table: TableDef, as_text: bool) -> tuple[str, str]:
         fields = [field_of(column.type.kind, column.name, True, as_text) for column in columns]
         return {"type": "struct", "fields": fields, "optional": True, "name": name, "field": name}
 
-    def text(name: str, optional: bool = False) -> dict[str, Any]:
-        return {"type": "string", "optional": optional, "field": name}
-
-    entry = [text("name"), {"type": "int64", "optional": False, "field": "value"}]
+    text = partial(connect.field, type="string")
+    entry = [text("name"), connect.field("value", "int64")]
     items = {"type": "struct", "fields": entry, "optional": False}
     properties = {"type": "array", "items": items, "optional": False, "field": "properties"}
     transaction = {"type": "struct", "fields": [properties], "optional": False, "name": "transaction"}
@@ -155,32 +146,25 @@ def _schema(table: TableDef, as_text: bool) -> tuple[str, str]:
     before = [text("DATA_STORE"), text("SEG_OWNER"), text("TABLE_NAME")]
     after = [
         text("OPERATION"),
-        text("LOB_COLUMNS", True),
+        text("LOB_COLUMNS", optional=True),
         {**transaction, "field": "transaction"},
         *([image("unique", keys)] if keys else []),
         image("data", table.columns),
         image("before", table.columns),
         text("message_version"),
         text("message_type"),
-        text("HEARTBEAT_IDENTIFIER", True),
+        text("HEARTBEAT_IDENTIFIER", optional=True),
     ]
-    name = ".".join(part for part in (table.schema, table.name) if part)
+    name = join_name(table.schema, table.name)
     head = f'{{"type":"struct","fields":[{_listed(before)},{{"type":"int64","optional":'
-    stamp = f',"name":"{CONNECT}Timestamp","version":1,"field":"TIMESTAMP"}}'
+    stamp = f',"name":"{connect.TIMESTAMP}","version":1,"field":"TIMESTAMP"}}'
     return head, f'{stamp},{_listed(after)}],"optional":false,"name":{escape_json_text(name)}}}'
 
 
 def _listed(fields: Sequence[dict[str, Any]]) -> str:
-    return ",".join(json.dumps(field, ensure_ascii=False, separators=(",", ":")) for field in fields)
+    return ",".join(map(compact_json, fields))
 
 
-_OP_TYPES = pa.array(_OPS, pa.string())
 _OWN = pa.array(_OWN_TOKENS, pa.string())
 
-WRITE_SIDES = {
-    "cdl_json": WriteSide(
-        formatter=CdlFormatter,
-        framing=lambda table, options, context: TextFraming("UTF-8"),
-        projection=lambda options: Projection(tokens=True),
-    )
-}
+WRITE_SIDES = {"cdl_json": text_output(CdlFormatter)}

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import msgspec
 
 from ggfmt.formats.debezium import DebeziumOptions
-from ggfmt.formats.debezium.source import join_name
+from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, of_table_column
-from ggfmt.formats.records.dialect import Refused
+from ggfmt.formats.records.refused import Refused
 from ggfmt.model.table import Column, TableDef
 
 _PART = re.compile(r'"((?:[^"]|"")*)"(?:\.|$)')
@@ -35,20 +35,11 @@ def described_tables(change: SchemaChangeRecord, options: DebeziumOptions) -> It
     """The definitions of the tables that a schema change makes or alters; Refused for an `id` that names none."""
     for item in change.tableChanges or ():
         if item.type != "DROP" and item.table is not None and item.table.columns:
-            keys = item.table.primaryKeyColumnNames or ()
             columns = sorted(item.table.columns, key=lambda column: column.position or 0)
             yield TableDef(
                 _name(item.id, options),
-                tuple(
-                    Column(
-                        column.name,
-                        of_table_column(column),
-                        nullable=column.optional,
-                        key=keys.index(column.name) + 1 if column.name in keys else 0,
-                    )
-                    for column in columns
-                ),
-            )
+                tuple(Column(column.name, of_table_column(column), column.optional) for column in columns),
+            ).with_keys(item.table.primaryKeyColumnNames or ())
 
 
 def _name(identity: str, options: DebeziumOptions) -> str:
@@ -58,4 +49,4 @@ def _name(identity: str, options: DebeziumOptions) -> str:
         raise Refused("GG308", "`tableChanges` has an `id` that is no name of a table")
     database = parts[0] if len(parts) > 1 else None
     schema = parts[1] if len(parts) > 2 else None
-    return join_name(database, schema, parts[-1], options)
+    return qualified_name(database, schema, parts[-1], options)

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import base64
 import re
-from binascii import b2a_base64
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.from_python import texts
+from ggfmt.columnar.by_value import Converted, by_value, json_texts, json_values
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import Values
 from ggfmt.columnar.strings import json_booleans, json_numbers, quote_json
+from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.connect.decimals import base64_of, encoded, unscaled
 from ggfmt.formats.debezium import CONNECT, DOUBLE, ISO_STRING, PRECISE, TEXT, DebeziumOptions, placeholder_bytes
 from ggfmt.formats.debezium.types import (
-    CONNECT_DECIMAL,
-    PRECISION,
     SOURCE_LENGTH,
     SOURCE_SCALE,
     SOURCE_TYPE,
@@ -31,13 +29,9 @@ from ggfmt.formats.debezium.values import DIGITS, MOST_SCALE
 from ggfmt.formats.records.formatter import quoted
 from ggfmt.model.table import Kind, SqlType
 
-Made = tuple[pa.StringArray, list[int]]
-
 _STRING = pa.string()
 _SPECIAL = pa.array(["NaN", "Infinity", "-Infinity"], _STRING)
 _INFINITIES = {"infinity": 9223372036825200000, "-infinity": -9223372036832400000}
-_DECIMAL = re.compile(r"[+-]?[0-9]{1,1500}(?:\.[0-9]{1,1500})?", re.ASCII)
-_EXPONENT = re.compile(r"[+-]?(?:[0-9]{1,1500}(?:\.[0-9]{0,1500})?|\.[0-9]{1,1500})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _CLOCK = re.compile(r"(-?)([0-9]{2,9}):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,9}))?", re.ASCII)
 _ISO_FORMS = {
     Kind.DATE: (r"^([0-9]{4}-[0-9]{2}-[0-9]{2})$", r"\1Z"),
@@ -95,37 +89,37 @@ def encoding_of(type: SqlType, options: DebeziumOptions) -> Encoding:
 
 
 def _parameters(type: SqlType) -> dict[str, str]:
-    found = {SOURCE_TYPE: _SOURCE_TYPES.get(type.kind, "")}
+    parameters = {SOURCE_TYPE: _SOURCE_TYPES.get(type.kind, "")}
     length = type.length if type.kind in (Kind.STRING, Kind.BINARY, Kind.INTERVAL) else type.precision
     if length is not None:
-        found[SOURCE_LENGTH] = str(length)
+        parameters[SOURCE_LENGTH] = str(length)
     if type.scale is not None:
-        found[SOURCE_SCALE] = str(type.scale)
-    return found
+        parameters[SOURCE_SCALE] = str(type.scale)
+    return parameters
 
 
 # Numbers
 
 
-def _longs(values: pa.StringArray) -> Made:
+def _longs(values: pa.StringArray) -> Converted:
     """Whole numbers of 64 bits."""
-    made, bad = json_numbers(values)
-    fits = pc.match_substring_regex(made, "^(?:-?[0-9]{1,18}|null)$")
-    if fits.true_count < len(made):
+    numbers, bad = json_numbers(values)
+    fits = pc.match_substring_regex(numbers, "^(?:-?[0-9]{1,18}|null)$")
+    if fits.true_count < len(numbers):
         for row in pc.indices_nonzero(pc.invert(fits)).to_pylist():
-            text = made[row].as_py()
+            text = numbers[row].as_py()
             if not re.fullmatch("-?[0-9]{1,19}", text) or not -(1 << 63) <= int(text) < 1 << 63:
                 bad.append(row)
-    return made, bad
+    return numbers, bad
 
 
-def _floats(values: pa.StringArray) -> Made:
+def _floats(values: pa.StringArray) -> Converted:
     """Numbers, and what JSON has no numbers for as strings."""
     special = pc.is_in(values, _SPECIAL)
     if not special.true_count:
         return json_numbers(values)
-    made, bad = json_numbers(pc.if_else(special, "0", values))
-    return pc.if_else(special, quote_json(values), made), bad
+    numbers, bad = json_numbers(pc.if_else(special, "0", values))
+    return pc.if_else(special, quote_json(values), numbers), bad
 
 
 def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]) -> Encoding:
@@ -142,60 +136,15 @@ def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, A
             {"type": "bytes", "optional": False, "field": "value"},
         ]
         schema = {"type": "struct", "fields": fields, "name": VARIABLE_DECIMAL, "version": 1, "parameters": parameters}
-        return Encoding(_distinct(_variable), schema, help=help)
-    told = {"scale": str(scale)} | ({} if type.precision is None else {PRECISION: str(type.precision)})
-    schema = {"type": "bytes", "name": CONNECT_DECIMAL, "version": 1, "parameters": told | parameters}
-    return Encoding(_distinct(partial(_precise, scale=scale)), schema, help=help)
-
-
-def _distinct(make: Callable[[str], str | None]) -> Values:
-    """JSON values by a function that is called once for each distinct text; it gives None for a wrong one."""
-
-    def values(column: pa.StringArray) -> Made:
-        encoded = column.dictionary_encode()
-        made = texts([make(text) for text in encoded.dictionary.to_pylist()]).take(encoded.indices)
-        wrong = pc.and_(column.is_valid(), made.is_null())
-        return made.fill_null("null"), pc.indices_nonzero(wrong).to_pylist() if wrong.true_count else []
-
-    return values
-
-
-def _unscaled(text: str) -> tuple[int, int] | None:
-    """A whole number and the scale by which a text gives it; None for no number."""
-    if _DECIMAL.fullmatch(text):
-        whole, _, fraction = text.partition(".")
-        return int(whole + fraction), len(fraction)
-    if not _EXPONENT.fullmatch(text):
-        return None
-    sign, digits, exponent = Decimal(text).as_tuple()
-    assert isinstance(exponent, int)
-    number = int("".join(map(str, digits)))
-    return -number if sign else number, -exponent
-
-
-def _base64(number: int) -> str:
-    bits = (number if number >= 0 else ~number).bit_length()
-    data = number.to_bytes(bits // 8 + 1, "big", signed=True)
-    return b2a_base64(data, newline=False).decode()
-
-
-def _precise(text: str, scale: int) -> str | None:
-    found = _unscaled(text)
-    if found is None:
-        return None
-    number, own = found
-    if own > scale:
-        number, rest = divmod(number, 10 ** (own - scale))
-        if rest:
-            return None
-    elif own < scale:
-        number *= 10 ** (scale - own)
-    return f'"{_base64(number)}"'
+        return Encoding(json_values(by_value(_variable)), schema, help=help)
+    sizes = {"scale": str(scale)} | ({} if type.precision is None else {connect.PRECISION: str(type.precision)})
+    schema = {"type": "bytes", "name": connect.DECIMAL, "version": 1, "parameters": sizes | parameters}
+    return Encoding(json_texts(by_value(partial(encoded, scale=scale))), schema, help=help)
 
 
 def _variable(text: str) -> str | None:
-    found = _unscaled(text)
-    return None if found is None else f'{{"scale":{found[1]},"value":"{_base64(found[0])}"}}'
+    parts = unscaled(text)
+    return None if parts is None else f'{{"scale":{parts[1]},"value":"{base64_of(parts[0])}"}}'
 
 
 # Dates and times
@@ -209,11 +158,11 @@ def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]
     if mode == ISO_STRING:
         schema = {"type": "string", "name": f"io.debezium.time.{_ISO_NAMES[kind]}", "version": 1}
         return Encoding(partial(_iso, kind=kind), schema, help=help)
-    connect = mode == CONNECT
-    family = "org.apache.kafka.connect.data" if connect else "io.debezium.time"
+    of_connect = mode == CONNECT
+    family = connect.LOGICAL if of_connect else "io.debezium.time."
     if kind is Kind.DATE:
-        return Encoding(_days, {"type": "int32", "name": f"{family}.Date", "version": 1}, help=help)
-    if connect:
+        return Encoding(_days, {"type": "int32", "name": f"{family}Date", "version": 1}, help=help)
+    if of_connect:
         unit = "ms"
     elif kind is Kind.TIME or type.scale is None:
         unit = "us"
@@ -222,14 +171,14 @@ def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]
     word = "Time" if kind is Kind.TIME else "Timestamp"
     schema = {
         "type": "int32" if kind is Kind.TIME and unit == "ms" else "int64",
-        "name": f"{family}.{_UNIT_NAMES[unit]}{word}",
+        "name": f"{family}{_UNIT_NAMES[unit]}{word}",
         "version": 1,
     }
     make = _clocks if kind is Kind.TIME else _moments
     return Encoding(partial(make, unit=unit), schema, help=help)
 
 
-def _iso(values: pa.StringArray, kind: Kind) -> Made:
+def _iso(values: pa.StringArray, kind: Kind) -> Converted:
     pattern, form = _ISO_FORMS[kind]
     fits = pc.match_substring_regex(values, pattern)
     wrong = pc.invert(fits.fill_null(True))
@@ -237,11 +186,11 @@ def _iso(values: pa.StringArray, kind: Kind) -> Made:
     return quote_json(pc.replace_substring_regex(values, pattern, form)), bad
 
 
-def _days(values: pa.StringArray) -> Made:
+def _days(values: pa.StringArray) -> Converted:
     return _cast(values, pa.date32(), lambda text: None)
 
 
-def _moments(values: pa.StringArray, unit: str) -> Made:
+def _moments(values: pa.StringArray, unit: str) -> Converted:
     """Times since 1970 in a unit of Arrow."""
 
     def other(text: str) -> int | None:
@@ -260,7 +209,7 @@ def _moments(values: pa.StringArray, unit: str) -> Made:
     return _cast(values, pa.timestamp(unit), other)
 
 
-def _clocks(values: pa.StringArray, unit: str) -> Made:
+def _clocks(values: pa.StringArray, unit: str) -> Converted:
     """Times of day in a unit of Arrow."""
     if not values.null_count and pc.match_substring_regex(
         values, "^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.]|$)"
@@ -269,15 +218,15 @@ def _clocks(values: pa.StringArray, unit: str) -> Made:
             return join(["1970-01-01 ", values]).cast(pa.timestamp(unit)).cast(pa.int64()).cast(_STRING), []
         except pa.ArrowInvalid:
             pass
-    return _distinct(lambda text: None if (found := _clock(text, unit)) is None else str(found))(values)
+    return json_values(by_value(lambda text: None if (clock := _clock(text, unit)) is None else str(clock)))(values)
 
 
 def _clock(text: str, unit: str) -> int | None:
     """A time of day, which may be negative and over 24 hours; None if it is none, or has more digits than the unit."""
-    found = _CLOCK.fullmatch(text)
-    if found is None:
+    parts = _CLOCK.fullmatch(text)
+    if parts is None:
         return None
-    sign, hours, minutes, seconds, fraction = found.groups()
+    sign, hours, minutes, seconds, fraction = parts.groups()
     digits = DIGITS[unit]
     fraction = (fraction or "").rstrip("0")
     if len(fraction) > digits:
@@ -287,7 +236,7 @@ def _clock(text: str, unit: str) -> int | None:
     return -number if sign else number
 
 
-def _cast(values: pa.StringArray, type: pa.DataType, other: Callable[[str], int | None]) -> Made:
+def _cast(values: pa.StringArray, type: pa.DataType, other: Callable[[str], int | None]) -> Converted:
     """Texts as numbers by a type of Arrow; by `other` where Arrow does not take them."""
     number = pa.int32() if type.bit_width == 32 else pa.int64()
     try:
@@ -299,7 +248,7 @@ def _cast(values: pa.StringArray, type: pa.DataType, other: Callable[[str], int 
         try:
             return str(pa.scalar(text, _STRING).cast(type).cast(number).as_py())
         except pa.ArrowInvalid:
-            found = other(text)
-            return None if found is None else str(found)
+            number_of = other(text)
+            return None if number_of is None else str(number_of)
 
-    return _distinct(single)(values)
+    return json_values(by_value(single))(values)

@@ -7,7 +7,6 @@ with them.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +18,9 @@ from ggfmt.columnar.join import Piece, join, repeat
 from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.columnar.tokens import token
+from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.debezium import OWN, DebeziumOptions
+from ggfmt.formats.json.values import compact_json
 from ggfmt.model.table import TableDef
 
 _MYSQL = pa.array(["mysql", "mariadb"], pa.string())
@@ -61,8 +62,8 @@ class TokenColumns:
 
     def column(self, name: str) -> pa.StringArray:
         if name not in self._columns:
-            found = self._tokens if name in self.names else None
-            self._columns[name] = token(found, name, self.rows)
+            tokens = self._tokens if name in self.names else None
+            self._columns[name] = token(tokens, name, self.rows)
         return self._columns[name]
 
     def place(self, name: str, where: pa.BooleanArray) -> pa.StringArray:
@@ -107,9 +108,9 @@ class EventEnvelope:
         """Of n operations the source blocks, the transactions, whether they are rows of a snapshot, and the schemas."""
         rows = tokens.rows
         everywhere = pa.repeat(pa.scalar(True), rows)
-        told = pc.not_equal(tokens.column("connector"), OWN)
-        connector = tokens.place("connector", told)
-        name = tokens.place("name", pc.and_(told, pc.not_equal(tokens.column("name"), OWN)))
+        of_other = pc.not_equal(tokens.column("connector"), OWN)
+        connector = tokens.place("connector", of_other)
+        name = tokens.place("name", pc.and_(of_other, pc.not_equal(tokens.column("name"), OWN)))
         snapshot = tokens.place("snapshot", pc.not_equal(tokens.column("snapshot"), "false"))
         database, schema = self._names(tokens, connector, everywhere)
         head: list[Piece] = [
@@ -194,24 +195,20 @@ def _nanos(micros: pa.Int64Array) -> pa.StringArray:
 # Schemas
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def _field(name: str, type: str, optional: bool) -> str:
-    return _json({"type": type, "optional": optional, "field": name})
+    return compact_json(connect.field(name, type, optional))
 
 
 def _schema_parts(name: str, row: Sequence[Mapping[str, Any]], all_tokens: bool) -> tuple[str, str]:
     """The schema of an envelope up to the fields of the source block that depend on operations, and from there on."""
     images = [
-        _json({"type": "struct", "fields": row, "optional": True, "name": f"{name}.Value", "field": image})
+        compact_json({"type": "struct", "fields": row, "optional": True, "name": f"{name}.Value", "field": image})
         for image in ("before", "after")
     ]
     fixed = ",".join(_field(*item) for item in _FIXED)
     strings = {"type": "string", "optional": False}
     tokens = {"type": "map", "keys": strings, "values": strings, "optional": True, "field": "tokens"}
-    rest = f",{_field('position', 'string', True)}" + (f",{_json(tokens)}" if all_tokens else "")
+    rest = f",{_field('position', 'string', True)}" + (f",{compact_json(tokens)}" if all_tokens else "")
     transaction = [_field(part, "int64" if number else "string", True) for part, number in _TRANSACTION.items()]
     envelope = (
         f'{{"type":"struct","fields":[{",".join(transaction)}],"optional":true,"name":"event.block","version":1,'

@@ -14,10 +14,12 @@ from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions
 from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
-from ggfmt.formats.debezium.record import DebeziumRecord, decode, decode_all, kind_of, members_of
+from ggfmt.formats.debezium.record import DebeziumRecord, decode_all, decode_payload, kind_of
 from ggfmt.formats.debezium.types import SchemaField, Types, decode_schema, name_of
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Found, RecordSchema, Refused, given
+from ggfmt.formats.json.values import raw_members
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.refused import Refused, decoded
 from ggfmt.model.table import TableDef
 
 _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
@@ -48,7 +50,6 @@ class Debezium(Dialect):
         self._schemas: dict[bytes, Schema] = {}
         self._latest: tuple[Raw, Schema] = (ABSENT, _NO_SCHEMA)
         self._names: dict[tuple[str | None, ...], str] = {}
-        self._described: dict[tuple[str, int], tuple[Schema, RecordSchema]] = {}
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -78,30 +79,21 @@ class Debezium(Dialect):
                 pass
         return decode_all(chunk, self.spans(chunk))
 
-    def changes(self, record: DebeziumRecord) -> Found:
+    def changes(self, record: DebeziumRecord) -> Meaning:
         schema = _NO_SCHEMA
         if record.is_payload:
             payload = given(record.payload)
             if payload is None:
                 return "tombstone"
             schema = self._schema(record.schema)
-            record = self._payload(payload)
+            record = decoded(decode_payload, payload, "`payload` is no object")
         if record.is_envelope:
             return self._change(record, schema)
         return self._other(record.raw, schema)
 
-    @staticmethod
-    def _payload(payload: Raw) -> DebeziumRecord:
-        try:
-            record = decode(payload)
-        except ValueError:
-            raise Refused("GG308", "`payload` is no object") from None
-        assert record is not None
-        return record
-
     # Changes
 
-    def _change(self, record: DebeziumRecord, schema: Schema) -> Found:
+    def _change(self, record: DebeziumRecord, schema: Schema) -> Meaning:
         code = bytes(record.op)
         op = _OPS.get(code)
         if op is None:
@@ -143,11 +135,8 @@ class Debezium(Dialect):
 
     # Other records
 
-    def _other(self, raw: Raw, schema: Schema) -> Found:
-        try:
-            members = members_of(raw)
-        except ValueError:
-            raise Refused("GG308", "the record is no object") from None
+    def _other(self, raw: Raw, schema: Schema) -> Meaning:
+        members = decoded(raw_members, raw, "the record is no object")
         prefix = self.options.flattened_prefix
         if "__deleted" in members or (prefix and any(name.startswith(prefix) for name in members)):
             return self._flattened(members, schema)
@@ -163,7 +152,7 @@ class Debezium(Dialect):
         help = "if it is a flattened row, say by `table` with `--input-option` of which table"
         raise Refused("GG305", "the record is no change, and no other record that Debezium makes", help)
 
-    def _flattened(self, members: Mapping[str, Raw], schema: Schema) -> Found:
+    def _flattened(self, members: Mapping[str, Raw], schema: Schema) -> Meaning:
         prefix = self.options.flattened_prefix
         row, added, block = {}, {}, {}
         for name, value in members.items():
@@ -175,10 +164,8 @@ class Debezium(Dialect):
                 added[name[len(prefix) :]] = value
             else:
                 block[name[len(prefix) :].removeprefix("source_")] = value
-        try:
-            source = sources.decode(msgspec.json.encode(block))
-        except ValueError:
-            raise Refused("GG308", "a member that was added to the row is of the wrong type") from None
+        reason = "a member that was added to the row is of the wrong type"
+        source = decoded(sources.decode, msgspec.json.encode(block), reason)
         table = sources.table_name(source, self.options)
         deleted = bytes(added.get("deleted", ABSENT)) in _TRUE
         code = bytes(added.get("op", ABSENT))
@@ -195,16 +182,13 @@ class Debezium(Dialect):
             tokens = sources.flattened_tokens(block, sources.database_in_name(source, self.options))
             if code == _READ:
                 tokens.setdefault("snapshot", "true")
-        described = self._describe(table, schema, ("__deleted", prefix) if prefix else ("__deleted",))
+        record_schema = self._describe(table, schema, ("__deleted", prefix) if prefix else ("__deleted",))
         return [
-            Change(table, op, sources.op_micros(source), sources.position(source), before, after, tokens, described)
+            Change(table, op, sources.op_micros(source), sources.position(source), before, after, tokens, record_schema)
         ]
 
-    def _schema_change(self, raw: Raw) -> Found:
-        try:
-            change = _schema_change(raw)
-        except ValueError:
-            raise Refused("GG308", "`tableChanges` are not as Debezium makes them") from None
+    def _schema_change(self, raw: Raw) -> Meaning:
+        change = decoded(_schema_change, raw, "`tableChanges` are not as Debezium makes them")
         tables = [self.keyed(table) for table in described_tables(change, self.options)]
         return [RecordSchema(table, self.converts(table)) for table in tables] or "schema change"
 
@@ -216,28 +200,28 @@ class Debezium(Dialect):
         if data == latest:
             return schema
         key = bytes(data)
-        found = self._schemas.get(key)
-        if found is None:
-            found = self._schemas[key] = _parsed(data)
-        self._latest = Raw(key), found
-        return found
+        known = self._schemas.get(key)
+        if known is None:
+            known = self._schemas[key] = _parsed(data)
+        self._latest = Raw(key), known
+        return known
 
     def _describe(self, table: str, schema: Schema, added: tuple[str, ...] = ()) -> RecordSchema | None:
         """What a schema tells of a table, but for fields that start as the `added` ones do."""
         if schema.row is None:
             return None
-        identity = (table, id(schema))
-        found = self._described.get(identity)
-        if found is None:
-            fields = {
-                field.field: field
-                for field in schema.row
-                if field.field and not (added and field.field.startswith(added))
-            }
-            made = [self._types.of_field(field) for field in fields.values()]
-            definition = self.keyed(TableDef(table, tuple(column for column, _ in made)))
-            found = self._described[identity] = schema, RecordSchema(definition, tuple(reading for _, reading in made))
-        return found[1]
+        identity = (table, id(schema))  # all schemas are kept
+        if (record_schema := self._record_schemas.get(identity)) is not None:
+            return record_schema
+        fields = {
+            field.field: field for field in schema.row if field.field and not (added and field.field.startswith(added))
+        }
+        columns, converts = [], []
+        for field in fields.values():
+            column, convert = self._types.of_field(field)
+            columns.append(column)
+            converts.append(convert)
+        return self.described(identity, lambda: TableDef(table, tuple(columns)), tuple(converts))
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
         return tuple(self._types.of_column(column.type) for column in table.columns)

@@ -39,7 +39,6 @@ class DebeziumRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
 
 _decoder = msgspec.json.Decoder(DebeziumRecord | None)
 _raws = msgspec.json.Decoder(Raw)
-members_of = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def decode(data: Any) -> DebeziumRecord | None:
@@ -47,6 +46,13 @@ def decode(data: Any) -> DebeziumRecord | None:
     record: DebeziumRecord | None = _decoder.decode(data)
     if record is not None and not record.is_envelope and not record.is_payload:
         record.raw = Raw(bytes(data))
+    return record
+
+
+def decode_payload(data: Raw) -> DebeziumRecord:
+    """The record in a `payload`, which is not null."""
+    record = decode(data)
+    assert record is not None
     return record
 
 
@@ -67,10 +73,10 @@ def decode_all(chunk: Chunk, spans: Sequence[tuple[int, int]] | None) -> Iterato
                 str(data, "utf-8")
             yield decode(data)
         except (ValueError, RecursionError):
-            found = parse(data, end == len(chunk.data))
-            if isinstance(found, dict):
-                found = Diagnostic("GG301", "the record is not JSON that can be read")
-            yield found
+            verdict = parse(data, end == len(chunk.data))
+            if isinstance(verdict, dict):
+                verdict = Diagnostic("GG301", "the record is not JSON that can be read")
+            yield verdict
 
 
 _TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}

@@ -16,7 +16,10 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
-from ggfmt.formats.records.dialect import ABSENT, Refused, given
+from ggfmt.formats.json.values import raw_members, raw_text, raw_texts, scalar_text
+from ggfmt.formats.records.dialect import ABSENT, given
+from ggfmt.formats.records.refused import Refused, decoded
+from ggfmt.model.table import join_name
 
 
 class SourceBlock(msgspec.Struct, gc=False):
@@ -57,7 +60,6 @@ STRUCTURE = frozenset(
 )
 
 decode = msgspec.json.Decoder(SourceBlock).decode
-_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _texts = msgspec.json.Decoder(dict[str, str]).decode
 
 
@@ -69,7 +71,7 @@ def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
             return options.table
         help = "say by `table` with `--input-option` of which table they are"
         raise Refused("GG305", "the record does not name its table", help)
-    return join_name(source.db, source.schema or source.keyspace, name, options)
+    return qualified_name(source.db, source.schema or source.keyspace, name, options)
 
 
 def database_in_name(source: SourceBlock, options: DebeziumOptions) -> bool:
@@ -77,7 +79,7 @@ def database_in_name(source: SourceBlock, options: DebeziumOptions) -> bool:
     return options.table_name == IN_CATALOG or not (source.schema or source.keyspace)
 
 
-def join_name(database: str | None, schema: str | None, name: str, options: DebeziumOptions) -> str:
+def qualified_name(database: str | None, schema: str | None, name: str, options: DebeziumOptions) -> str:
     parts = [schema or database, name]
     if schema and options.table_name == IN_CATALOG:
         parts.insert(0, database)
@@ -87,7 +89,7 @@ def join_name(database: str | None, schema: str | None, name: str, options: Debe
         shown = dotted if len(dotted) <= 40 else dotted[:37] + "..."
         help = "a dot divides the parts of a name: rename the table where the records are made"
         raise Refused("GG306", f"a part of the name of the table has a dot: `{shown}`", help)
-    return ".".join(kept)
+    return join_name(*kept)
 
 
 def position(source: SourceBlock) -> str | None:
@@ -134,58 +136,46 @@ def _number(value: int | str) -> int:
     return int(value)
 
 
-def raw_text(value: Raw) -> str | None:
-    """A member as a text: a string without its quotes, any other value with its own characters; None for null."""
-    data = bytes(value)
-    if data.startswith(b'"'):
-        return str(msgspec.json.decode(data))
-    return None if data == b"null" else str(data, "utf-8")
-
-
 def tokens_of(source: Raw, in_name: bool) -> dict[str, str]:
     """The tokens of a source block; `in_name`: its database is a part of the name of the table."""
-    members = _members(source)
-    found = member_tokens(members, in_name)
+    members = raw_members(source)
+    tokens = member_tokens(members, in_name)
     own = given(members.get("tokens", ABSENT))
     if own is not None:
         try:
-            found |= _texts(own)
+            tokens |= _texts(own)
         except ValueError:
-            found["tokens"] = raw_text(own) or ""
-    return found
+            tokens["tokens"] = scalar_text(own)
+    return tokens
 
 
 def member_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
-    found = {}
+    tokens = {}
     for name, value in members.items():
         if name not in STRUCTURE:
             text = raw_text(value)
             if text is not None:
-                found[name] = text
-    if found.get("snapshot") == "false":
-        del found["snapshot"]
-    if in_name or not found.get("db"):
-        found.pop("db", None)
-    if found.get("connector") == OWN:
-        del found["connector"]
-        found.pop("name", None)
-    elif found.get("name") == OWN:
-        del found["name"]
-    return found
+                tokens[name] = text
+    if tokens.get("snapshot") == "false":
+        del tokens["snapshot"]
+    if in_name or not tokens.get("db"):
+        tokens.pop("db", None)
+    if tokens.get("connector") == OWN:
+        del tokens["connector"]
+        tokens.pop("name", None)
+    elif tokens.get("name") == OWN:
+        del tokens["name"]
+    return tokens
 
 
 def flattened_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
     """The tokens among the members that were added to a flattened row, named without their prefix."""
-    found = member_tokens(members, in_name)
-    moved = {name: f"transaction.{name.removeprefix('transaction_')}" for name in found if "transaction_" in name}
-    return {moved.get(name, name): text for name, text in found.items()}
+    tokens = member_tokens(members, in_name)
+    moved = {name: f"transaction.{name.removeprefix('transaction_')}" for name in tokens if "transaction_" in name}
+    return {moved.get(name, name): text for name, text in tokens.items()}
 
 
 def transaction_tokens(transaction: Raw) -> dict[str, str]:
     """The tokens of the member `transaction`."""
-    try:
-        members = _members(transaction)
-    except ValueError:
-        raise Refused("GG308", "`transaction` is no object") from None
-    texts = {name: raw_text(value) for name, value in members.items()}
+    texts = decoded(raw_texts, transaction, "`transaction` is no object")
     return {f"transaction.{name}": text for name, text in texts.items() if text is not None}

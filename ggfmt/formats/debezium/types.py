@@ -14,6 +14,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from ggfmt.columnar.by_value import Converted, Kernel, booleans, none
+from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.connect.decimals import decimals
 from ggfmt.formats.debezium import (
     ADAPTIVE,
     ADAPTIVE_TIME_MICROS,
@@ -25,12 +28,10 @@ from ggfmt.formats.debezium import (
     DebeziumOptions,
 )
 from ggfmt.formats.debezium import values as values
-from ggfmt.formats.debezium.values import Kernel, ValueDecoding
+from ggfmt.formats.debezium.values import ValueDecoding
 from ggfmt.model.table import STRING, Column, Kind, SqlType
 
 SOURCE_TYPE, SOURCE_LENGTH, SOURCE_SCALE = (f"__debezium.source.column.{what}" for what in ("type", "length", "scale"))
-CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
-PRECISION = "connect.decimal.precision"
 VARIABLE_DECIMAL = "io.debezium.data.VariableScaleDecimal"
 
 
@@ -67,9 +68,9 @@ _TIMES: dict[str, tuple[SqlType, Kernel]] = {
     "io.debezium.time.NanoTimestamp": (SqlType(Kind.TIMESTAMP, scale=9), values.timestamps("ns")),
     "io.debezium.time.MicroDuration": (SqlType(Kind.INTERVAL), values.clocks("us")),
     "io.debezium.time.NanoDuration": (SqlType(Kind.INTERVAL), values.clocks("ns")),
-    "org.apache.kafka.connect.data.Date": (SqlType(Kind.DATE), values.dates),
-    "org.apache.kafka.connect.data.Time": (SqlType(Kind.TIME, scale=3), values.clocks("ms")),
-    "org.apache.kafka.connect.data.Timestamp": (SqlType(Kind.TIMESTAMP, scale=3), values.timestamps("ms")),
+    connect.DATE: (SqlType(Kind.DATE), values.dates),
+    connect.TIME: (SqlType(Kind.TIME, scale=3), values.clocks("ms")),
+    connect.TIMESTAMP: (SqlType(Kind.TIMESTAMP, scale=3), values.timestamps("ms")),
     "io.debezium.time.IsoDate": (SqlType(Kind.DATE), values.iso_texts),
     "io.debezium.time.IsoTime": (SqlType(Kind.TIME), values.iso_texts),
     "io.debezium.time.IsoTimestamp": (SqlType(Kind.TIMESTAMP), values.iso_texts),
@@ -78,15 +79,6 @@ _TEXTS = {
     "io.debezium.time.ZonedTimestamp": SqlType(Kind.TIMESTAMP),
     "io.debezium.time.ZonedTime": SqlType(Kind.TIME),
     "io.debezium.time.Interval": SqlType(Kind.INTERVAL),
-}
-_BY_TYPE = {
-    **dict.fromkeys(("int8", "int16", "int32", "int64"), Kind.INTEGER),
-    "float32": Kind.FLOAT,
-    "float": Kind.FLOAT,
-    "float64": Kind.DOUBLE,
-    "double": Kind.DOUBLE,
-    "boolean": Kind.BOOLEAN,
-    "bytes": Kind.BINARY,
 }
 # What a type of the database, by `SOURCE_TYPE`, makes of texts and doubles.
 _PLAIN_KINDS = {
@@ -120,13 +112,13 @@ class Types:
             return type, self._reading(kernel)
         if name in _TEXTS:
             return _TEXTS[name], self._text
-        if name == CONNECT_DECIMAL:
+        if name == connect.DECIMAL:
             scale = field.number("scale")
-            precision = field.number(PRECISION) or field.number(SOURCE_LENGTH)
+            precision = field.number(connect.PRECISION) or field.number(SOURCE_LENGTH)
             if scale is None:
                 help = "the schema of the field lacks the parameter `scale`"
-                return SqlType(Kind.NUMBER), ValueDecoding(self.placeholders, values.refused, values.numbers, help)
-            reading = ValueDecoding(self.placeholders, values.decimals(scale), values.numbers)
+                return SqlType(Kind.NUMBER), ValueDecoding(self.placeholders, none, values.numbers, help)
+            reading = ValueDecoding(self.placeholders, decimals(scale), values.numbers)
             return SqlType(Kind.DECIMAL, precision=precision, scale=scale), reading
         if name == VARIABLE_DECIMAL:
             return SqlType(Kind.NUMBER), self._reading(values.variable_decimals)
@@ -136,7 +128,7 @@ class Types:
         return self._of_type(field)
 
     def _of_type(self, field: SchemaField) -> tuple[SqlType, ValueDecoding | None]:
-        kind = _BY_TYPE.get(field.type, Kind.STRING)
+        kind = connect.KINDS.get(field.type, Kind.STRING)
         source = str((field.parameters or {}).get(SOURCE_TYPE, "")).upper()
         length, scale = field.number(SOURCE_LENGTH), field.number(SOURCE_SCALE)
         if kind is Kind.INTEGER:
@@ -173,7 +165,7 @@ class Types:
         if kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.INTERVAL):
             return self._undescribed_time(type)
         if kind is Kind.BOOLEAN:
-            return self._reading(values.booleans)
+            return self._reading(booleans)
         return self._text
 
     def _undescribed_number(self, scale: int | None) -> ValueDecoding:
@@ -182,21 +174,21 @@ class Types:
             return ValueDecoding(self.placeholders, values.numbers, _number_or_struct, help)
         if scale is None:
             help = "give the scale of the column by `--definitions`: a decimal in Base64 does not tell it"
-            return ValueDecoding(self.placeholders, values.refused, _number_or_struct, help)
+            return ValueDecoding(self.placeholders, none, _number_or_struct, help)
         help = "by `decimalFormat=base64` it should be Base64"
-        return ValueDecoding(self.placeholders, values.decimals(scale), _number_or_struct, help)
+        return ValueDecoding(self.placeholders, decimals(scale), _number_or_struct, help)
 
     def _undescribed_time(self, type: SqlType) -> ValueDecoding:
         mode = self.options.time_precision
         if mode == TEXT:
             help = "say by `timePrecision` with `--input-option` of what unit the number is"
-            return ValueDecoding(self.placeholders, None, values.refused, help)
+            return ValueDecoding(self.placeholders, None, none, help)
         if type.kind is Kind.DATE:
             return ValueDecoding(self.placeholders, None, values.dates)
         unit = _unit(mode, type)
         if unit is None:
             help = "give the scale of the column by `--definitions`, or the unit by `timePrecision`"
-            return ValueDecoding(self.placeholders, None, values.refused, help)
+            return ValueDecoding(self.placeholders, None, none, help)
         make: Callable[[str], Kernel] = values.timestamps if type.kind is Kind.TIMESTAMP else values.clocks
         return ValueDecoding(self.placeholders, None, make(unit))
 
@@ -215,11 +207,11 @@ def _unit(mode: str, type: SqlType) -> str | None:
     return "ms" if type.scale <= 3 else "us" if type.scale <= 6 else "ns"
 
 
-def _number_or_struct(column: pa.StringArray) -> values.Made:
+def _number_or_struct(column: pa.StringArray) -> Converted:
     """Numbers as they stand, and decimals that bring their scale."""
-    made, bad = values.numbers(column)
+    numbers, bad = values.numbers(column)
     if not bad:
-        return made, bad
+        return numbers, bad
     rows = pa.array(bad, pa.int64())
     own, wrong = values.variable_decimals(column.take(rows))
     texts = column.to_pylist()
@@ -274,9 +266,9 @@ def _table_type(jdbc: int, text: str, length: int | None, scale: int | None) -> 
         return SqlType(kind, precision=length, scale=scale)
     if kind in (Kind.TIME, Kind.TIMESTAMP):
         if scale is None:
-            told = re.search(r"\(([0-9])\)", text)
+            in_text = re.search(r"\(([0-9])\)", text)
             short = length if length is not None and length <= 9 else None
-            scale = int(told[1]) if told else 0 if text.upper() == "DATE" else short
+            scale = int(in_text[1]) if in_text else 0 if text.upper() == "DATE" else short
         return SqlType(kind, scale=scale)
     if kind in (Kind.STRING, Kind.BINARY):
         return SqlType(kind, length=length if length and length > 0 else None)

@@ -7,20 +7,18 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
+from ggfmt.columnar.metadata import OpKeys
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.api.context import Context
 from ggfmt.formats.debezium import AS_PLACEHOLDER, DebeziumOptions
 from ggfmt.formats.debezium.encode import encoding_of
 from ggfmt.formats.debezium.envelope import EventEnvelope, TokenColumns
 from ggfmt.formats.debezium.values import placeholder_forms
-from ggfmt.formats.records.formatter import DialectFormatter
+from ggfmt.formats.records.formatter import DialectFormatter, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
-_OPS = pa.array(["I", "U", "D", "T"], pa.string())
-_CODES = pa.array(["c", "u", "d", "t"], pa.string())
+_CODES = OpKeys("cudt")
 _COLLIDES = "the placeholder of unavailable values, which will be read back as missing"
 
 
@@ -43,7 +41,7 @@ class DebeziumFormatter(DialectFormatter):
         tokens = TokenColumns(batch.tokens, rows)
         source, transaction, snapshot, schemas = self._envelope.parts(tokens, self.micros(batch), batch.position)
         before, after = (self._image(image, rows) for image in (batch.before, batch.after))
-        code = _CODES.take(pc.index_in(batch.op, _OPS))
+        code = _CODES.of(batch.op)
         code = pc.if_else(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), "r", code)
         millis = self.clock.millis()
         payload = [
@@ -70,23 +68,17 @@ class DebeziumFormatter(DialectFormatter):
                         hits = hits if mask is None else pc.and_(hits, mask)
                     self.count(column.name, hits.true_count, _COLLIDES)
             if self._options.missing == AS_PLACEHOLDER and encoding.placeholder is not None:
-                values = _told(values, encoding.placeholder)
+                values = _with_placeholder(values, encoding.placeholder)
             columns.append(values)
         objects = self.objects(Image(tuple(columns), image.exists), rows)
         return pc.if_else(pc.equal(objects, ""), "null", objects)
 
 
-def _told(column: ImageColumn, placeholder: str) -> ImageColumn:
+def _with_placeholder(column: ImageColumn, placeholder: str) -> ImageColumn:
     """The column with the placeholder where it is missing."""
     if column.present is None:
         return column
     return ImageColumn(pc.if_else(column.present, column.values, placeholder))
 
 
-WRITE_SIDES = {
-    "debezium_json": WriteSide(
-        formatter=DebeziumFormatter,
-        framing=lambda table, options, context: TextFraming("UTF-8"),
-        projection=lambda options: Projection(tokens=True),
-    )
-}
+WRITE_SIDES = {"debezium_json": text_output(DebeziumFormatter)}

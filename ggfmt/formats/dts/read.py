@@ -20,9 +20,10 @@ from ggfmt.formats.dts.schema import version_of
 from ggfmt.formats.dts.tokens import tokens_of
 from ggfmt.formats.dts.types import ORACLE, TypeHint, told
 from ggfmt.formats.dts.values import MICROS, NANOS, Maker, Unreadable, kind_of, makers
-from ggfmt.formats.records.dialect import Change, Dialect, Found, RecordSchema, Refused
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.reader import DialectReader
+from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, lacks
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 _OPS = {"INSERT": "I", "INIT": "I", "UPDATE": "U", "DELETE": "D"}
@@ -125,12 +126,12 @@ class Dts(Dialect):
 
     # What a record is
 
-    def changes(self, record: DtsRecord) -> Found:
+    def changes(self, record: DtsRecord) -> Meaning:
         op = _OPS.get(record.operation)
         if op is None:
             return self._others(record)
         if not record.object_name:
-            raise Refused("GG305", "the record has no `objectName`", "every change must name its table")
+            raise lacks("objectName", NAME_TABLE)
         name = record.object_name
         fields = record.fields
         if not isinstance(fields, RowFields):
@@ -144,7 +145,7 @@ class Dts(Dialect):
         after = self._image(table, record.after, "afterImages", name)
         return [self._change(record, name, op, before, after, table.record_schema)]
 
-    def _others(self, record: DtsRecord) -> Found:
+    def _others(self, record: DtsRecord) -> Meaning:
         if record.operation != "DDL":
             return _OTHERS.get(record.operation) or record.operation.lower()
         statement = record.after
@@ -154,13 +155,13 @@ class Dts(Dialect):
             names = truncated(statement, record.object_name, record.source_type)
         except NoTable as error:
             raise Refused("GG305", str(error)) from None
-        found = []
+        changes = []
         for row, name in enumerate(names):
             change = self._change(record, name, "T", None, None, None)
             if self.with_tokens and len(names) > 1:
                 change.tokens["row"] = str(row)
-            found.append(change)
-        return found
+            changes.append(change)
+        return changes
 
     def _change(
         self, record: DtsRecord, name: str, op: str, before: Any, after: Any, record_schema: RecordSchema | None
@@ -184,29 +185,26 @@ class Dts(Dialect):
             raise Refused("GG308", "`fields` names a column twice", None, name)
         keys: tuple[str, ...] = ()
         if keys_text:
-            try:
-                keys = _keys(keys_text).get(_PRIMARY, ())
-            except ValueError:
-                reason = f"the tag `{KEYS_TAG}` is not an object of lists of columns"
-                raise Refused("GG308", reason, None, name) from None
+            reason = f"the tag `{KEYS_TAG}` is not an object of lists of columns"
+            keys = decoded(_keys, keys_text, reason, name).get(_PRIMARY, ())
         trusted = (
             {column.name: column.type.kind for column in self.trusted[name].columns} if name in self.trusted else {}
         )
         columns: list[Column] = []
-        made: list[tuple[Maker, ...]] = []
+        makers_of: list[tuple[Maker, ...]] = []
         learns: list[tuple[int, frozenset[Kind], set[int]]] = []
         for place, (column, number) in enumerate(zip(fields.names, fields.numbers, strict=True)):
             known = told(source_type, number)
             seen = {kind for kind in known.learns if (name, column, kind.value) in self.source.facts}
             kind = known.settled(seen)
-            columns.append(Column(column, SqlType(kind), key=keys.index(column) + 1 if column in keys else 0))
+            columns.append(Column(column, SqlType(kind)))
             if column in trusted:
                 kind = trusted[column]
             elif known.learns - seen:
                 learns.append((place, known.learns, set()))
-            made.append(makers(kind, NANOS if source_type == ORACLE else MICROS))
-        definition = self.keyed(TableDef(name, tuple(columns)))
-        return _Table(RecordSchema(definition, (None,) * len(columns)), fields.names, tuple(made), tuple(learns))
+            makers_of.append(makers(kind, NANOS if source_type == ORACLE else MICROS))
+        definition = self.keyed(TableDef(name, tuple(columns)).with_keys(keys))
+        return _Table(RecordSchema(definition, (None,) * len(columns)), fields.names, tuple(makers_of), tuple(learns))
 
     def _image(
         self, table: _Table, cells: list[Cell] | str | None, member: str, name: str
@@ -266,10 +264,10 @@ class DtsReader(DialectReader):
         """The first record decides, or the schema of a container file."""
         if dts_files.is_container(head):
             try:
-                found = _version(read_header(head).schema)
+                version = _version(read_header(head).schema)
             except Damaged:
                 return None
-            return None if found is None else "it starts as an Avro object container of DTS's records"
+            return None if version is None else "it starts as an Avro object container of DTS's records"
         decoder = Decoder()
         try:
             if dts_files.is_base64(head):

@@ -18,6 +18,7 @@ from ggfmt.columnar.join import Piece, join_binary
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts.decode import DtsRecord
+from ggfmt.formats.json.values import compact_json
 from ggfmt.model.change import ChangeBatch, OpType
 
 SNAPSHOT, TRUE, FALSE = "snapshot", "true", "false"
@@ -48,7 +49,7 @@ def tokens_of(record: DtsRecord) -> dict[str, str]:
         if text:
             tokens[name] = text
     if record.process_timestamps is not None:
-        tokens[PROCESS] = json.dumps(record.process_timestamps, separators=(",", ":"))
+        tokens[PROCESS] = compact_json(record.process_timestamps)
     for name, text in record.tags.items():
         if name != KEYS_TAG:
             while name in tokens:

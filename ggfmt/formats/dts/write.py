@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, text_bytes, zigzag_varint
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.images import and_present
 from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.metadata import OpKeys
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.writing import Framing, RowErrors, WriteSide
@@ -21,6 +21,7 @@ from ggfmt.formats.dts.files import Base64Lines, LengthPrefixed
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, record_schema
 from ggfmt.formats.dts.tokens import BORN, ID, SAFE_POSITION, SOURCE_VERSION, TRANSACTION, VERSION, TokenMembers
 from ggfmt.formats.dts.types import NUMBERS
+from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.records.formatter import DialectFormatter
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
@@ -29,8 +30,7 @@ _BINARY = pa.binary()
 _TEXT, _LIST = zigzag_varint(1), zigzag_varint(2)  # the branches of fields and images
 _NO_IMAGE = pa.scalar(NULL, _BINARY)
 _OPERATION = {name: zigzag_varint(place) for place, name in enumerate(OPERATIONS)}
-_OPS = pa.array([op.value for op in OpType], pa.string())
-_WORDS = pa.array([_OPERATION[name] for name in ("INSERT", "UPDATE", "DELETE", "DDL")], _BINARY)
+_WORDS = OpKeys([_OPERATION[name] for name in ("INSERT", "UPDATE", "DELETE", "DDL")], _BINARY)
 _INIT = pa.scalar(_OPERATION["INIT"], _BINARY)
 
 
@@ -47,8 +47,7 @@ class DtsFormatter(DialectFormatter):
         )
         self._count = zigzag_varint(len(table.columns)) if table.columns else b""
         self._fields = pa.scalar(_LIST + self._count + b"".join(fields) + END, _BINARY)
-        keys = {"PRIMARY": list(table.primary_keys)}
-        text = json.dumps(keys, ensure_ascii=False, separators=(",", ":"))
+        text = compact_json({"PRIMARY": list(table.primary_keys)})
         self._tags = [text_bytes(KEYS_TAG) + text_bytes(text)] if table.primary_keys else []
         self._statement = pa.scalar(_TEXT + text_bytes(statement(table.parts, source)), _BINARY)
         members = [field["name"] for field in record_schema(options.born_timestamp)["fields"]]
@@ -72,7 +71,7 @@ class DtsFormatter(DialectFormatter):
             fields = pc.if_else(truncate, _NO_IMAGE, fields)
             after = [pc.if_else(truncate, self._statement, join_binary(after, rows))]
         tokens = TokenMembers(batch, self.options.born_timestamp)
-        operation = pc.if_else(tokens.snapshots(), _INIT, _WORDS.take(pc.index_in(batch.op, _OPS)))
+        operation = pc.if_else(tokens.snapshots(), _INIT, _WORDS.of(batch.op))
         return join_binary(
             [
                 *tokens.number(VERSION),
@@ -104,8 +103,7 @@ class DtsFormatter(DialectFormatter):
         wrong: dict[int, int] = {}
         for index, (cells, column) in enumerate(zip(self._cells, image.columns, strict=True)):
             if exists is not None:
-                present = exists if column.present is None else pc.and_(column.present, exists)
-                column = ImageColumn(column.values, present)
+                column = ImageColumn(column.values, and_present(exists, column))
             encoded = cells.pieces(column, rows)
             pieces += encoded.pieces
             wrong |= {row: index for row in encoded.bad if row not in wrong}
@@ -129,7 +127,7 @@ _ANY_TABLE = TableDef("dts")
 
 def _framing(table: TableDef | None, options: DtsOptions, context: Context) -> Framing:
     if options.file_framing == CONTAINER:
-        schema = json.dumps(record_schema(options.born_timestamp), separators=(",", ":"))
+        schema = compact_json(record_schema(options.born_timestamp))
         return ObjectContainer(_ANY_TABLE, schema, context.codec)
     return Base64Lines() if options.file_framing == BASE64 else LengthPrefixed()
 

@@ -13,9 +13,10 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.json.files import find_layout, preamble, record_spans
 from ggfmt.formats.json.values import decode, json_name
+from ggfmt.model.change import OpType
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
-OP_WORDS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "TRUNCATE": "T"}
+OP_WORDS = {op.name: op.value for op in OpType}
 STREAM_METADATA, OBJECT_METADATA, DDL, UPSERT = "STREAM_METADATA", "OBJECT_METADATA", "DDL", "UPSERT"
 
 # JSON tells a number from a text, but not which kind of number: DECIMAL without precision is "digits as given".

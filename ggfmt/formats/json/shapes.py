@@ -146,12 +146,8 @@ class Merge:
             order.append(name)
             waiting.remove(name)
         sure = all(second in self._after[first] for first, second in pairwise(order))
-        keys = self._keys or ()
-        columns = tuple(
-            Column(name, _SQL_TYPES.get(self._types[name], STRING), key=keys.index(name) + 1 if name in keys else 0)
-            for name in order
-        )
-        return TableDef(self._table, columns), sure
+        columns = tuple(Column(name, _SQL_TYPES.get(self._types[name], STRING)) for name in order)
+        return TableDef(self._table, columns).with_keys(self._keys or ()), sure
 
     def _reachable(self, start: str) -> set[str]:
         seen: set[str] = set()

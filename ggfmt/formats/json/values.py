@@ -13,6 +13,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 # What msgspec does not allow in the name of a struct's member.
 _ODD_NAME = re.compile(r'[\x00-\x1f"\\]')
 decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
+raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 
 
@@ -75,6 +76,27 @@ def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic:
     if "truncated" in reason or "surrogate" in reason:
         return Diagnostic("GG301", "the record is not JSON: an escape stands for one half of a surrogate pair")
     return Diagnostic("GG301", f"the record is not JSON: {reason.removeprefix('JSON is malformed: ')}")
+
+
+def compact_json(value: Any) -> str:
+    """A JSON text without white space."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def scalar_text(value: msgspec.Raw) -> str:
+    """A JSON value as a text: a string without its quotes, any other value with its own characters."""
+    data = bytes(value)
+    return str(msgspec.json.decode(data)) if data.startswith(b'"') else str(data, "utf-8")
+
+
+def raw_text(value: msgspec.Raw) -> str | None:
+    """A JSON value as a text, None for null."""
+    return None if bytes(value) == b"null" else scalar_text(value)
+
+
+def raw_texts(members: msgspec.Raw | str) -> dict[str, str | None]:
+    """The members of a JSON object as texts; ValueError if it is none."""
+    return {name: raw_text(value) for name, value in raw_members(members).items()}
 
 
 def json_name(value: object) -> str:

@@ -13,11 +13,12 @@ from msgspec import Raw
 
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.maxwell import COMMIT, NUMBER_TOKENS, SNAPSHOT, TEXT_TOKENS
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Found, RecordSchema, Refused, given
-from ggfmt.formats.records.mysql_types import sql_type
+from ggfmt.formats.mysql.types import sql_type
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.formats.records.refused import Refused, decoded, lacks, no_op
+from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 _OPS = {"insert": "I", "update": "U", "delete": "D", "bootstrap-insert": "I"}
 _MARKS = {"bootstrap-start": "bootstrap start", "bootstrap-complete": "bootstrap complete"}
@@ -77,7 +78,6 @@ class Maxwell(Dialect):
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self.absent_is_null = getattr(self.options, "absent_means", None) == ABSENT_NULL
-        self._record_schemas: dict[bytes, RecordSchema] = {}
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -87,8 +87,8 @@ class Maxwell(Dialect):
         known = kind in _OPS or kind in _MARKS or kind.startswith(_STATEMENTS)
         return f"`database` and the type `{kind[:40]}`" if known else None
 
-    def changes(self, record: MaxwellRecord) -> Found:
-        table = _name(record.database, record.table)
+    def changes(self, record: MaxwellRecord) -> Meaning:
+        table = join_name(record.database, record.table)
         if given(record.encrypted) is not None:
             help = "have Maxwell write the rows without `encrypt`"
             raise Refused("GG305", "the record has no `data`: it is encrypted", help, table or None)
@@ -97,10 +97,10 @@ class Maxwell(Dialect):
         if kind is None or op is None:
             return self._others(record, kind)
         if not table or not record.table:
-            raise Refused("GG305", "the record has no `table`", "every row must name its table")
+            raise lacks("table", "every row must name its table")
         row = given(record.data)
         if row is None:
-            raise Refused("GG305", f"a record of the type `{kind}` has no `data`", None, table)
+            raise lacks("data", None, table, what=f"a record of the type `{kind}`")
         if record.primary_key_columns:
             self.keys[table] = record.primary_key_columns
         before = after = None
@@ -130,42 +130,30 @@ class Maxwell(Dialect):
             tokens[SNAPSHOT] = "true"
         return tokens
 
-    def _others(self, record: MaxwellRecord, kind: str | None) -> Found:
+    def _others(self, record: MaxwellRecord, kind: str | None) -> Meaning:
         if kind is None:
-            raise Refused("GG305", "the record has no `type`", "every record of Maxwell has one")
+            raise lacks("type", "every record of Maxwell has one")
         if kind in _MARKS:
             return _MARKS[kind]
         if kind.startswith(_STATEMENTS):
             definition = given(record.definition)
-            return f"ddl {kind[:40]}" if definition is None else (self._describe(bytes(definition), record),)
-        shown = kind if len(kind) <= 40 else "that"
-        help = f"legal values are {', '.join(f'`{name}`' for name in _OPS)} and those of statements"
-        raise Refused("GG304", f"`type` cannot be `{shown}`", help)
-
-    def _describe(self, definition: bytes, record: MaxwellRecord) -> RecordSchema:
-        record_schema = self._record_schemas.get(definition)
-        if record_schema is None:
-            try:
-                found = _table(definition)
-            except (ValueError, RecursionError):
-                reason = "`def` does not give a name and a type for each column"
-                raise Refused("GG308", reason, None, _name(record.database, record.table)) from None
-            name = _name(found.database or record.database, found.table or record.table)
-            keys = found.keys or ()
-            names = [column.name for column in found.columns]
-            if len(set(names)) < len(names):
-                raise Refused("GG308", "`def` has two columns of one name", None, name)
-            columns = tuple(
-                Column(column.name, _type(column), key=keys.index(column.name) + 1 if column.name in keys else 0)
-                for column in found.columns
-            )
-            table = self.keyed(TableDef(name, columns))
-            record_schema = self._record_schemas[definition] = RecordSchema(table, self.converts(table))
-        return record_schema
+            if definition is None:
+                return f"ddl {kind[:40]}"
+            return (self.described(bytes(definition), lambda: _described_table(definition, record)),)
+        raise no_op("type", kind, _OPS, more=" and those of statements")
 
 
-def _name(database: str | None, table: str | None) -> str:
-    return ".".join(part for part in (database, table) if part)
+def _described_table(definition: Raw, record: MaxwellRecord) -> TableDef:
+    """The table of a statement's `def`."""
+    reason = "`def` does not give a name and a type for each column"
+    table = decoded(_table, definition, reason, join_name(record.database, record.table))
+    name = join_name(table.database or record.database, table.table or record.table)
+    names = [column.name for column in table.columns]
+    if len(set(names)) < len(names):
+        raise Refused("GG308", "`def` has two columns of one name", None, name)
+    return TableDef(name, tuple(Column(column.name, _type(column)) for column in table.columns)).with_keys(
+        table.keys or ()
+    )
 
 
 def _type(column: MaxwellColumn) -> SqlType:

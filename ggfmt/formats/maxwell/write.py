@@ -10,27 +10,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.images import and_present, unlike, updates_from, with_nulls
 from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.metadata import OpKeys
 from ggfmt.columnar.strings import escape_json_text
 from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import RowErrors, WriteSide
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions
 from ggfmt.formats.records.formatter import (
     DialectFormatter,
     member,
     native_values,
     text_member,
-    unlike,
+    text_output,
     whole_numbers,
 )
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
-_OPS = pa.array(["I", "U", "D"], pa.string())
-_TYPES = pa.array(["insert", "update", "delete"], pa.string())
+_TYPES = OpKeys(["insert", "update", "delete"])
 _NOTHING = pa.scalar(None, pa.string())
 _UNCHANGED = "missing from the before image, which will be read back as unchanged"
 
@@ -56,7 +56,7 @@ class MaxwellFormatter(DialectFormatter):
         def text(name: str) -> pa.StringArray:
             return text_member(name, token(batch.tokens, name, rows))
 
-        types = _TYPES.take(pc.index_in(batch.op, _OPS))
+        types = _TYPES.of(batch.op)
         first = pc.and_(pc.equal(batch.op, OpType.INSERT.value), token(batch.tokens, SNAPSHOT, rows).is_valid())
         seconds = self.micros(batch).cast(pa.timestamp("us"))
         seconds = pc.floor_temporal(seconds, unit="second").cast(pa.timestamp("s")).cast(pa.int64()).cast(pa.string())
@@ -107,12 +107,9 @@ class MaxwellFormatter(DialectFormatter):
         columns = []
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
             columns.append(ImageColumn(old.values, unlike(old, new)))
-            shown = exists if old.present is None else pc.and_(exists, old.present)
-            lost = pc.and_not(update, shown)
-            self.count(
-                column.name, (lost if new.present is None else pc.and_(lost, new.present)).true_count, _UNCHANGED
-            )
-        return Image(tuple(columns), pc.and_(update, exists))
+            gone = pc.and_not(update, and_present(exists, old))
+            self.count(column.name, and_present(gone, new).true_count, _UNCHANGED)
+        return Image(tuple(columns), updates_from(batch))
 
     def _keys(self, batch: ChangeBatch) -> list[Piece]:
         """The values of the key, with commas between; `null` for one that is missing."""
@@ -122,18 +119,11 @@ class MaxwellFormatter(DialectFormatter):
             index = self.table.column_names.index(name)
             column = row.columns[index]
             # A missing value may be anything.
-            texts = column.values if column.present is None else pc.if_else(column.present, column.values, _NOTHING)
-            values, wrong = self._values[index](texts)
+            values, wrong = self._values[index](with_nulls(column))
             if wrong:
                 raise RowErrors([(place, self.misfit(name)) for place in wrong])
             pieces += [",", values]
         return pieces[1:]
 
 
-WRITE_SIDES = {
-    "maxwell_json": WriteSide(
-        formatter=MaxwellFormatter,
-        framing=lambda table, options, context: TextFraming("UTF-8"),
-        projection=lambda options: Projection(tokens=True),
-    )
-}
+WRITE_SIDES = {"maxwell_json": text_output(MaxwellFormatter)}

@@ -22,9 +22,10 @@ from ggfmt.formats.qlik.avro_values import Maker, columns_of, plain
 from ggfmt.formats.qlik.dialect import Qlik
 from ggfmt.formats.qlik.envelope import AvroEnvelope, NoEnvelope, Truncated, read_envelope
 from ggfmt.formats.qlik.messages import QlikBody, QlikHeaders, QlikRecord
-from ggfmt.formats.records.dialect import Found, Refused
+from ggfmt.formats.records.dialect import Meaning
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.reader import DialectReader
+from ggfmt.formats.records.refused import Refused
 
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 _MASKS = ("changeMask", "columnMask")
@@ -71,7 +72,7 @@ class QlikAvro(Qlik):
             except NoEnvelope as error:
                 yield Diagnostic("GG313", str(error), help=_HELP)
 
-    def changes(self, record: AvroEnvelope) -> Found:  # type: ignore[override]
+    def changes(self, record: AvroEnvelope) -> Meaning:  # type: ignore[override]
         if record.type == "MD":
             return super().changes(self._metadata(record))
         if record.type == "DT":

@@ -14,6 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from ggfmt.formats.connect.decimals import decimal_text
+
 Schema = Any  # a parsed JSON document
 Maker = Callable[[Any], str]
 
@@ -132,11 +134,4 @@ def _moment(micros: int) -> str:
 
 
 def _decimal(scale: int, value: bytes) -> str:
-    number = int.from_bytes(value, "big", signed=True)
-    digits = str(abs(number))
-    if scale > 0:
-        digits = digits.zfill(scale + 1)
-        digits = f"{digits[:-scale]}.{digits[-scale:]}"
-    elif scale < 0:
-        digits += "0" * -scale
-    return f"-{digits}" if number < 0 else digits
+    return decimal_text(int.from_bytes(value, "big", signed=True), scale)

@@ -16,7 +16,8 @@ from ggfmt.formats.qlik import STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
 from ggfmt.formats.qlik.messages import MAGIC, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.types import sql_type
-from ggfmt.formats.records.dialect import Change, Dialect, Found, NotYetKnown, RecordSchema, Refused
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
+from ggfmt.formats.records.refused import NotYetKnown, Refused, lacks, no_op
 from ggfmt.model.table import Column, TableDef, split_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
@@ -56,7 +57,6 @@ class Qlik(Dialect):
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._searched = _SEARCHED in self.learned
-        self._record_schemas: dict[QlikDefinition, RecordSchema] = {}
         self._ordinals: dict[str, Ordinals] = {}
         self._time: tuple[str, str] = ("", "")
         self._by_id: dict[str, list[KnownDefinition]] = {}
@@ -92,7 +92,7 @@ class Qlik(Dialect):
         """The image less some columns, with `null` only where their value is null."""
         raise NotImplementedError
 
-    def changes(self, record: QlikRecord) -> Found:
+    def changes(self, record: QlikRecord) -> Meaning:
         if record.magic is not None and record.magic != MAGIC:
             raise Refused("GG308", f"`magic` is not `{MAGIC}`")
         if record.type not in (None, "MD", "DT"):
@@ -101,9 +101,9 @@ class Qlik(Dialect):
         if body.tableStructure is not None:
             return [self._learn(record, body)]
         if record.type == "MD":
-            raise Refused("GG305", "a metadata message has no `tableStructure`")
+            raise lacks("tableStructure", what="a metadata message")
         if record.type == "DT" and record.message is None:
-            raise Refused("GG305", "the record has no `message`")
+            raise lacks("message")
         self.wait()
         return [self._change(record, body)]
 
@@ -138,22 +138,16 @@ class Qlik(Dialect):
             ),
         )
         metadata = QlikDefinition(definition, ordinals, body.dataSchema)
-        told = {"server": body.lineage.server, "task": body.lineage.task}
+        tokens = {"server": body.lineage.server, "task": body.lineage.task}
         key = (body.schemaId or record.messageSchemaId or "", metadata)
-        self.learned.setdefault(key, {name: text for name, text in told.items() if text})
-        return self._describe(metadata)
-
-    def _describe(self, metadata: QlikDefinition) -> RecordSchema:
-        record_schema = self._record_schemas.get(metadata)
-        if record_schema is None:
-            table = self.keyed(metadata.table)
-            record_schema = self._record_schemas[metadata] = RecordSchema(table, self.converts(table))
-        return record_schema
+        self.learned.setdefault(key, {name: text for name, text in tokens.items() if text})
+        return self.described(metadata, lambda: metadata.table)
 
     def _know(self, schema_id: str, metadata: QlikDefinition, tokens: dict[str, str]) -> None:
         names = metadata.table.column_names
         ordinals = Ordinals(zip(names, metadata.ordinals, strict=True))
-        known = KnownDefinition(metadata, self._describe(metadata), ordinals, tokens)
+        record_schema = self.described(metadata, lambda: metadata.table)
+        known = KnownDefinition(metadata, record_schema, ordinals, tokens)
         self._by_id.setdefault(schema_id, []).append(known)
         named = self._by_name.setdefault(metadata.table.full_name, [])
         if all(other.metadata != metadata for other in named):
@@ -163,14 +157,14 @@ class Qlik(Dialect):
         """The table of a change, and the metadata that describes it; None where nothing does."""
         own = _full_name(body.schema, body.table) if body.table else self.options.table_name or None
         schema_id = record.messageSchemaId
-        found = self._by_id.get(schema_id, []) if schema_id else self._by_name.get(own or "", [])
-        if len(found) > 1 and own is not None:
-            found = [known for known in found if known.metadata.table.full_name == own]
-        if len(found) == 1:
-            return found[0].metadata.table.full_name, found[0]
-        if found:
-            tables = sorted({known.metadata.table.full_name for known in found})
-            reason = f"the table `{shown(tables[0])}` has {len(found)} metadata messages that differ"
+        candidates = self._by_id.get(schema_id, []) if schema_id else self._by_name.get(own or "", [])
+        if len(candidates) > 1 and own is not None:
+            candidates = [known for known in candidates if known.metadata.table.full_name == own]
+        if len(candidates) == 1:
+            return candidates[0].metadata.table.full_name, candidates[0]
+        if candidates:
+            tables = sorted({known.metadata.table.full_name for known in candidates})
+            reason = f"the table `{shown(tables[0])}` has {len(candidates)} metadata messages that differ"
             if len(tables) > 1:
                 reason = f"the schema id `{shown(schema_id)}` is that of {len(tables)} tables"
             raise Refused("GG205", f"{reason}, and the change does not say which is its own", _TABLE_HELP)
@@ -189,9 +183,8 @@ class Qlik(Dialect):
         op = _OPS.get(operation)
         if op is None:
             if not operation:
-                raise Refused("GG305", "the record has no `operation`", "every change has one in its `headers`")
-            help = f"legal values are {', '.join(f'`{name}`' for name in _OPS)}"
-            raise Refused("GG304", f"`operation` cannot be `{shown(operation)}`", help)
+                raise lacks("operation", "every change has one in its `headers`")
+            raise no_op("operation", shown(operation), _OPS)
         table, known = self.known(record, body)
         data, old = self._masked(headers, body, table, known)
         before, after = old, data
@@ -246,14 +239,14 @@ class Qlik(Dialect):
         if not text:
             return None
         if text != self._time[0]:
-            found = _TIME.fullmatch(text)
+            parts = _TIME.fullmatch(text)
             try:
-                if found is None:
+                if parts is None:
                     raise ValueError
-                datetime.fromisoformat(f"{found[1]} {found[2]}")
+                datetime.fromisoformat(f"{parts[1]} {parts[2]}")
             except ValueError:
                 raise Refused("GG308", f"`timestamp` is no time: `{shown(text)}`") from None
-            self._time = text, f"{found[1]} {found[2]}.{found[3] or '':0<6}"
+            self._time = text, f"{parts[1]} {parts[2]}.{parts[3] or '':0<6}"
         return self._time[1]
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.join import Piece
-from ggfmt.formats.records.dialect import Refused
+from ggfmt.formats.records.refused import Refused
 
 _HEX = re.compile(r"[0-9A-Fa-f]+", re.ASCII)
 _MOST_SEEN = 1024  # masks of a table that are remembered
@@ -29,16 +29,16 @@ class Ordinals:
 
     def unset(self, text: str, name: str, table: str) -> frozenset[str]:
         """The columns whose bit is not set in a mask; Refused if a bit is set that belongs to no column."""
-        found = self._seen.get(text)
-        if found is None:
+        unset = self._seen.get(text)
+        if unset is None:
             mask = mask_of(text, name, table)
             if mask.bit_length() > self._highest:
                 reason = f"`{name}` has a bit for the column {mask.bit_length()}"
                 raise Refused("GG308", f"{reason}, and the highest ordinal is {self._highest}", _HELP, table)
-            found = frozenset(column for column, ordinal in self._columns if not mask >> (ordinal - 1) & 1)
+            unset = frozenset(column for column, ordinal in self._columns if not mask >> (ordinal - 1) & 1)
             if len(self._seen) < _MOST_SEEN:
-                self._seen[text] = found
-        return found
+                self._seen[text] = unset
+        return unset
 
 
 def mask_of(text: str, name: str, table: str) -> int:

@@ -8,13 +8,13 @@ known is empty (`timestamp`) or 1 (`tableVersion`). The id of a schema is made f
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.columnar.avro import FALSE, NULL, TRUE, VALUE, text_bytes, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.qlik import QlikOptions
 from ggfmt.formats.qlik.messages import MAGIC
 from ggfmt.formats.qlik.types import avro_type, type_word
@@ -74,7 +74,7 @@ class TableMessages:
             "messageSchema": self.schema,
             "message": self.message,
         }
-        return _compact(envelope) + "\n"
+        return compact_json(envelope) + "\n"
 
     @property
     def data(self) -> bytes:
@@ -105,8 +105,8 @@ def table_messages(table: TableDef, options: QlikOptions) -> TableMessages:
         columns[column.name] = dict(zip(_COLUMN, values, strict=True))
     lineage = (options.server, options.task, table.schema or "", table.name, 1, "")
     named = name_problem(table) is None
-    data_schema = _compact(_data_schema(table)) if named else ""
-    identity = _compact([table.full_name, *lineage, columns, data_schema])
+    data_schema = compact_json(_data_schema(table)) if named else ""
+    identity = compact_json([table.full_name, *lineage, columns, data_schema])
     schema_id = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS].upper()
     message = {
         "schemaId": schema_id,
@@ -114,7 +114,7 @@ def table_messages(table: TableDef, options: QlikOptions) -> TableMessages:
         "tableStructure": {"tableColumns": columns},
         "dataSchema": data_schema,
     }
-    return TableMessages(schema_id, message, _compact(_metadata_schema(table)) if named else None)
+    return TableMessages(schema_id, message, compact_json(_metadata_schema(table)) if named else None)
 
 
 def name_problem(table: TableDef) -> Diagnostic | None:
@@ -158,7 +158,3 @@ def _record(values: dict[str, Any], fields: dict[str, str]) -> bytes:
         else:
             made.append(zigzag_varint(value))
     return b"".join(made)
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Raw
 
+from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.qlik.dialect import Qlik
 from ggfmt.formats.qlik.messages import QlikRecord
 from ggfmt.formats.qlik.values import CONVERTS
 from ggfmt.formats.records.dialect import Convert, given
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.model.table import TableDef
-
-_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class QlikJson(Qlik):
@@ -30,7 +28,7 @@ class QlikJson(Qlik):
 
     def width(self, image: Any) -> int:
         try:
-            return len(_members(image))
+            return len(raw_members(image))
         except (ValueError, RecursionError):
             return 0
 
@@ -38,7 +36,7 @@ class QlikJson(Qlik):
         if image is None:
             return None
         try:
-            members = _members(image)
+            members = raw_members(image)
         except (ValueError, RecursionError):  # that it is no object is found when it is decoded
             return image
         if names.isdisjoint(members):

@@ -8,15 +8,15 @@ images, definitions, rejects and discovery are the same for all dialects (`recor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from msgspec import Raw
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.columnar.by_value import Kernel
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout, UnknownTable
+from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import files as json_files
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
@@ -61,8 +61,8 @@ class Change(NamedTuple):
     record_schema: RecordSchema | None = None
 
 
-# What `Dialect.changes` finds in a record; a word is the kind of a record that is no change.
-Found = Iterable[Change | RecordSchema] | str
+# What a record means to a dialect; a word is the kind of a record that is no change.
+Meaning = Iterable[Change | RecordSchema] | str
 
 
 _NULL = Raw(b"null")
@@ -74,22 +74,14 @@ def given(value: Raw) -> Raw | None:
     return None if value in (ABSENT, _NULL) else value
 
 
-class Refused(Exception):
-    """A record that is no operation, though it should be one; the diagnostic says why."""
+def converting(kernel: Kernel) -> Convert:
+    """What converts the values of a column by a kernel."""
 
-    def __init__(
-        self, code: str, message: str, help: str | None = None, table: str | None = None, field: str | None = None
-    ) -> None:
-        super().__init__(message)
-        self.diagnostic = Diagnostic(code, message, Span(table=table, field=field), help)
+    def convert(column: ImageColumn) -> tuple[ImageColumn, Sequence[int]]:
+        values, bad = kernel(column.values)
+        return ImageColumn(values, column.present), bad
 
-
-class NotYetKnown(Refused):
-    """A record that means nothing until a discovery has read the whole input."""
-
-    def __init__(self, message: str, help: str) -> None:
-        super().__init__("GG205", message, help)
-        self.diagnostic = UnknownTable("GG205", message, help=help)
+    return convert
 
 
 class Dialect(ABC):
@@ -120,16 +112,25 @@ class Dialect(ABC):
         self.learned: dict[Any, Any] = dict(source.facts)
         self.lacking = False
         self.trusted: Mapping[str, TableDef] = {}
+        self._record_schemas: dict[Hashable, RecordSchema] = {}
 
     def keyed(self, table: TableDef) -> TableDef:
         """The definition with the primary key that the user gave by the option `primaryKeys`, if it tells none."""
         keys = keys_of(table.full_name, getattr(self.options, "primary_keys", ()))
         if not keys or table.primary_keys:
             return table
-        places = {name: place for place, name in enumerate(keys, 1)}
-        return TableDef(
-            table.full_name, tuple(replace(column, key=places.get(column.name, 0)) for column in table.columns)
-        )
+        return table.with_keys(keys)
+
+    def described(
+        self, identity: Hashable, make: Callable[[], TableDef], converts: tuple[Convert | None, ...] | None = None
+    ) -> RecordSchema:
+        """What records tell of a table by a definition that is made once for each identity; None: `converts` of it."""
+        record_schema = self._record_schemas.get(identity)
+        if record_schema is None:
+            table = self.keyed(make())
+            own = self.converts(table) if converts is None else converts
+            record_schema = self._record_schemas[identity] = RecordSchema(table, own)
+        return record_schema
 
     @staticmethod
     @abstractmethod
@@ -137,7 +138,7 @@ class Dialect(ABC):
         """Why the members of a record look like this dialect, in words that go on "a record has ..."; None if not."""
 
     @abstractmethod
-    def changes(self, record: Any) -> Found:
+    def changes(self, record: Any) -> Meaning:
         """What a decoded record holds, in order; Refused if it is a mistake."""
 
     def decoded(self, chunk: Chunk) -> Iterator[Any] | None:

@@ -10,7 +10,8 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.json.files import preamble
 from ggfmt.formats.json.values import decode, parse
-from ggfmt.formats.records.dialect import Change, Dialect, Found, RecordSchema, Refused
+from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
+from ggfmt.formats.records.refused import Refused
 
 
 def examined(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[list[Change | RecordSchema] | str | Diagnostic]:
@@ -22,8 +23,8 @@ def examined(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[list[Chan
             yield record
         else:
             try:
-                found: Found = dialect.changes(record)
-                yield found if isinstance(found, str) else list(found)
+                meaning = dialect.changes(record)
+                yield meaning if isinstance(meaning, str) else list(meaning)
             except Refused as error:
                 yield error.diagnostic
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,8 +14,9 @@ from ggfmt.columnar.json_image import ImageObjects, Style, Values
 from ggfmt.columnar.strings import escape_json_text, json_booleans, json_numbers, quote_json
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.writing import Formatter, Note, RowErrors
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import Formatter, Note, RowErrors, WriteSide
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Kind, TableDef
 
@@ -56,15 +58,6 @@ _WHOLE_NUMBER = "^(?:0|[1-9][0-9]{0,18})$"
 def whole_numbers(values: pa.StringArray) -> pa.StringArray:
     """Texts that are whole numbers of at most 19 digits, NULL for all others."""
     return pc.if_else(pc.match_substring_regex(values, _WHOLE_NUMBER), values, pa.scalar(None, pa.string()))
-
-
-def unlike(column: ImageColumn, other: ImageColumn) -> pa.BooleanArray:
-    """Where a column is in one image and the other lacks it or has another value."""
-    both_null = pc.and_(column.values.is_null(), other.values.is_null())
-    same = pc.or_(pc.equal(column.values, other.values).fill_null(False), both_null)
-    if other.present is not None:
-        same = pc.and_(same, other.present)
-    return pc.invert(same) if column.present is None else pc.and_not(column.present, same)
 
 
 class DialectFormatter(Formatter):
@@ -140,3 +133,12 @@ def _missing(column: ImageColumn, exists: pa.BooleanArray | None) -> int:
         return 0
     absent = pc.invert(column.present)
     return int((absent if exists is None else pc.and_(absent, exists)).true_count)
+
+
+def text_output(formatter: Callable[[TableDef, Any, Context, Clock], Formatter]) -> WriteSide:
+    """What writes messages in UTF-8, tokens among them."""
+    return WriteSide(
+        formatter=formatter,
+        framing=lambda table, options, context: TextFraming("UTF-8"),
+        projection=lambda options: Projection(tokens=True),
+    )

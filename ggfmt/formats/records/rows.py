@@ -19,14 +19,12 @@ from msgspec import Raw
 
 from ggfmt.columnar.from_python import MISSING, MISSING_RAW, raw_column, text_column
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.json.values import json_name, plain_name
+from ggfmt.formats.json.values import json_name, plain_name, raw_members, raw_text
 from ggfmt.formats.records.batching import Wrong
 from ggfmt.formats.records.dialect import Convert
 from ggfmt.formats.records.problems import unknown_column
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
-
-_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Rows(ABC):
@@ -107,7 +105,7 @@ class JsonRows(Rows):
     def _learn(self, image: bytes) -> Diagnostic | None:
         """Takes note of columns whose values are no texts; what is wrong if the image does not fit the definition."""
         try:
-            members = _members(image)
+            members = raw_members(image)
         except (ValueError, RecursionError):
             value = msgspec.json.decode(image) if len(image) < 64 else {}
             reason = f"an image is {json_name(value)} and not an object"
@@ -121,7 +119,7 @@ class JsonRows(Rows):
 
     def columns(self, rows: Sequence[Any]) -> tuple[ImageColumn, ...]:
         empty = self.row_class()()
-        values = zip(*(msgspec.structs.astuple(empty if row is None else row) for row in rows), strict=True)
+        values = zip(*map(msgspec.structs.astuple, [empty if row is None else row for row in rows]), strict=True)
         return tuple(
             raw_column(column) if name in self.raw else text_column(column)
             for name, column in zip(self.definition.column_names, values, strict=True)
@@ -158,7 +156,7 @@ class TextRows(Rows):
 def _with_plain_names(image: bytes) -> bytes:
     if b"\\" not in image:
         return image
-    return msgspec.json.encode({plain_name(name): value for name, value in _members(image).items()})
+    return msgspec.json.encode({plain_name(name): value for name, value in raw_members(image).items()})
 
 
 def key_updates(rows: Rows, befores: Sequence[Any], afters: Sequence[Any]) -> pa.BooleanArray | None:
@@ -188,10 +186,7 @@ def _text(value: str | Raw | None) -> str | None:
         return value
     if value == MISSING_RAW:
         return MISSING
-    data = bytes(value)
-    if data.startswith(b'"'):
-        return str(msgspec.json.decode(data))
-    return None if data == b"null" else str(data, "utf-8")
+    return raw_text(value)
 
 
 def keys_alone(

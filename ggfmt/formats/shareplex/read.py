@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Found, Refused, given
+from ggfmt.formats.json.values import raw_members
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.refused import Refused, decoded, lacks
 from ggfmt.formats.shareplex import AFTER, NUMBER_TOKENS, TEXT_TOKENS
 
 _OPS = {
@@ -24,7 +26,6 @@ _OPS = {
 _BEFORE_HALF, _AFTER_HALF = "UPDATE BEFORE", "UPDATE AFTER"
 _STATEMENT = re.compile(r"(ALTER|CREATE|DROP|ADD|MODIFY|RENAME)\b", re.ASCII)
 _TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z?", re.ASCII)
-_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class SharePlexMeta(msgspec.Struct, gc=False):
@@ -61,10 +62,10 @@ class SharePlex(Dialect):
             return None
         return "`meta` with `op`" if members.keys() <= {"meta", "data", "key"} else None
 
-    def changes(self, record: SharePlexRecord) -> Found:
+    def changes(self, record: SharePlexRecord) -> Meaning:
         meta = record.meta
         if meta is None or meta.op is None:
-            raise Refused("GG305", "the record has no `op` in `meta`", "every message of SharePlex has one")
+            raise lacks("op` in `meta", "every message of SharePlex has one")
         name = " ".join(meta.op.upper().split())
         op = _OPS.get(name)
         if op is None:
@@ -79,10 +80,10 @@ class SharePlex(Dialect):
         table = meta.table or self.options.table_name
         if not table:
             help = "say `tableName=OWNER.TABLE` with `--input-option`"
-            raise Refused("GG305", "the record has no `table` in `meta`", help)
+            raise lacks("table` in `meta", help)
         row, key = given(record.data), given(record.key)
         if row is None and op != "T":
-            raise Refused("GG305", "the record has no `data`", None, table)
+            raise lacks("data", None, table)
         before: Any = None
         after: Any = None
         if op == "D":
@@ -114,17 +115,15 @@ def _statement(name: str) -> str:
 
 def _overlaid(key: Raw, row: Raw, table: str) -> bytes:
     """The row after an update: the row before it with what changed."""
-    try:
-        return msgspec.json.encode({**_members(key), **_members(row)})
-    except (ValueError, RecursionError):
-        raise Refused("GG308", "`data` or `key` is not an object", None, table) from None
+    before, changed = (decoded(raw_members, image, "`data` or `key` is not an object", table) for image in (key, row))
+    return msgspec.json.encode({**before, **changed})
 
 
 def _stamp(time: str, table: str) -> str:
-    found = _TIME.fullmatch(time)
-    if found is None:
+    parts = _TIME.fullmatch(time)
+    if parts is None:
         raise Refused("GG308", "`time` is no time such as `2017-06-16T14:24:34`", None, table)
-    return f"{found[1]} {found[2]}.{found[3] or '':0<6}"
+    return f"{parts[1]} {parts[2]}.{parts[3] or '':0<6}"
 
 
 READ_SIDES = {"shareplex_json": dialect_input(SharePlex)}

@@ -9,20 +9,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.images import lost, unlike, updates_from
 from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.metadata import OpKeys
 from ggfmt.columnar.strings import escape_json_text
 from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import WriteSide
-from ggfmt.formats.records.formatter import DialectFormatter, quoted, text_member, unlike, whole_numbers
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.records.formatter import DialectFormatter, member, quoted, text_member, text_output, whole_numbers
 from ggfmt.formats.shareplex import CHANGED, NUMBER_TOKENS, SHORT, SharePlexOptions
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
-from ggfmt.model.table import TableDef
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.table import TableDef, join_name
 
-_OPS = pa.array(OP_TYPES, pa.string())
-_SHORT = pa.array(["ins", "upd", "del", "truncate"], pa.string())
-_LONG = pa.array(["INSERT", "UPDATE", "DELETE", "TRUNCATE"], pa.string())
+_SHORT = OpKeys(["ins", "upd", "del", "truncate"])
+_LONG = OpKeys([op.name for op in OpType])
 _META = ("time", "userid", "op", "scn", "rowid", "trans", "seq", "size", "table", "idx", "posttime")
 _UNCHANGED = "missing from the after image, which `completeAfter` will read back as unchanged"
 
@@ -31,8 +30,7 @@ class SharePlexFormatter(DialectFormatter):
     def __init__(self, table: TableDef, options: SharePlexOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock, [quoted] * len(table.columns))
         self.options = options
-        name = ".".join(part for part in (table.schema, table.name) if part)
-        self._table = f',"table":{escape_json_text(name)}'
+        self._table = f',"table":{escape_json_text(join_name(table.schema, table.name))}'
         self._names = _SHORT if options.op_names == SHORT else _LONG
         self._suffix = "Z" if options.utc_suffix else ""
         self.fields = (*(f"meta: {member}" for member in _META), "data", "key")
@@ -42,10 +40,10 @@ class SharePlexFormatter(DialectFormatter):
         delete = pc.equal(batch.op, OpType.DELETE.value)
         before = self.objects(batch.before, rows)
         data = pc.if_else(delete, before, self.objects(self._shown(batch), rows))
-        has_key = pc.and_(pc.equal(batch.op, OpType.UPDATE.value), batch.before.exists_mask(rows))
+        has_key = updates_from(batch)
         parts: dict[str, Piece] = {
             "time": text_member("time", self._times(batch)),
-            "op": join([',"op":"', self._names.take(pc.index_in(batch.op, _OPS)), '"'], rows),
+            "op": join([',"op":"', self._names.of(batch.op), '"'], rows),
             "scn": text_member("scn", batch.position),
             "table": self._table,
         }
@@ -71,8 +69,8 @@ class SharePlexFormatter(DialectFormatter):
         if name not in NUMBER_TOKENS:
             return text_member(name, values)
         numbers = whole_numbers(values)
-        made = text_member(name, pc.if_else(numbers.is_valid(), pa.scalar(None, pa.string()), values))
-        return pc.if_else(numbers.is_valid(), join([f',"{name}":', numbers.fill_null("")]), made)
+        texts = pc.if_else(numbers.is_valid(), pa.scalar(None, pa.string()), values)
+        return pc.if_else(numbers.is_valid(), member(name, numbers), text_member(name, texts))
 
     def _times(self, batch: ChangeBatch) -> pa.StringArray:
         seconds = pc.floor_temporal(self.micros(batch).cast(pa.timestamp("us")), unit="second")
@@ -85,8 +83,7 @@ class SharePlexFormatter(DialectFormatter):
         """The after images; of an update with a before image what the option asks for."""
         if self.options.update_data != CHANGED:
             return batch.after
-        exists = batch.before.exists_mask(len(batch))
-        update = pc.and_(pc.equal(batch.op, OpType.UPDATE.value), exists)
+        update = updates_from(batch)
         if not update.true_count:
             return batch.after
         columns = []
@@ -95,17 +92,8 @@ class SharePlexFormatter(DialectFormatter):
             whole = True if new.present is None else new.present
             columns.append(ImageColumn(new.values, pc.if_else(update, changed, whole)))
             if new.present is not None:
-                lost = pc.and_not(update, new.present)
-                self.count(
-                    column.name, (lost if old.present is None else pc.and_(lost, old.present)).true_count, _UNCHANGED
-                )
+                self.count(column.name, lost(update, new, old), _UNCHANGED)
         return Image(tuple(columns), batch.after.exists)
 
 
-WRITE_SIDES = {
-    "shareplex_json": WriteSide(
-        formatter=SharePlexFormatter,
-        framing=lambda table, options, context: TextFraming("UTF-8"),
-        projection=lambda options: Projection(tokens=True),
-    )
-}
+WRITE_SIDES = {"shareplex_json": text_output(SharePlexFormatter)}

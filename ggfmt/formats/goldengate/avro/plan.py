@@ -16,7 +16,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.goldengate.avro.schema import METADATA, MISSING_SUFFIX
 from ggfmt.formats.goldengate.types import AVRO_KINDS
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn
-from ggfmt.model.table import Column, SqlType, TableDef
+from ggfmt.model.table import Column, SqlType, TableDef, join_name
 
 Schema = Any  # a parsed JSON document
 
@@ -106,14 +106,13 @@ def table_of(schema: Schema, keys: Sequence[str] = ()) -> TableDef | Diagnostic:
     if lacking:
         return Diagnostic("GG313", f"the schema has no field `{lacking[0]}`, and so is none of GoldenGate's")
     namespace = schema.get("namespace")
-    name = f"{namespace}.{schema['name']}" if namespace else schema["name"]
+    name = join_name(namespace, schema["name"])
     columns = []
     for column, kind in column_types(schema).items():
         if not isinstance(kind, str) or kind not in AVRO_KINDS:
             return Diagnostic("GG313", "the type of a column is not understood", Span(table=name, field=column))
-        key = keys.index(column) + 1 if column in keys else 0
-        columns.append(Column(column, SqlType(AVRO_KINDS[kind]), key=key))
-    return TableDef(name, tuple(columns))
+        columns.append(Column(column, SqlType(AVRO_KINDS[kind])))
+    return TableDef(name, tuple(columns)).with_keys(keys)
 
 
 def _inner(kind: Schema) -> Schema:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.json.values import compact_json
 from ggfmt.model.table import TableDef
 
 Schema = Any  # a JSON value: an Avro schema or a part of one
@@ -40,7 +41,7 @@ class AvroSchema:
     @cached_property
     def compact(self) -> str:
         """The schema in the header of an object container file."""
-        return json.dumps(self.document, ensure_ascii=False, separators=(",", ":"))
+        return compact_json(self.document)
 
     @cached_property
     def hash(self) -> int:

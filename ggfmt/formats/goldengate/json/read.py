@@ -32,7 +32,7 @@ from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
 from ggfmt.formats.json import files as json_files
-from ggfmt.formats.json.values import plain_name
+from ggfmt.formats.json.values import plain_name, scalar_text
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
 from ggfmt.formats.records.problems import contradictions
 from ggfmt.formats.records.rows import JsonRows, key_updates
@@ -268,7 +268,7 @@ class JsonReader(BatchingReader[_Table]):
         tokens = operation.tokens or {}
         if not self._typed_tokens:
             return tokens
-        return {name: _plain_text(bytes(value)) for name, value in tokens.items()}
+        return {name: scalar_text(value) for name, value in tokens.items()}
 
 
 def _without_empty_image(operation: Any, kind: str, empty: Any) -> bool:
@@ -287,11 +287,6 @@ def _optional_texts(values: Sequence[str | int | None]) -> pa.StringArray:
         return texts(values)  # type: ignore[arg-type]
     except pa.ArrowTypeError:
         return texts([None if value is None else str(value) for value in values])
-
-
-def _plain_text(value: bytes) -> str:
-    text = msgspec.json.decode(value) if value.startswith(b'"') else str(value, "utf-8")
-    return str(text)
 
 
 READ_SIDES = {"json": ReadSide(JsonReader, JsonDiscovery)}

@@ -25,14 +25,15 @@ from ggfmt.formats.goldengate.records import (
     table_def,
 )
 from ggfmt.formats.goldengate.streams import INSERT, REFUSE, TOKENS, StreamsOptions
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Found, RecordSchema, Refused, given
+from ggfmt.formats.json.values import raw_members, scalar_text
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import DialectReader, dialect_input
+from ggfmt.formats.records.refused import Refused, decoded, lacks, no_op
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
 
 _EMPTY = Raw(b"{}")
-_tokens = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class StreamRecord(msgspec.Struct, gc=False):
@@ -82,7 +83,6 @@ class Streams(Dialect):
         self._upsert = options.upsert
         self._ops = {name: name for name in OP_TYPES} | OP_WORDS
         self._ops |= dict(zip(op_keys(options), ("I", "U", "D", "T"), strict=True))
-        self._described: dict[tuple[str, bytes], RecordSchema] = {}
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -90,7 +90,7 @@ class Streams(Dialect):
             None  # the reader looks at the whole head: only the first operation tells the file from a JSON formatter's
         )
 
-    def changes(self, record: StreamRecord) -> Found:
+    def changes(self, record: StreamRecord) -> Meaning:
         if self._names_clash:
             help = "give two names with `--input-option`"
             raise Refused("GG305", "`beforeImageName` and `afterImageName` are the same", help)
@@ -100,7 +100,7 @@ class Streams(Dialect):
         if kind is None:
             if given(record.schema) is not None:
                 return "json schema"
-            raise Refused("GG305", "the record has no `op_type`", "every operation has one")
+            raise lacks("op_type", "every operation has one")
         op = self._ops.get(kind)
         if op is None:
             if kind == STREAM_METADATA:
@@ -109,9 +109,10 @@ class Streams(Dialect):
                 return "ddl"
         table = record.qual_table or record.table
         if not table:
-            raise Refused("GG305", "the record has no `qual_table`", "every operation must name its table")
+            raise lacks("qual_table", "every operation must name its table")
         if kind == OBJECT_METADATA:
-            return (self._describe(table, bytes(record.columns)),)
+            columns = bytes(record.columns)
+            return (self.described((table, columns), lambda: _described_table(table, columns)),)
         if op is None:
             op = self._odd(kind, table)
         if record.primary_keys:
@@ -125,24 +126,19 @@ class Streams(Dialect):
         tokens = self._tokens(record, table) if self.with_tokens else {}
         return (Change(table, op, record.op_ts, position, before, after, tokens),)
 
-    def _enveloped(self, record: StreamRecord) -> Found:
+    def _enveloped(self, record: StreamRecord) -> Meaning:
         """What the `data` of a CloudEvents envelope holds."""
         data = given(record.data)
         if data is None:
-            raise Refused("GG305", "the event has no `data`")
-        try:
-            inner = self._decode(data)
-        except (ValueError, RecursionError):
-            raise Refused("GG308", "the `data` of the event is no record of Data Streams") from None
+            raise lacks("data", what="the event")
+        inner = decoded(self._decode, data, "the `data` of the event is no record of Data Streams")
         if inner.specversion is not None:
             raise Refused("GG308", "the `data` of the event is an event")
         return self.changes(inner)
 
     def _odd(self, kind: str, table: str) -> str:
         if kind != UPSERT:
-            shown = kind if len(kind) <= 40 else "that"
-            help = f"legal values are {', '.join(f'`{name}`' for name in self._ops)}"
-            raise Refused("GG304", f"`op_type` cannot be `{shown}`", help, table)
+            raise no_op("op_type", kind, self._ops, table)
         if self._upsert == REFUSE:
             help = "say `upsert=insert` or `upsert=update` with `--input-option`"
             raise Refused("GG304", "an UPSERT may be an insert or an update", help, table)
@@ -152,33 +148,25 @@ class Streams(Dialect):
         tokens = {}
         more = given(record.tokens)
         if more is not None:
-            try:
-                tokens = {name: _text(value) for name, value in _tokens(more).items()}
-            except (ValueError, RecursionError):
-                raise Refused("GG308", "`tokens` is not an object", None, table) from None
+            tokens = decoded(_texts, more, "`tokens` is not an object", table)
         for name in TOKENS:
             value = given(getattr(record, name))
             if value is not None:
-                tokens[name] = _text(value)
+                tokens[name] = scalar_text(value)
         return tokens
 
-    def _describe(self, table: str, columns: bytes) -> RecordSchema:
-        described = self._described.get((table, columns))
-        if described is None:
-            try:
-                found = table_def(table, msgspec.json.decode(columns) if columns else None, Span(table=table))
-            except (ValueError, RecursionError):
-                raise Refused("GG308", "`columns` cannot be decoded", None, table) from None
-            if not isinstance(found, TableDef):
-                raise Refused(found.code, found.message, found.help, table, found.span.field)
-            definition = self.keyed(found)
-            described = self._described[table, columns] = RecordSchema(definition, self.converts(definition))
-        return described
+
+def _described_table(name: str, columns: bytes) -> TableDef:
+    """The table of an OBJECT_METADATA record."""
+    members = decoded(msgspec.json.decode, columns, "`columns` cannot be decoded", name) if columns else None
+    table = table_def(name, members, Span(table=name))
+    if not isinstance(table, TableDef):
+        raise Refused(table.code, table.message, table.help, name, table.span.field)
+    return table
 
 
-def _text(value: Raw) -> str:
-    data = bytes(value)
-    return str(msgspec.json.decode(data)) if data.startswith(b'"') else str(data, "utf-8")
+def _texts(tokens: Raw) -> dict[str, str]:
+    return {name: scalar_text(value) for name, value in raw_members(tokens).items()}
 
 
 class StreamsReader(DialectReader):
@@ -186,8 +174,8 @@ class StreamsReader(DialectReader):
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
-        found = origin(head)
-        return found[1] if found is not None and found[0] else None
+        writer = origin(head)
+        return writer[1] if writer is not None and writer[0] else None
 
 
 READ_SIDES = {"goldengate_streams_json": replace(dialect_input(Streams), reader=StreamsReader)}

@@ -1,0 +1,1 @@
+"""Kafka Connect: the schemas and decimals that the messages of several systems have."""

@@ -1,0 +1,1 @@
+"""MySQL's column types, which the messages of several systems name."""
