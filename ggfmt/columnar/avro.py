@@ -207,8 +207,8 @@ def _exact_long(text: str) -> int | None:
 def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
     """The rows whose text does not match; null matches."""
     fits = pc.match_substring_regex(values, pattern)
-    found: list[int] = pc.indices_nonzero(pc.invert(fits)).to_pylist()
-    return found
+    rows: list[int] = pc.indices_nonzero(pc.invert(fits)).to_pylist()
+    return rows
 
 
 def _optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:

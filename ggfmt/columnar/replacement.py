@@ -43,10 +43,10 @@ class Replacer:
 
     def table(self, table: TableDef) -> TableDef:
         """The definition with its names replaced; UnusableName if that cannot be."""
-        found = self._tables.get(table)
-        if found is None:
-            found = self._tables[table] = replace_names(table, self._replacements.schema)
-        return found
+        replaced = self._tables.get(table)
+        if replaced is None:
+            replaced = self._tables[table] = replace_names(table, self._replacements.schema)
+        return replaced
 
     def batch(self, batch: ChangeBatch) -> ChangeBatch:
         """The batch with names and values replaced; UnusableName if the names cannot be."""

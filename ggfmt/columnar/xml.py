@@ -33,8 +33,8 @@ _VALUE, _NULL, _MISSING = range(3)
 
 def foreign_character(text: str) -> str | None:
     """The first character of a text that XML cannot carry, as `U+0000`; None if there is none."""
-    found = _FOREIGN.search(text)
-    return None if found is None else f"U+{ord(found[0]):04X}"
+    match = _FOREIGN.search(text)
+    return None if match is None else f"U+{ord(match[0]):04X}"
 
 
 @dataclass(frozen=True)
@@ -126,22 +126,22 @@ class ColumnElement:
 
     def _side(self, image: Image, rows: int) -> _Side:
         column = image.columns[self._index]
-        shown = column.present
+        there = column.present
         if image.exists is not None:
-            shown = image.exists if shown is None else pc.and_(shown, image.exists)
-        if shown is not None and shown.true_count == rows:
-            shown = None
-        elif shown is not None and not shown.true_count:
+            there = image.exists if there is None else pc.and_(there, image.exists)
+        if there is not None and there.true_count == rows:
+            there = None
+        elif there is not None and not there.true_count:
             return _Side(_MISSING, "", None)
-        if shown is None and not column.values.null_count:
+        if there is None and not column.values.null_count:
             escaped = cdata(column.values)
             return _Side(_VALUE, escaped.texts, escaped.foreign)
         state = pc.if_else(column.values.is_null(), _int8(_NULL), _int8(_VALUE))
-        if shown is not None:
-            state = pc.if_else(shown, state, _int8(_MISSING))
+        if there is not None:
+            state = pc.if_else(there, state, _int8(_MISSING))
         valued = pc.equal(state, _int8(_VALUE))
         if not valued.true_count:
-            return _Side(_NULL if shown is None else state, "", None)
+            return _Side(_NULL if there is None else state, "", None)
         escaped = cdata(pc.if_else(valued, column.values, ""))
         return _Side(state, escaped.texts, escaped.foreign)
 

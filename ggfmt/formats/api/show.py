@@ -126,19 +126,19 @@ def json_lines(text: str) -> tuple[tuple[Line, ...], str]:
     lines: list[list[ShownPiece]] = [[]]
     end = depth = 0
     for token in _tokens(text):
-        kind, shown = token.lastgroup, token[0]
+        kind, text_of = token.lastgroup, token[0]
         end = token.end()
         if kind == "break":
             lines.append([])
         elif kind == "word":
-            lines[-1].append(ShownPiece("null" if shown == "null" else "value", shown))
+            lines[-1].append(ShownPiece("null" if text_of == "null" else "value", text_of))
         elif kind == "punctuation":
-            lines[-1].append(ShownPiece("punctuation", shown))
-            depth += (shown in "{[") - (shown in "}]")
-            if shown in "}]" and not depth:
+            lines[-1].append(ShownPiece("punctuation", text_of))
+            depth += (text_of in "{[") - (text_of in "}]")
+            if text_of in "}]" and not depth:
                 break
         else:
-            lines[-1].append(ShownPiece("name" if kind == "named" else "value", shown))
+            lines[-1].append(ShownPiece("name" if kind == "named" else "value", text_of))
     return tuple(map(tuple, lines)), text[end:]
 
 

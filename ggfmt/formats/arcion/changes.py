@@ -48,8 +48,8 @@ def check_op(op: str | None, table: str) -> str:
 def check_states(states: Collection[str | None], table: str) -> None:
     if not STATES.issuperset(states):
         wrong = next(state for state in states if state not in STATES)
-        shown = "NULL" if wrong is None else f"`{wrong[:MOST_SHOWN]}`"
-        raise Refused("GG308", f"`exists` of a column cannot be {shown}", "legal values are 0, 1, 2 and 3", table)
+        word = "NULL" if wrong is None else f"`{wrong[:MOST_SHOWN]}`"
+        raise Refused("GG308", f"`exists` of a column cannot be {word}", "legal values are 0, 1, 2 and 3", table)
 
 
 def images_of(op: str, old: Texts, new: Texts) -> tuple[Texts | None, Texts | None]:

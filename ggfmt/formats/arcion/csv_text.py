@@ -118,10 +118,10 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
         block = stream.read(CHUNK_BYTES)
         more = bool(block)
         data = left + block
-        found = list(_records(data, 0, layout, more))
-        cut = found[-1][2] if found else 0
-        if found:
-            yield Chunk(file, offset, data[:cut], layout, tuple((start, end) for start, end, _ in found))
+        records = list(_records(data, 0, layout, more))
+        cut = records[-1][2] if records else 0
+        if records:
+            yield Chunk(file, offset, data[:cut], layout, tuple((start, end) for start, end, _ in records))
         left, offset = data[cut:], offset + cut
 
 
@@ -130,9 +130,9 @@ def _records(data: bytes, start: int, layout: CsvLayout, more: bool) -> Iterator
     left out."""
     pattern = _patterns_of(layout).record
     while start < len(data):
-        found = pattern.match(data, start)
-        if found is not None and (found.end() < len(data) or not more):
-            end = found.end()
+        match = pattern.match(data, start)
+        if match is not None and (match.end() < len(data) or not more):
+            end = match.end()
         elif more and len(data) - start < MAX_RECORD_BYTES:
             return
         else:  # a quote that nothing closes
@@ -147,10 +147,10 @@ def fields_of(record: str, layout: Layout, null: str | None) -> list[str | None]
     """The fields of a record, None for one that is `null` without quotes; None if one does not end with its closing
     quote."""
     patterns = _patterns_of(layout)
-    found = patterns.field.findall(record)
-    if len(found) > 1 and not found[-2][-1]:
-        found.pop()  # nothing, found once more behind the last field
-    quoted = sum(1 for quote, _, _, _ in found if quote)
-    if len("".join(chain.from_iterable(found))) + quoted != len(record):
+    fields = patterns.field.findall(record)
+    if len(fields) > 1 and not fields[-2][-1]:
+        fields.pop()  # nothing, found once more behind the last field
+    quoted = sum(1 for quote, _, _, _ in fields if quote)
+    if len("".join(chain.from_iterable(fields))) + quoted != len(record):
         return None
-    return [(patterns.plain(body) if quote else None if plain == null else plain) for quote, body, plain, _ in found]
+    return [(patterns.plain(body) if quote else None if plain == null else plain) for quote, body, plain, _ in fields]

@@ -18,7 +18,7 @@ from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.writing import WriteSide
 from ggfmt.formats.arcion import BACKSLASH, LAST_FIELDS, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
-from ggfmt.formats.arcion.states import shown, states
+from ggfmt.formats.arcion.states import states, values_of
 from ggfmt.formats.records.formatter import DialectFormatter
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
@@ -59,11 +59,11 @@ class ArcionCsvFormatter(DialectFormatter):
         if self.options.mode == SNAPSHOT:
             self.refuse(batch, [OpType.UPDATE, OpType.DELETE, OpType.TRUNCATE], "a snapshot of Arcion")
             self.count_missing({"after": batch.after}, "missing from the row, which shows them as NULL")
-            return self._line([self._fields.of(column) for column in shown(batch.after)])
+            return self._line([self._fields.of(column) for column in values_of(batch.after)])
         self.refuse(batch, [OpType.TRUNCATE], "Arcion")
         micros = self.micros(batch)
         fields: list[Piece] = []
-        for new, old, state in zip(shown(batch.after), shown(batch.before), states(batch), strict=True):
+        for new, old, state in zip(values_of(batch.after), values_of(batch.before), states(batch), strict=True):
             fields += [self._fields.of(new), self._fields.of(old), state]
         cursor = cursor_texts(micros, batch.position, batch.tokens)
         counts = count_texts(batch.tokens, len(batch))

@@ -11,7 +11,7 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 _STATES = pa.array(["0", "1", "2", "3"], pa.string())
 
 
-def shown(image: Image) -> list[pa.StringArray]:
+def values_of(image: Image) -> list[pa.StringArray]:
     """For each column n values, NULL where the column or the image is not there."""
     columns = []
     for column in image.columns:

@@ -18,7 +18,7 @@ from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import ArcionJsonOptions
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
-from ggfmt.formats.arcion.states import shown, states
+from ggfmt.formats.arcion.states import states, values_of
 from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
@@ -67,7 +67,7 @@ class ArcionFormatter(DialectFormatter):
         """The values of all columns, with the word for NULL where there is none."""
         null = self.options.null_literal
         columns = []
-        for column, values in zip(self.table.columns, shown(image), strict=True):
+        for column, values in zip(self.table.columns, values_of(image), strict=True):
             equal = pc.equal(values, null).true_count
             self.count(column.name, equal, "equal to the text that stands for NULL, which will be read back as one")
             columns.append(ImageColumn(values.fill_null(null)))

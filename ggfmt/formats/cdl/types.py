@@ -120,15 +120,15 @@ def whole(values: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
     odd = pc.indices_nonzero(pc.invert(pc.match_substring_regex(texts, r"^(?:null|-?(?:0|[1-9][0-9]{0,17}))$")))
     if not len(odd):
         return texts, bad
-    found = texts.to_pylist()
+    numbers = texts.to_pylist()
     for row in odd.to_pylist():
-        number = Decimal(found[row])
+        number = Decimal(numbers[row])
         if abs(number.adjusted()) > 20 or number != number.to_integral_value() or not -(1 << 63) <= number < 1 << 63:
             bad.append(row)
-            found[row] = "null"
+            numbers[row] = "null"
         else:
-            found[row] = str(int(number))
-    return pa.array(found, pa.string()), bad
+            numbers[row] = str(int(number))
+    return pa.array(numbers, pa.string()), bad
 
 
 VALUES = {

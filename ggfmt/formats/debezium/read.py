@@ -99,8 +99,8 @@ class Debezium(Dialect):
         if op is None:
             if code == _MESSAGE:
                 return "message"
-            shown = code.decode() if len(code) <= 40 else "that"
-            raise Refused("GG304", f"`op` cannot be {shown}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
+            word = code.decode() if len(code) <= 40 else "that"
+            raise Refused("GG304", f"`op` cannot be {word}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
         block = given(record.source)
         try:
             source = sources.NO_SOURCE if block is None else sources.decode(block)

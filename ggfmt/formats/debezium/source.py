@@ -86,9 +86,9 @@ def qualified_name(database: str | None, schema: str | None, name: str, options:
     kept = [part for part in parts if part]
     dotted = next((part for part in kept if "." in part), None)
     if dotted is not None:
-        shown = dotted if len(dotted) <= 40 else dotted[:37] + "..."
+        word = dotted if len(dotted) <= 40 else dotted[:37] + "..."
         help = "a dot divides the parts of a name: rename the table where the records are made"
-        raise Refused("GG306", f"a part of the name of the table has a dot: `{shown}`", help)
+        raise Refused("GG306", f"a part of the name of the table has a dot: `{word}`", help)
     return join_name(*kept)
 
 

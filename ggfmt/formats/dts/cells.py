@@ -52,16 +52,16 @@ class Cells:
     def pieces(self, column: ImageColumn, rows: int) -> Encoded:
         """The pieces of n cells, those that are NULL or missing among them."""
         values, present = column.values, column.present
-        shown = values.is_valid() if present is None else pc.and_(present, values.is_valid())
-        if shown.true_count == rows:
+        valued = values.is_valid() if present is None else pc.and_(present, values.is_valid())
+        if valued.true_count == rows:
             return self.encode(values)
         state = _NULL if present is None else pc.if_else(present, _NULL, _MISSING)
-        if not shown.true_count:
+        if not valued.true_count:
             return Encoded([state], [])
-        encoded = self.encode(pc.if_else(shown, values, self.filler))
+        encoded = self.encode(pc.if_else(valued, values, self.filler))
         cells = join_binary(encoded.pieces, rows)
-        bad = [row for row in encoded.bad if shown[row].as_py()]
-        return Encoded([pc.if_else(shown, cells, state)], bad, encoded.cut)
+        bad = [row for row in encoded.bad if valued[row].as_py()]
+        return Encoded([pc.if_else(valued, cells, state)], bad, encoded.cut)
 
 
 def cells_of(type: SqlType, source_type: str) -> Cells:
@@ -103,8 +103,8 @@ def _objects(type: str) -> CellEncoder:
 
 
 def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
-    found: list[int] = pc.indices_nonzero(pc.invert(pc.match_substring_regex(values, pattern))).to_pylist()
-    return found
+    rows: list[int] = pc.indices_nonzero(pc.invert(pc.match_substring_regex(values, pattern))).to_pylist()
+    return rows
 
 
 def _integers(values: pa.StringArray) -> Encoded:
@@ -178,15 +178,15 @@ def _bytes(type: str) -> CellEncoder:
     head = _BRANCH["BinaryObject"] + text_bytes(type)
 
     def encode(values: pa.StringArray) -> Encoded:
-        made: list[bytes] = []
+        decoded: list[bytes] = []
         bad = []
         for row, text in enumerate(values.to_pylist()):
             try:
-                made.append(base64.b64decode(text, validate=True))
+                decoded.append(base64.b64decode(text, validate=True))
             except ValueError:
-                made.append(b"")
+                decoded.append(b"")
                 bad.append(row)
-        return Encoded([head, *strings(pa.array(made, _BINARY))], bad)
+        return Encoded([head, *strings(pa.array(decoded, _BINARY))], bad)
 
     return encode
 
@@ -207,11 +207,11 @@ def _dates(digits: int, midnight: bool) -> CellEncoder:
     """Dates with or without a time of day and a zone. `midnight`: one without has the time of midnight."""
 
     def encode(values: pa.StringArray) -> Encoded:
-        found = pc.extract_regex(values, _TIMESTAMP)
-        bad = pc.indices_nonzero(found.is_null()).to_pylist()
+        parts = pc.extract_regex(values, _TIMESTAMP)
+        bad = pc.indices_nonzero(parts.is_null()).to_pylist()
         if bad:
             return Encoded([b""], bad)
-        part = _parts(found)
+        part = _parts(parts)
         has_time = pc.not_equal(part["hour"], "")
         if midnight:
             part = {**part, **{name: pc.if_else(has_time, part[name], "00") for name in ("hour", "minute", "second")}}
@@ -230,18 +230,18 @@ def _dates(digits: int, midnight: bool) -> CellEncoder:
         branch = pc.if_else(
             zoned, pa.scalar(_BRANCH["TimestampWithTimeZone"], _BINARY), pa.scalar(_BRANCH["DateTime"], _BINARY)
         )
-        shown = pc.if_else(zoned, join_binary(strings(zone), len(zone)), _NOTHING)
-        return Encoded([branch, *pieces, shown], [], cut)
+        zones = pc.if_else(zoned, join_binary(strings(zone), len(zone)), _NOTHING)
+        return Encoded([branch, *pieces, zones], [], cut)
 
     return encode
 
 
 def _times(values: pa.StringArray) -> Encoded:
-    found = pc.extract_regex(values, _TIME)
-    bad = pc.indices_nonzero(found.is_null()).to_pylist()
+    parts = pc.extract_regex(values, _TIME)
+    bad = pc.indices_nonzero(parts.is_null()).to_pylist()
     if bad:
         return Encoded([b""], bad)
-    part = _parts(found)
+    part = _parts(parts)
     minus = pc.equal(part["minus"], "-")
     hour = part["hour"].cast(pa.int64())
     if minus.true_count:
@@ -257,17 +257,17 @@ def _times(values: pa.StringArray) -> Encoded:
     )  # fmt: skip
 
 
-def _parts(found: pa.StructArray) -> Mapping[str, pa.StringArray]:
-    return dict(zip((found.type.field(i).name for i in range(found.type.num_fields)), found.flatten(), strict=True))
+def _parts(parts: pa.StructArray) -> Mapping[str, pa.StringArray]:
+    return dict(zip((parts.type.field(i).name for i in range(parts.type.num_fields)), parts.flatten(), strict=True))
 
 
 def _small(texts: pa.StringArray, minus: pa.BooleanArray | None = None) -> pa.BinaryArray:
     """Numbers of at most two digits, those of negative times negative; null for an empty text."""
     numbers = pc.if_else(pc.equal(texts, ""), "0", texts).cast(pa.int32())
-    made = _VARINTS[1].take(numbers)
+    encoded = _VARINTS[1].take(numbers)
     if minus is None or not minus.true_count:
-        return made
-    return pc.if_else(minus, _VARINTS[-1].take(numbers), made)
+        return encoded
+    return pc.if_else(minus, _VARINTS[-1].take(numbers), encoded)
 
 
 def _fraction(texts: pa.StringArray, digits: int, minus: pa.BooleanArray | None) -> tuple[list[Piece], int]:
@@ -279,5 +279,5 @@ def _fraction(texts: pa.StringArray, digits: int, minus: pa.BooleanArray | None)
     numbers = pc.utf8_slice_codeunits(pc.utf8_rpad(texts, digits, "0"), 0, digits).cast(pa.int64())
     if minus is not None and minus.true_count:
         numbers = pc.if_else(minus, pc.negate(numbers), numbers)
-    shown = pc.if_else(there, join_binary([VALUE, *longs(numbers)], len(texts)), _ABSENT)
-    return [shown], cut
+    encoded = pc.if_else(there, join_binary([VALUE, *longs(numbers)], len(texts)), _ABSENT)
+    return [encoded], cut

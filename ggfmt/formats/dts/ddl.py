@@ -40,13 +40,13 @@ def truncated(statement: str, object_name: str | None, source_type: str) -> list
         raise NoTable("the TRUNCATE does not name its table as a statement of SQL does")
     wanted = 3 if like(source_type) in _SCHEMAS else 2
     before = parts[:-1] if len(parts) > 1 else parts
-    found = []
+    names = []
     for name in named:
         full = [*before[: max(0, wanted - len(name))], *name]
         if len(full) < wanted:
             raise NoTable(f"the TRUNCATE does not tell the {'schema' if wanted == 3 else 'database'} of its table")
-        found.append(".".join(full))
-    return found
+        names.append(".".join(full))
+    return names
 
 
 def statement(parts: tuple[str, ...], source_type: str) -> str:
@@ -60,15 +60,15 @@ def _named(statement: str, source: str) -> list[list[str]]:
     """The names of the tables of a TRUNCATE, each in parts; none if they are not understood."""
     head = _TRUNCATE.match(statement)
     place = head.end() if head else 0
-    found = []
+    names = []
     while True:
         name = _FULL_NAME.match(statement, place)
         if name is None:
             return []
-        found.append([_plain(part[0], source) for part in _PART.finditer(name[1])])
+        names.append([_plain(part[0], source) for part in _PART.finditer(name[1])])
         comma = _COMMA.match(statement, name.end())
         if comma is None:
-            return found
+            return names
         place = comma.end()
 
 

@@ -144,8 +144,8 @@ class Decoder:
                 number, place = _long(data, place)
                 names.append(name)
                 numbers.append(number)
-        found = self._fields[table] = RowFields(data[start:place], tuple(names), tuple(numbers))
-        return found, place
+        fields = self._fields[table] = RowFields(data[start:place], tuple(names), tuple(numbers))
+        return fields, place
 
 
 def _long(data: bytes, place: int) -> tuple[int, int]:
@@ -199,25 +199,25 @@ def _process(data: bytes, place: int) -> tuple[list[int] | None, int]:
         return None, place
     if branch != 2:
         raise Malformed
-    found: list[int] = []
+    stamps: list[int] = []
     while True:
         count, place = _block(data, place)
         if not count:
-            return found, place
+            return stamps, place
         for _ in range(count):
             value, place = _long(data, place)
-            found.append(value)
+            stamps.append(value)
 
 
 def _tags(data: bytes, place: int) -> tuple[dict[str, str], int]:
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     while True:
         count, place = _block(data, place)
         if not count:
-            return found, place
+            return tags, place
         for _ in range(count):
             name, place = _text(data, place)
-            found[name], place = _text(data, place)
+            tags[name], place = _text(data, place)
 
 
 def _image(data: bytes, place: int) -> tuple[list[Cell] | str | None, int]:

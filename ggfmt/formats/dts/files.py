@@ -79,27 +79,27 @@ def line_datum(line: bytes) -> bytes:
 def _prefixed(data: bytes, stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     offset, more = 0, True
     while data:
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         place, wanted = 0, 0
         while len(data) - place >= PREFIX_BYTES:
             size = int.from_bytes(data[place : place + PREFIX_BYTES], "big")
             if size >= MOST_BYTES:
                 # Where one length is wrong, all that follow are out of place.
                 data += stream.read()
-                found.append((place, len(data)))
+                spans.append((place, len(data)))
                 place = len(data)
                 break
             end = place + PREFIX_BYTES + size
             if end > len(data):
                 wanted = end - len(data)
                 break
-            found.append((place, end))
+            spans.append((place, end))
             place = end
         if not more and place < len(data):
-            found.append((place, len(data)))
+            spans.append((place, len(data)))
             place = len(data)
-        if found:
-            yield Chunk(file, offset, data[:place], layout, tuple(found))
+        if spans:
+            yield Chunk(file, offset, data[:place], layout, tuple(spans))
         block = stream.read(max(CHUNK_BYTES, wanted)) if more else b""
         more = bool(block)
         data, offset = data[place:] + block, offset + place
@@ -125,8 +125,8 @@ def _cut(data: bytes, sync: bytes) -> Iterator[bytes]:
     """The data in parts, each of which ends behind a marker."""
     start = 0
     while start < len(data):
-        found = data.find(sync, start)
-        end = len(data) if found < 0 else found + len(sync)
+        place = data.find(sync, start)
+        end = len(data) if place < 0 else place + len(sync)
         yield data[start:end]
         start = end
 

@@ -18,7 +18,7 @@ from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
 from ggfmt.formats.dts.decode import ZONED, Cell, Decoder, DtsRecord, Malformed, RowFields
 from ggfmt.formats.dts.schema import version_of
 from ggfmt.formats.dts.tokens import tokens_of
-from ggfmt.formats.dts.types import ORACLE, TypeHint, told
+from ggfmt.formats.dts.types import ORACLE, TypeHint, hint_of
 from ggfmt.formats.dts.values import MICROS, NANOS, Maker, Unreadable, kind_of, makers
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
@@ -194,7 +194,7 @@ class Dts(Dialect):
         makers_of: list[tuple[Maker, ...]] = []
         learns: list[tuple[int, frozenset[Kind], set[int]]] = []
         for place, (column, number) in enumerate(zip(fields.names, fields.numbers, strict=True)):
-            known = told(source_type, number)
+            known = hint_of(source_type, number)
             seen = {kind for kind in known.learns if (name, column, kind.value) in self.source.facts}
             kind = known.settled(seen)
             columns.append(Column(column, SqlType(kind)))

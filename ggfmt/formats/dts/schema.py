@@ -100,8 +100,8 @@ def version_of(schema: Any) -> bool | None:
 
     Types count, whatever else the schema says. An error of any kind if it is no schema.
     """
-    found = _shape(schema, {})
-    return next((born for born in (True, False) if _SHAPES[born] == found), None)
+    shape = _shape(schema, {})
+    return next((born for born in (True, False) if _SHAPES[born] == shape), None)
 
 
 def _shape(schema: Any, named: dict[str, Any]) -> Any:

@@ -138,6 +138,6 @@ def like(source_type: str) -> str:
     return _LIKE.get(source_type, source_type)
 
 
-def told(source_type: str, number: int) -> TypeHint:
+def hint_of(source_type: str, number: int) -> TypeHint:
     """What the number of a type tells in a source of this type."""
     return _TOLD.get(like(source_type), {}).get(number, _UNTOLD)

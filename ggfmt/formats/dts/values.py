@@ -118,13 +118,13 @@ _BYTES: dict[int, Maker] = dict.fromkeys((CHARACTER, CHARACTER_BYTES, BINARY_GEO
 def _character(cell: Any) -> str:
     _, charset, data = cell
     decode = decoder(charset)
-    shown = charset if len(charset) <= 40 and charset.isprintable() else "of the value"
+    word = charset if len(charset) <= 40 and charset.isprintable() else "of the value"
     if decode is None:
-        raise Unreadable(f"the charset `{shown}` is not known")
+        raise Unreadable(f"the charset `{word}` is not known")
     try:
         return decode(data)
     except ValueError:
-        raise Unreadable(f"the bytes are no text in the charset `{shown}`") from None
+        raise Unreadable(f"the bytes are no text in the charset `{word}`") from None
 
 
 _BOOLEANS = {"t": "true", "true": "true", "1": "true", "f": "false", "false": "false", "0": "false"}
@@ -171,8 +171,8 @@ def _time(cell: Any, digits: int) -> str:
     if tag == DATETIME:
         year, month, day, hour, minute, second, fraction = parts
         if year >= 0 <= month <= 12 and 0 <= day <= 31 and 0 <= hour <= 23 and 0 <= minute <= 59 and 0 <= second <= 59:
-            shown = f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
-            return shown + _fraction(fraction, digits)
+            moment = f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
+            return moment + _fraction(fraction, digits)
     minus = ""
     if any(part is not None and part < 0 for part in parts):
         minus = "-"
@@ -181,17 +181,17 @@ def _time(cell: Any, digits: int) -> str:
     if any(part is not None and part > most for part, most in zip(parts, _MOST, strict=True)):
         raise Unreadable("a part of the time is out of range")
     if tag == DATETIME:
-        made = f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
+        moment = f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
     elif tag == DATE:
         return f"{minus}{year:04}-{month:02}-{day:02}"
     elif tag == TIME:
-        made = f"{hour:02}:{minute:02}:{second:02}"
+        moment = f"{hour:02}:{minute:02}:{second:02}"
     elif tag == YEAR:
         return f"{minus}{year}"
     elif tag == YEAR_MONTH:
         return f"{minus}{year}-{month}"
     elif tag == DAY_TIME:
-        made = f"{day} {hour:02}:{minute:02}:{second:02}"
+        moment = f"{day} {hour:02}:{minute:02}:{second:02}"
     else:
         raise Unreadable("the time has some of its parts only")
-    return f"{minus}{made}{_fraction(fraction, digits)}"
+    return f"{minus}{moment}{_fraction(fraction, digits)}"

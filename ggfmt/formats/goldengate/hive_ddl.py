@@ -71,10 +71,10 @@ def _statement(
     table: TableDef, columns: Sequence[tuple[str, str]], storage: str, location: str, properties: dict[str, str]
 ) -> str:
     listed = ",\n".join(f"  `{name.replace('`', '``')}` {kind}" for name, kind in columns)
-    shown = f" (\n{listed}\n)" if columns else ""
+    listing = f" (\n{listed}\n)" if columns else ""
     given = ", ".join(f"{literal(name)}={literal(value)}" for name, value in properties.items())
     return (
-        f"CREATE EXTERNAL TABLE IF NOT EXISTS `{table_name(table)}`{shown}\n{storage}\n"
+        f"CREATE EXTERNAL TABLE IF NOT EXISTS `{table_name(table)}`{listing}\n{storage}\n"
         f"LOCATION {literal(location)}\nTBLPROPERTIES ({given});\n"
     )
 

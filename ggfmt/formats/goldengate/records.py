@@ -61,7 +61,7 @@ def table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
     """The definition in an OBJECT_METADATA record, by its decoded `columns`."""
     if not isinstance(columns, dict):
         return Diagnostic("GG308", f"`columns` is {json_name(columns)} and not an object", here)
-    found: list[Column] = []
+    definitions: list[Column] = []
     keys = 0
     for column, about in columns.items():
         kind = _type_of(about)
@@ -72,8 +72,8 @@ def table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
                 "GG308", "the metadata of a column has no known `type`", place, f"known types are {known}"
             )
         keys += bool(about.get("key"))
-        found.append(Column(column, kind, bool(about.get("null", True)), keys if about.get("key") else 0))
-    return TableDef(name, tuple(found))
+        definitions.append(Column(column, kind, bool(about.get("null", True)), keys if about.get("key") else 0))
+    return TableDef(name, tuple(definitions))
 
 
 def _type_of(about: Any) -> SqlType | None:

@@ -42,12 +42,12 @@ _NAMES = {
 @lru_cache(maxsize=4096)
 def sql_type(text: str) -> SqlType:
     """The SQL type of a MySQL type; what is no number, time or bytes is a string."""
-    found = _TYPE.match(text)
-    if found is None:
+    match = _TYPE.match(text)
+    if match is None:
         return SqlType(Kind.STRING)
-    name = " ".join(found[1].lower().split())
-    first = None if found[2] is None else int(found[2])
-    second = None if found[3] is None else int(found[3])
+    name = " ".join(match[1].lower().split())
+    first = None if match[2] is None else int(match[2])
+    second = None if match[3] is None else int(match[3])
     kind = _KINDS.get(name, Kind.STRING)
     if kind is Kind.DECIMAL:
         return SqlType(kind, precision=first, scale=second if second is not None else (0 if first else None))

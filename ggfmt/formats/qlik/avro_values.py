@@ -24,21 +24,21 @@ _MICROS = {"millis": 1000, "micros": 1, "nanos": 0}
 _DAY = 86_400_000_000
 
 
-def named_types(schema: Schema, found: dict[str, Schema] | None = None) -> dict[str, Schema]:
+def named_types(schema: Schema, names: dict[str, Schema] | None = None) -> dict[str, Schema]:
     """The records, enumerations and fixed types of a schema by their names, without namespaces."""
-    found = {} if found is None else found
+    names = {} if names is None else names
     if isinstance(schema, list):
         for branch in schema:
-            named_types(branch, found)
+            named_types(branch, names)
     elif isinstance(schema, dict):
         if isinstance(schema.get("name"), str) and schema.get("type") in ("record", "enum", "fixed"):
-            found[schema["name"].rpartition(".")[2]] = schema
+            names[schema["name"].rpartition(".")[2]] = schema
         for inner in (schema.get("type"), schema.get("items"), schema.get("values")):
             if isinstance(inner, (dict, list)):
-                named_types(inner, found)
+                named_types(inner, names)
         for field in schema.get("fields") or ():
-            named_types(field.get("type"), found)
-    return found
+            named_types(field.get("type"), names)
+    return names
 
 
 def plain(schema: Schema) -> Schema:

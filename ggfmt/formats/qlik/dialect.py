@@ -96,7 +96,7 @@ class Qlik(Dialect):
         if record.magic is not None and record.magic != MAGIC:
             raise Refused("GG308", f"`magic` is not `{MAGIC}`")
         if record.type not in (None, "MD", "DT"):
-            raise Refused("GG308", f"`type` cannot be `{shown(record.type)}`", "legal values are `MD` and `DT`")
+            raise Refused("GG308", f"`type` cannot be `{in_message(record.type)}`", "legal values are `MD` and `DT`")
         body = record.message if record.message is not None else record
         if body.tableStructure is not None:
             return [self._learn(record, body)]
@@ -164,14 +164,14 @@ class Qlik(Dialect):
             return candidates[0].metadata.table.full_name, candidates[0]
         if candidates:
             tables = sorted({known.metadata.table.full_name for known in candidates})
-            reason = f"the table `{shown(tables[0])}` has {len(candidates)} metadata messages that differ"
+            reason = f"the table `{in_message(tables[0])}` has {len(candidates)} metadata messages that differ"
             if len(tables) > 1:
-                reason = f"the schema id `{shown(schema_id)}` is that of {len(tables)} tables"
+                reason = f"the schema id `{in_message(schema_id)}` is that of {len(tables)} tables"
             raise Refused("GG205", f"{reason}, and the change does not say which is its own", _TABLE_HELP)
         if own is None:
             reason = "the change names neither its table nor a schema id"
             if schema_id:
-                reason = f"no metadata message has the schema id `{shown(schema_id)}`"
+                reason = f"no metadata message has the schema id `{in_message(schema_id)}`"
             raise Refused("GG205", reason, _TABLE_HELP)
         return own, None
 
@@ -184,7 +184,7 @@ class Qlik(Dialect):
         if op is None:
             if not operation:
                 raise lacks("operation", "every change has one in its `headers`")
-            raise no_op("operation", shown(operation), _OPS)
+            raise no_op("operation", in_message(operation), _OPS)
         table, known = self.known(record, body)
         data, old = self._masked(headers, body, table, known)
         before, after = old, data
@@ -245,7 +245,7 @@ class Qlik(Dialect):
                     raise ValueError
                 datetime.fromisoformat(f"{parts[1]} {parts[2]}")
             except ValueError:
-                raise Refused("GG308", f"`timestamp` is no time: `{shown(text)}`") from None
+                raise Refused("GG308", f"`timestamp` is no time: `{in_message(text)}`") from None
             self._time = text, f"{parts[1]} {parts[2]}.{parts[3] or '':0<6}"
         return self._time[1]
 
@@ -264,7 +264,7 @@ def _tokens(headers: QlikHeaders) -> dict[str, str]:
     return tokens
 
 
-def shown(text: str | None) -> str:
+def in_message(text: str | None) -> str:
     """A text of a message as it is quoted in one."""
     return (text or "") if len(text or "") <= 40 else f"{(text or '')[:37]}..."
 
@@ -272,12 +272,12 @@ def shown(text: str | None) -> str:
 def _full_name(schema: str | None, table: str) -> str:
     for part in (schema, table):
         if part and "." in part:
-            raise Refused("GG306", f"the name `{shown(part)}` has a dot in it")
+            raise Refused("GG306", f"the name `{in_message(part)}` has a dot in it")
     name = f"{schema}.{table}" if schema else table
     try:
         split_name(name)
     except ValueError as error:
-        raise Refused("GG306", f"the table name `{shown(name)}` {error}") from None
+        raise Refused("GG306", f"the table name `{in_message(name)}` {error}") from None
     return name
 
 

@@ -39,11 +39,11 @@ class AvroEnvelope:
 
 def read_envelope(data: bytes, start: int) -> tuple[AvroEnvelope, int]:
     """The envelope at a place, and the place behind it."""
-    found = data[start : start + len(MAGIC)]
-    if found != MAGIC:
-        if MAGIC.startswith(found):
+    magic = data[start : start + len(MAGIC)]
+    if magic != MAGIC:
+        if MAGIC.startswith(magic):
             raise Truncated("the message has no end")
-        if found[:1] == b"\0":
+        if magic[:1] == b"\0":
             raise NoEnvelope("the message has no envelope: a zero and a number name a schema of a registry")
         raise NoEnvelope(f"the message does not start with `{MAGIC.decode()}`")
     kind, place = _text(data, start + len(MAGIC))

@@ -148,13 +148,13 @@ def _metadata_schema(table: TableDef) -> dict[str, Any]:
 
 def _record(values: dict[str, Any], fields: dict[str, str]) -> bytes:
     """A record of texts, numbers and booleans in Avro."""
-    made = []
+    encoded = []
     for name, kind in fields.items():
         value = values[name]
         if kind == "string":
-            made.append(text_bytes(value))
+            encoded.append(text_bytes(value))
         elif kind == "boolean":
-            made.append(TRUE if value else FALSE)
+            encoded.append(TRUE if value else FALSE)
         else:
-            made.append(zigzag_varint(value))
-    return b"".join(made)
+            encoded.append(zigzag_varint(value))
+    return b"".join(encoded)

@@ -43,8 +43,8 @@ def member(name: str, values: pa.StringArray) -> pa.StringArray:
     """A member of n JSON objects, with a comma before it: nothing where the JSON value is NULL."""
     if values.null_count == len(values):
         return values.fill_null("")
-    shown = join([f",{escape_json_text(name)}:", values.fill_null("")])
-    return pc.if_else(values.is_valid(), shown, "") if values.null_count else shown
+    members = join([f",{escape_json_text(name)}:", values.fill_null("")])
+    return pc.if_else(values.is_valid(), members, "") if values.null_count else members
 
 
 def text_member(name: str, texts: pa.StringArray) -> pa.StringArray:

@@ -23,9 +23,9 @@ def name_problem(name: str) -> Diagnostic | None:
     try:
         split_name(name)
     except ValueError as error:
-        shown = name if len(name) <= 80 else name[:77] + "..."
+        word = name if len(name) <= 80 else name[:77] + "..."
         help = "a table name is `[catalog.][schema.]table`"
-        return Diagnostic("GG306", f"the table name `{shown}` {error}", help=help)
+        return Diagnostic("GG306", f"the table name `{word}` {error}", help=help)
     return None
 
 

@@ -140,8 +140,8 @@ class DialectReader(BatchingReader[_Table]):
         if asked.row_only:
             if asked.key_updates:
                 key_update = key_updates(table.rows, old, new)
-            shown = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
-            columns = self._image(table, shown, delete, None, wrong)
+            chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
+            columns = self._image(table, chosen, delete, None, wrong)
             before, after = Image(columns, delete), Image(columns, unless_all(has_after))
         else:
             whole = delete if self.dialect.overlay else None

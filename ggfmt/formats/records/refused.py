@@ -37,10 +37,10 @@ def lacks(member: str, help: str | None = None, table: str | None = None, what: 
     return Refused("GG305", f"{what} has no `{member}`", help, table)
 
 
-def no_op(member: str, word: str, legal: Iterable[str], table: str | None = None, more: str = "") -> Refused:
+def no_op(member: str, value: str, legal: Iterable[str], table: str | None = None, more: str = "") -> Refused:
     """GG304 for a word that stands for no type of operation."""
-    shown = word if len(word) <= MOST_SHOWN else "that"
-    return Refused("GG304", f"`{member}` cannot be `{shown}`", f"{legal_values(legal)}{more}", table)
+    word = value if len(value) <= MOST_SHOWN else "that"
+    return Refused("GG304", f"`{member}` cannot be `{word}`", f"{legal_values(legal)}{more}", table)
 
 
 def legal_values(words: Iterable[str]) -> str:

@@ -108,9 +108,9 @@ class SharePlex(Dialect):
 def _statement(name: str) -> str:
     if _STATEMENT.match(name):
         return f"ddl {name[:40].lower()}"
-    shown = name if len(name) <= 40 else "that"
+    word = name if len(name) <= 40 else "that"
     help = "legal values are `ins`, `upd`, `del`, `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE` and those of statements"
-    raise Refused("GG304", f"`op` cannot be `{shown}`", help)
+    raise Refused("GG304", f"`op` cannot be `{word}`", help)
 
 
 def _overlaid(key: Raw, row: Raw, table: str) -> bytes:

@@ -39,8 +39,8 @@ class Plan:
         if self.by_image:
             befores, afters = ([message[name] for message in messages] for name in ("before", "after"))
             return self._image(befores), self._image(afters)
-        shown = [None if kind == "T" else message for message, kind in zip(messages, kinds, strict=True)]
-        columns = self._image(shown).columns
+        rows = [None if kind == "T" else message for message, kind in zip(messages, kinds, strict=True)]
+        columns = self._image(rows).columns
         delete = pa.array([kind == "D" for kind in kinds])
         return Image(columns, delete), Image(columns, pa.array([kind in ("I", "U") for kind in kinds]))
 

@@ -94,9 +94,9 @@ class AvroReader(BatchingReader[_Table]):
         """Why a message is no operation."""
         place = Span(table=plan.table.full_name, position=message["pos"])
         if plan.kind(message) is None:
-            shown = message["op_type"] if len(message["op_type"]) <= 40 else "that"
+            word = message["op_type"] if len(message["op_type"]) <= 40 else "that"
             legal = ", ".join(f"`{key}`" for key in self._keys)
-            return Diagnostic("GG304", f"`op_type` cannot be `{shown}`", place, f"legal values are {legal}")
+            return Diagnostic("GG304", f"`op_type` cannot be `{word}`", place, f"legal values are {legal}")
         if plan.unknown:
             reason = "the schema has a column that the definition of the table lacks"
             return Diagnostic("GG204", reason, Span(table=plan.table.full_name, field=plan.unknown[0]))
@@ -170,16 +170,16 @@ class AvroStreamReader(AvroReader):
         if name not in self._plans:
             table = self.catalog.get(name)
             if table is None:
-                shown = name if name.isprintable() and len(name) <= 80 else "of the message"
+                word = name if name.isprintable() and len(name) <= 80 else "of the message"
                 help = "add its schema to `--definitions`; a message does not tell it"
-                return Diagnostic("GG205", f"the table `{shown}` has no definition", help=help)
+                return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
             self._plans[name] = Plan(self.make_schema(table, self.source), table, self._keys)
         return self._plans[name]
 
     def _resume(self, data: bytes, start: int) -> int:
         """Where reading can go on behind a message that cannot be read: at the next delimiter, or at the end."""
-        found = data.find(self._delimiter, start) if self._delimiter else -1
-        return len(data) if found < 0 else found + len(self._delimiter)
+        place = data.find(self._delimiter, start) if self._delimiter else -1
+        return len(data) if place < 0 else place + len(self._delimiter)
 
 
 class AvroContainerReader(AvroReader):

@@ -95,10 +95,10 @@ def _record(table: TableDef, fields: Sequence[Schema]) -> Mapping[str, Schema]:
 
 def name_problem(table: TableDef, by_image: bool) -> Diagnostic | None:
     """Why there is no Avro schema of a table (GG206); None if there is one. `by_image`: the operation format."""
-    for found in _name_problems(table, by_image):
+    for problem in _name_problems(table, by_image):
         help = "replace the characters or the name by `gg.schemareplaceregex` and `gg.schemareplacestring`"
-        place = replace(found.span, table=table.full_name)
-        return replace(found, span=place, help=help)
+        place = replace(problem.span, table=table.full_name)
+        return replace(problem, span=place, help=help)
     return None
 
 

@@ -17,7 +17,7 @@ from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings,
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import Piece, join_binary
 from ggfmt.columnar.metadata import or_empty
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.writing import Formatter, Framing, Note, RowErrors, SchemaFile, WriteSide
 from ggfmt.formats.avro.container import MessageStream, ObjectContainer
@@ -27,6 +27,7 @@ from ggfmt.formats.goldengate.avro.schema import METADATA, name_problem, wrapper
 from ggfmt.formats.goldengate.avro.show import AvroShow
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types
 from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
+from ggfmt.formats.goldengate.misfits import misfits
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.java.charsets import byte_order_mark, encoder
 from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
@@ -69,7 +70,7 @@ class AvroFormatter(Formatter):
         stamps = self.clock.stamps(count, self.options.iso8601_format)
         columns, bad = self._data(batch)
         if bad:
-            raise RowErrors(self._misfits(batch, bad))
+            raise RowErrors(misfits(batch, bad, lambda column: _WANTED[self._types[column]]))
         message = [
             self._table,
             self._op_keys.take(pc.index_in(batch.op, _OP_TYPES)),
@@ -102,16 +103,6 @@ class AvroFormatter(Formatter):
     @abstractmethod
     def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
         """The pieces behind the metadata; and (row, column) of values that cannot be written."""
-
-    def _misfits(self, batch: ChangeBatch, bad: list[tuple[int, int]]) -> list[tuple[int, Diagnostic]]:
-        found: dict[int, Diagnostic] = {}
-        for row, index in sorted(bad):
-            column, kind = self.table.columns[index], self._types[index]
-            place = Span(table=self.table.full_name, field=column.name, position=batch.position[row].as_py())
-            reason = f"the column is {column.type.kind.value} by its definition, but the value is not {_WANTED[kind]}"
-            help = "correct the definition, or set `treatAllColumnsAsStrings`"
-            found.setdefault(row, Diagnostic("GG401", reason, place, help))
-        return sorted(found.items())
 
 
 _WANTED = {

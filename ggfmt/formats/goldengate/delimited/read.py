@@ -206,9 +206,9 @@ class DelimitedTextReader(PlacingReader):
         table = self.catalog.get(name)
         if table is not None:
             return table
-        shown = name if len(name) <= 80 and name.isprintable() else "of the line"
+        word = name if len(name) <= 80 and name.isprintable() else "of the line"
         help = "add its definition to `--definitions`; delimited text does not tell it"
-        return Diagnostic("GG205", f"the table `{shown}` has no definition", help=help)
+        return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
     def _wrong_count(self, count: int, table: TableDef | None, wanted: int | None = None) -> Diagnostic:
         wanted_text = f"{wanted}" if wanted is not None else f"at least {len(self._metadata)}"
@@ -217,9 +217,9 @@ class DelimitedTextReader(PlacingReader):
         return Diagnostic("GG311", f"the line has {count} fields where there should be {wanted_text}", place, help)
 
     def _wrong_key(self, key: str, table: TableDef) -> Diagnostic:
-        shown = key if len(key) <= 40 and key.isprintable() else "the first field"
+        word = key if len(key) <= 40 and key.isprintable() else "the first field"
         legal = ", ".join(f"`{known}`" for known in self._keys.to_pylist())
-        message = f"the operation type cannot be `{shown}`"
+        message = f"the operation type cannot be `{word}`"
         return Diagnostic("GG304", message, Span(table=table.full_name), f"legal values are {legal}")
 
     def _reject_undecodable(self, chunk: Chunk) -> Iterator[Event]:

@@ -48,10 +48,10 @@ class DelimitedTextShow(TextShow):
         return behind >= 0 and (behind % 2 == 1 or not self._options.include_column_names)
 
     def _warnings(self, body: str, count: int) -> list[str]:
-        found = []
+        warnings = []
         if count != len(self._names):
-            found.append(f"a reader finds {count} fields where {len(self._names)} were written")
+            warnings.append(f"a reader finds {count} fields where {len(self._names)} were written")
         delimiter = self._options.line_delimiter
         if delimiter and delimiter in body:
-            found.append(f"a reader finds {body.count(delimiter) + 1} lines where one was written")
-        return found
+            warnings.append(f"a reader finds {body.count(delimiter) + 1} lines where one was written")
+        return warnings

@@ -44,8 +44,8 @@ Verdict = JsonOperation | Diagnostic | TableDef | str
 
 def sniff(head: bytes) -> str | None:
     """The first operation decides; what looks like Data Streams is left to its own format."""
-    found = origin(head)
-    return None if found is None or found[0] else found[1]
+    writer = origin(head)
+    return None if writer is None or writer[0] else writer[1]
 
 
 def with_plain_names(record: bytes) -> bytes:
@@ -110,8 +110,8 @@ def _check_members(members: dict[str, Any], here: Span) -> Diagnostic | None:
         return Diagnostic("GG305", "the record has no `op_type`", here, f"legal values are {_OP_HELP}")
     kind = members["op_type"]
     if not isinstance(kind, str) or kind not in OP_NAMES:
-        shown = kind if isinstance(kind, str) and len(kind) <= 40 else json_name(kind)
-        return Diagnostic("GG304", f"`op_type` cannot be `{shown}`", here, f"legal values are {_OP_HELP}")
+        word = kind if isinstance(kind, str) and len(kind) <= 40 else json_name(kind)
+        return Diagnostic("GG304", f"`op_type` cannot be `{word}`", here, f"legal values are {_OP_HELP}")
     for member in ("op_ts", "pos"):
         value = members.get(member)
         integral = member == "pos" and isinstance(value, int) and not isinstance(value, bool)

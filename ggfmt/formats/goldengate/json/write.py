@@ -10,13 +10,13 @@ from ggfmt.columnar.join import Piece, join
 from ggfmt.columnar.json_image import ImageObjects, Style, Values
 from ggfmt.columnar.metadata import OpKeys, or_empty, token_texts
 from ggfmt.columnar.strings import escape_json, escape_json_text, json_booleans, json_numbers, quote_json
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.writing import Formatter, RowErrors, SchemaFile, WriteSide
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.json.javax import Json, pretty
 from ggfmt.formats.goldengate.json.show import JsonShow
+from ggfmt.formats.goldengate.misfits import misfits
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.types import MessageType, target_type
 from ggfmt.java.charsets import byte_order_mark, codec_of
@@ -92,12 +92,12 @@ class JsonFormatter(Formatter):
                 absent = pc.equal(pc.binary_length(objects), 0)
                 bare = pc.if_else(update, "{" + self._style.close(2) + "}", "")
                 objects = pc.if_else(absent, bare, objects)
-                shown = pc.not_equal(pc.binary_length(objects), 0)
-                pieces.append(pc.if_else(shown, join(["," + label[name], objects]), ""))
+                there = pc.not_equal(pc.binary_length(objects), 0)
+                pieces.append(pc.if_else(there, join(["," + label[name], objects]), ""))
             else:
                 pieces += ["," + label[name], objects]
         if bad:
-            raise RowErrors(self._misfits(batch, bad))
+            raise RowErrors(misfits(batch, bad, self._wanted))
         return join([*pieces, self._end], count)
 
     def _tokens(self, batch: ChangeBatch) -> pa.StringArray:
@@ -108,16 +108,8 @@ class JsonFormatter(Formatter):
 
         return join(["{", token_texts(batch.tokens, len(batch), pair, ","), self._style.close(2) + "}"])
 
-    def _misfits(self, batch: ChangeBatch, bad: list[tuple[int, int]]) -> list[tuple[int, Diagnostic]]:
-        found: dict[int, Diagnostic] = {}
-        for row, index in sorted(bad):
-            column = self.table.columns[index]
-            place = Span(table=self.table.full_name, field=column.name, position=batch.position[row].as_py())
-            wanted = "`true` or `false`" if column.type.kind is Kind.BOOLEAN else "a number"
-            reason = f"the column is {column.type.kind.value} by its definition, but the value is not {wanted}"
-            help = "correct the definition, or set `treatAllColumnsAsStrings`"
-            found.setdefault(row, Diagnostic("GG401", reason, place, help))
-        return sorted(found.items())
+    def _wanted(self, column: int) -> str:
+        return "`true` or `false`" if self.table.columns[column].type.kind is Kind.BOOLEAN else "a number"
 
 
 def _array(values: tuple[str, ...], style: Style) -> str:

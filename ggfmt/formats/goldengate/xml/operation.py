@@ -116,8 +116,8 @@ def misfit(operation: XmlOperation, kind: str | None, kinds: Mapping[str, str]) 
     if operation.type is None:
         return Diagnostic("GG305", "the operation has no `type`", here, legal)
     if kind is None:
-        shown = operation.type if len(operation.type) <= 40 else operation.type[:37] + "..."
-        return Diagnostic("GG304", f"`type` cannot be `{shown}`", here, legal)
+        word = operation.type if len(operation.type) <= 40 else operation.type[:37] + "..."
+        return Diagnostic("GG304", f"`type` cannot be `{word}`", here, legal)
     has = {"before": operation.has_before, "after": operation.has_after}
     surplus = [image for image in _SURPLUS[kind] if has[image]]
     if not surplus:
