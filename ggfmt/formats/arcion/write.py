@@ -19,9 +19,11 @@ from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import ArcionJsonOptions
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
 from ggfmt.formats.arcion.states import states, values_of
-from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, quoted, text_output
-from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, json_object, json_words, quoted, text_output
+from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
+
+_OPERATIONS = json_words(OP_TYPES)
 
 
 class ArcionFormatter(DialectFormatter):
@@ -51,17 +53,18 @@ class ArcionFormatter(DialectFormatter):
         before, after = (self._values(image, rows) for image in (batch.before, batch.after))
         exists = Image(tuple(ImageColumn(column) for column in states(batch)))
         numbers, _ = self._states.of(exists, rows)
-        return join(
-            [
-                f'{{"tableName":{self._name},"opType":"', batch.op,
-                '","cursor":', quote_json(cursor_texts(micros, batch.position, batch.tokens)),
-                ',"before":', before,
-                ',"after":', after,
-                ',"exists":', numbers,
-                ',"operationcount":', quote_json(count_texts(batch.tokens, rows)),
-                "}\n",
-            ]
-        )  # fmt: skip
+        message = json_object(
+            {
+                "tableName": self._name,
+                "opType": _OPERATIONS.of(batch.op),
+                "cursor": quote_json(cursor_texts(micros, batch.position, batch.tokens)),
+                "before": before,
+                "after": after,
+                "exists": numbers,
+                "operationcount": quote_json(count_texts(batch.tokens, rows)),
+            }
+        )
+        return join([*message, "\n"])
 
     def _values(self, image: Image, rows: int) -> pa.StringArray:
         """The values of all columns, with the word for NULL where there is none."""

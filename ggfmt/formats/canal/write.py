@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,19 +18,18 @@ from ggfmt.columnar.by_value import by_value, json_texts
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.images import lost, unlike, updates_from
 from ggfmt.columnar.join import join
-from ggfmt.columnar.metadata import OpKeys
 from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.canal import DELETE_IN_OLD, CanalOptions
 from ggfmt.formats.mysql.types import type_text
-from ggfmt.formats.records.formatter import DialectFormatter, quoted, text_output
+from ggfmt.formats.records.formatter import DialectFormatter, json_object, json_words, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Kind, TableDef
 
 _MEMBERS = "data database es gtid id isDdl mysqlType old pkNames sql sqlType table ts type"
-_TYPES = OpKeys([op.name for op in OpType])
+_TYPES = json_words([op.name for op in OpType])
 
 
 class CanalFormatter(DialectFormatter):
@@ -54,10 +54,9 @@ class CanalFormatter(DialectFormatter):
         truncate = pc.equal(batch.op, OpType.TRUNCATE.value)
         delete = pc.equal(batch.op, OpType.DELETE.value)
         after, before = self.objects(batch.after, rows), self.objects(batch.before, rows)
-        old = self.objects(changed, rows)
+        old = self.objects(changed, rows, "{}")
         in_old = delete if self.options.delete_rows == DELETE_IN_OLD else None
         data = pc.if_else(delete, before, after)
-        old = pc.if_else(pc.equal(old, ""), "{}", old)
         if in_old is not None:
             old = pc.if_else(in_old, before, old)
         has_old = updates_from(batch)
@@ -70,23 +69,28 @@ class CanalFormatter(DialectFormatter):
         gtid = quote_json(pc.coalesce(gtid, own))
         number = pc.if_else(pc.match_substring_regex(identity, _NUMBER), identity, "0").fill_null("0")
         es = floor_millis(micros).cast(pa.string()).fill_null("null")
-        types = _TYPES.of(batch.op)
         groups = _groups((batch.op, has_old, gtid, number, es), truncate, self.options.batch_size)
         ends = None if groups is None else pa.array([end - 1 for end in groups[1:]], pa.int64())
-        messages = join(
-            [
-                '{"data":', _listed(data, has_data, groups),
-                f',"database":{self._database},"es":', _at(es, ends),
-                ',"gtid":', _at(gtid, ends),
-                ',"id":', _at(number, ends),
-                ',"isDdl":', _at(pc.if_else(truncate, "true", "false"), ends),
-                f',"mysqlType":{self._mysql_types},"old":', _listed(old, has_old, groups),
-                f',"pkNames":{self._key_names},"sql":', _at(pc.if_else(truncate, self._statement, '""'), ends),
-                f',"sqlType":{self._sql_types},"table":{self._name},"ts":{self.clock.millis()},"type":"',
-                _at(types, ends),
-                '"}\n',
-            ]
-        )  # fmt: skip
+        at = partial(_at, rows=ends)
+        message = json_object(
+            {
+                "data": _listed(data, has_data, groups),
+                "database": self._database,
+                "es": at(es),
+                "gtid": at(gtid),
+                "id": at(number),
+                "isDdl": at(pc.if_else(truncate, "true", "false")),
+                "mysqlType": self._mysql_types,
+                "old": _listed(old, has_old, groups),
+                "pkNames": self._key_names,
+                "sql": at(pc.if_else(truncate, self._statement, '""')),
+                "sqlType": self._sql_types,
+                "table": self._name,
+                "ts": str(self.clock.millis()),
+                "type": at(_TYPES.of(batch.op)),
+            }
+        )
+        messages = join([*message, "\n"])
         if ends is None:
             return messages
         places = pc.index_in(pa.array(range(rows), pa.int64()), ends)

@@ -17,7 +17,7 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.join import Piece, join
 from ggfmt.columnar.json_image import ImageObjects
-from ggfmt.columnar.metadata import OpKeys, token_texts
+from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.columnar.timestamps import floor_millis, text_micros
 from ggfmt.columnar.tokens import token
@@ -26,11 +26,11 @@ from ggfmt.formats.cdl import TEXT, CdlOptions
 from ggfmt.formats.cdl.types import VALUES, field_of, millis
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.json.values import compact_json
-from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, quoted, text_output
+from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, json_object, json_words, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
-_OPERATIONS = OpKeys([op.name for op in OpType])
+_OPERATIONS = json_words([op.name for op in OpType])
 _MISSING = "missing from the image, which will be read back as NULL"
 _TOO_FINE = "with more digits than milliseconds have"
 _OWN_TOKENS = ("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type", "lsn")
@@ -53,7 +53,6 @@ class CdlFormatter(DialectFormatter):
         rows = len(batch)
         self.refuse(batch, [OpType.TRUNCATE], "CDL")
         stamps = floor_millis(self.micros(batch))
-        data, before = (self._object(image, rows) for image in (batch.after, batch.before))
         unique: Piece = "null"
         if self._keys:
             unique, _ = self._unique.of(Image(self._key_columns(batch)), rows)
@@ -64,30 +63,28 @@ class CdlFormatter(DialectFormatter):
             return token(batch.tokens, name, rows)
 
         head, tail = self._schema
-        return join(
-            [
-                f'{{"schema":{head}', pc.if_else(stamps.is_null(), "true", "false"),
-                f'{tail},"payload":{{"DATA_STORE":', quote_json(text("DATA_STORE").fill_null(self.options.data_store)),
-                f',"SEG_OWNER":{escape_json_text(self.table.schema or "")}',
-                f',"TABLE_NAME":{escape_json_text(self.table.name)},"TIMESTAMP":',
-                stamps.cast(pa.string()).fill_null("null"),
-                ',"OPERATION":"', _OPERATIONS.of(batch.op),
-                '","LOB_COLUMNS":', quote_json(text("LOB_COLUMNS")),
-                ',"transaction":{"properties":[', _properties(batch),
-                ']},"unique":', unique,
-                ',"data":', data,
-                ',"before":', before,
-                ',"message_version":"1.0","message_type":', quote_json(text("message_type").fill_null("0")),
-                ',"HEARTBEAT_IDENTIFIER":', quote_json(text("HEARTBEAT_IDENTIFIER")),
-                "}}\n",
-            ]
-        )  # fmt: skip
+        payload = {
+            "DATA_STORE": quote_json(text("DATA_STORE").fill_null(self.options.data_store)),
+            "SEG_OWNER": escape_json_text(self.table.schema or ""),
+            "TABLE_NAME": escape_json_text(self.table.name),
+            "TIMESTAMP": stamps.cast(pa.string()).fill_null("null"),
+            "OPERATION": _OPERATIONS.of(batch.op),
+            "LOB_COLUMNS": quote_json(text("LOB_COLUMNS")),
+            "transaction": ['{"properties":[', _properties(batch), "]}"],
+            "unique": unique,
+            "data": self._object(batch.after, rows),
+            "before": self._object(batch.before, rows),
+            "message_version": '"1.0"',
+            "message_type": quote_json(text("message_type").fill_null("0")),
+            "HEARTBEAT_IDENTIFIER": quote_json(text("HEARTBEAT_IDENTIFIER")),
+        }
+        schema = [head, pc.if_else(stamps.is_null(), "true", "false"), tail]
+        return join([*json_object({"schema": schema, "payload": json_object(payload)}), "\n"])
 
     def _object(self, image: Image, rows: int) -> pa.StringArray:
         """The image with NULL for what is missing, or `null`."""
         columns = tuple(ImageColumn(with_nulls(column)) for column in image.columns)
-        objects = self.objects(Image(columns, image.exists), rows)
-        return pc.if_else(pc.equal(objects, ""), "null", objects)
+        return self.objects(Image(columns, image.exists), rows, "null")
 
     def _key_columns(self, batch: ChangeBatch) -> tuple[ImageColumn, ...]:
         rows = len(batch)

@@ -7,18 +7,17 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
-from ggfmt.columnar.metadata import OpKeys
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.debezium import AS_PLACEHOLDER, DebeziumOptions
 from ggfmt.formats.debezium.encode import encoding_of
 from ggfmt.formats.debezium.envelope import EventEnvelope, TokenColumns
 from ggfmt.formats.debezium.values import placeholder_forms
-from ggfmt.formats.records.formatter import DialectFormatter, text_output
+from ggfmt.formats.records.formatter import DialectFormatter, json_object, json_words, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
-_CODES = OpKeys("cudt")
+_CODES = json_words("cudt")
 _COLLIDES = "the placeholder of unavailable values, which will be read back as missing"
 
 
@@ -42,15 +41,22 @@ class DebeziumFormatter(DialectFormatter):
         source, transaction, snapshot, schemas = self._envelope.parts(tokens, self.micros(batch), batch.position)
         before, after = (self._image(image, rows) for image in (batch.before, batch.after))
         code = _CODES.of(batch.op)
-        code = pc.if_else(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), "r", code)
+        code = pc.if_else(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), '"r"', code)
         millis = self.clock.millis()
-        payload = [
-            '{"before":', before, ',"after":', after, ',"source":', source, ',"transaction":', transaction, ',"op":"',
-            code, f'","ts_ms":{millis},"ts_us":{millis}000,"ts_ns":{millis}000000}}',
-        ]  # fmt: skip
-        if schemas is None:
-            return join([*payload, "\n"], rows)
-        return join(['{"schema":', schemas, ',"payload":', *payload, "}\n"], rows)
+        payload = json_object(
+            {
+                "before": before,
+                "after": after,
+                "source": source,
+                "transaction": transaction,
+                "op": code,
+                "ts_ms": str(millis),
+                "ts_us": f"{millis}000",
+                "ts_ns": f"{millis}000000",
+            }
+        )
+        message = payload if schemas is None else json_object({"schema": schemas, "payload": payload})
+        return join([*message, "\n"], rows)
 
     def misfit(self, field: str, message: str = "the value is not of the type of its column") -> Diagnostic:
         diagnostic = super().misfit(field, message)
@@ -70,8 +76,7 @@ class DebeziumFormatter(DialectFormatter):
             if self._options.missing == AS_PLACEHOLDER and encoding.placeholder is not None:
                 values = _with_placeholder(values, encoding.placeholder)
             columns.append(values)
-        objects = self.objects(Image(tuple(columns), image.exists), rows)
-        return pc.if_else(pc.equal(objects, ""), "null", objects)
+        return self.objects(Image(tuple(columns), image.exists), rows, "null")
 
 
 def _with_placeholder(column: ImageColumn, placeholder: str) -> ImageColumn:

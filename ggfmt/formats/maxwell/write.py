@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.images import and_present, unlike, updates_from, with_nulls
 from ggfmt.columnar.join import Piece, join
-from ggfmt.columnar.metadata import OpKeys
 from ggfmt.columnar.strings import escape_json_text
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
@@ -20,9 +19,10 @@ from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions
 from ggfmt.formats.records.formatter import (
     DialectFormatter,
-    member,
+    json_object,
+    json_words,
     native_values,
-    text_member,
+    quoted_if_valid,
     text_output,
     whole_numbers,
 )
@@ -30,7 +30,7 @@ from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
-_TYPES = OpKeys(["insert", "update", "delete"])
+_TYPES = json_words(["insert", "update", "delete"])
 _NOTHING = pa.scalar(None, pa.string())
 _UNCHANGED = "missing from the before image, which will be read back as unchanged"
 
@@ -40,10 +40,9 @@ class MaxwellFormatter(DialectFormatter):
         self._values = native_values(table)
         super().__init__(table, context, clock, self._values)
         self.options = options
-        database, name = escape_json_text(table.schema or ""), escape_json_text(table.name)
-        self._start = f'{{"database":{database},"table":{name}'
+        self._database, self._name = escape_json_text(table.schema or ""), escape_json_text(table.name)
         keys = ",".join(map(escape_json_text, table.primary_keys)) if options.output_primary_key_columns else ""
-        self._key_names = f',"primary_key_columns":[{keys}]' if keys else ""
+        self._key_names = f"[{keys}]" if keys else None
         self.fields = ("database", "table", "type", "ts", "xid", "xoffset", "commit", "position", "data", "old")
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
@@ -51,12 +50,8 @@ class MaxwellFormatter(DialectFormatter):
         rows = len(batch)
 
         def number(name: str) -> pa.StringArray:
-            return member(name, whole_numbers(token(batch.tokens, name, rows)))
+            return whole_numbers(token(batch.tokens, name, rows))
 
-        def text(name: str) -> pa.StringArray:
-            return text_member(name, token(batch.tokens, name, rows))
-
-        types = _TYPES.of(batch.op)
         first = pc.and_(pc.equal(batch.op, OpType.INSERT.value), token(batch.tokens, SNAPSHOT, rows).is_valid())
         seconds = self.micros(batch).cast(pa.timestamp("us"))
         seconds = pc.floor_temporal(seconds, unit="second").cast(pa.timestamp("s")).cast(pa.int64()).cast(pa.string())
@@ -64,32 +59,31 @@ class MaxwellFormatter(DialectFormatter):
         before, after = self._images(batch)
         delete = pc.equal(batch.op, OpType.DELETE.value)
         old = self.objects(self._changed(batch), rows)
-        pieces: list[Piece] = [
-            self._start,
-            text("query"),
-            ',"type":"',
-            pc.if_else(first, "bootstrap-insert", types),
-            '","ts":',
-            seconds.fill_null("null"),
-            number("xid"),
-            pc.if_else(commit, ',"commit":true', number("xoffset")),
-        ]
         gtid = token(batch.tokens, "gtid", rows)
+        position = None
         if self.options.output_position:
             named = pc.equal(batch.position, gtid).fill_null(False)
-            position = pc.if_else(named, _NOTHING, batch.position)
-            pieces.append(text_member("position", position))
-        pieces += [text("gtid"), *map(number, ("server_id", "thread_id", "schema_id", "push_ts"))]
-        if self.options.output_primary_keys and self.table.primary_keys:
-            pieces += [',"primary_key":[', *self._keys(batch), "]"]
-        pieces += [
-            self._key_names,
-            ',"data":',
-            pc.if_else(delete, self.objects(before, rows), self.objects(after, rows)),
-            pc.if_else(pc.is_in(old, pa.array(["", "{}"], pa.string())), "", join([',"old":', old])),
-            "}\n",
-        ]
-        return join(pieces, rows)
+            position = quoted_if_valid(pc.if_else(named, _NOTHING, batch.position))
+        message = json_object(
+            {
+                "database": self._database,
+                "table": self._name,
+                "query": quoted_if_valid(token(batch.tokens, "query", rows)),
+                "type": pc.if_else(first, '"bootstrap-insert"', _TYPES.of(batch.op)),
+                "ts": seconds.fill_null("null"),
+                "xid": number("xid"),
+                "commit": pc.if_else(commit, "true", _NOTHING),
+                "xoffset": pc.if_else(commit, _NOTHING, number("xoffset")),
+                "position": position,
+                "gtid": quoted_if_valid(gtid),
+                **{name: number(name) for name in ("server_id", "thread_id", "schema_id", "push_ts")},
+                "primary_key": self._keys(batch) if self.options.output_primary_keys else None,
+                "primary_key_columns": self._key_names,
+                "data": pc.if_else(delete, self.objects(before, rows), self.objects(after, rows)),
+                "old": pc.if_else(pc.is_in(old, pa.array(["", "{}"], pa.string())), _NOTHING, old),
+            }
+        )
+        return join([*message, "\n"], rows)
 
     def _images(self, batch: ChangeBatch) -> tuple[Image, Image]:
         """The images of whole rows, less the columns that are NULL where these are to be left out."""
@@ -111,8 +105,8 @@ class MaxwellFormatter(DialectFormatter):
             self.count(column.name, and_present(gone, new).true_count, _UNCHANGED)
         return Image(tuple(columns), updates_from(batch))
 
-    def _keys(self, batch: ChangeBatch) -> list[Piece]:
-        """The values of the key, with commas between; `null` for one that is missing."""
+    def _keys(self, batch: ChangeBatch) -> list[Piece] | None:
+        """The values of the key as a JSON array, `null` for one that is missing; None if there is no key."""
         row = batch.row_image()
         pieces: list[Piece] = []
         for name in self.table.primary_keys:
@@ -123,7 +117,7 @@ class MaxwellFormatter(DialectFormatter):
             if wrong:
                 raise RowErrors([(place, self.misfit(name)) for place in wrong])
             pieces += [",", values]
-        return pieces[1:]
+        return ["[", *pieces[1:], "]"] if pieces else None
 
 
 WRITE_SIDES = {"maxwell_json": text_output(MaxwellFormatter)}

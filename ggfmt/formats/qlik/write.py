@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.images import and_present, unlike, updates_from, with_nulls
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import Values
 from ggfmt.columnar.strings import quote_json
@@ -26,9 +27,10 @@ from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.writing import WriteSide
 from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions
 from ggfmt.formats.qlik.masks import HEX_DIGITS, mask_pieces
+from ggfmt.formats.qlik.messages import MAGIC
 from ggfmt.formats.qlik.metadata import OPERATIONS, table_messages
 from ggfmt.formats.qlik.values import VALUES
-from ggfmt.formats.records.formatter import DialectFormatter, quoted
+from ggfmt.formats.records.formatter import DialectFormatter, json_object, quoted
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
@@ -86,7 +88,7 @@ class QlikFormatter(DialectFormatter):
     def _parts(self, batch: ChangeBatch) -> Parts:
         rows = len(batch)
         row = batch.row_image()
-        updates = _updates(batch)
+        updates = updates_from(batch)
         snapshot = token(batch.tokens, "snapshot", rows)
         snapshot = pc.and_(pc.not_equal(snapshot, "false").fill_null(False), pc.equal(batch.op, "I"))
         present: Bits = [True if column.present is None else column.present for column in row.columns]
@@ -98,8 +100,8 @@ class QlikFormatter(DialectFormatter):
         counter = token(batch.tokens, "transactionEventCounter", rows)
         last = token(batch.tokens, "transactionLastEvent", rows)
         return Parts(
-            Image(tuple(_filled(column) for column in row.columns)),
-            Image(tuple(_filled(column) for column in batch.before.columns), updates),
+            _filled(row.columns),
+            _filled(batch.before.columns, updates),
             pc.if_else(snapshot, _REFRESH, pc.index_in(batch.op, _OPS)),
             _or_empty(sequence),
             _or_empty(stamps),
@@ -123,20 +125,14 @@ class QlikFormatter(DialectFormatter):
         delete = pc.equal(batch.op, OpType.DELETE.value)
         bits: Bits = []
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
-            both_null = pc.and_(old.values.is_null(), new.values.is_null())
-            same = pc.or_(pc.equal(old.values, new.values).fill_null(False), both_null)
-            same = pc.and_(same, updates)
-            if old.present is not None:
-                same = pc.and_(same, old.present)
-            changed = pc.invert(pc.or_(delete, same))
-            if new.present is not None:
-                changed = pc.and_(changed, new.present)
+            kept = pc.and_not(updates, unlike(new, old))
+            changed = and_present(pc.invert(pc.or_(delete, kept)), new)
             bits.append(pc.or_(changed, delete) if column.key else changed)
         return bits
 
     def _count(self, batch: ChangeBatch) -> None:
         """Takes note of states in before images of updates that are read back as others."""
-        exists = _updates(batch)
+        exists = updates_from(batch)
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
             if old.present is not None:
                 lost = pc.and_not(exists, old.present)
@@ -156,17 +152,9 @@ HEADERS = (
 )  # fmt: skip
 
 
-def _updates(batch: ChangeBatch) -> pa.BooleanArray:
-    """Where there is a before image of an update."""
-    update = pc.equal(batch.op, OpType.UPDATE.value)
-    return update if batch.before.exists is None else pc.and_(update, batch.before.exists)
-
-
-def _filled(column: ImageColumn) -> ImageColumn:
-    """The column with NULL for missing."""
-    if column.present is None:
-        return column
-    return ImageColumn(pc.if_else(column.present, column.values, _NO_TEXT))
+def _filled(columns: Sequence[ImageColumn], exists: pa.BooleanArray | None = None) -> Image:
+    """The image with NULL for what is missing."""
+    return Image(tuple(ImageColumn(with_nulls(column)) for column in columns), exists)
 
 
 def _all(bits: Bits, rows: int) -> pa.BooleanArray:
@@ -186,33 +174,35 @@ class QlikJsonFormatter(QlikFormatter):
         super().__init__(table, options, context, clock, values)
 
     def messages(self, parts: Parts, rows: int) -> pa.StringArray:
-        before = self.objects(parts.before, rows)
-        return join(
-            [
-                '{"magic":"atMSG","type":"DT","headers":null,"messageSchemaId":"',
-                self.common.schema_id,
-                '","messageSchema":null,"message":{"data":',
-                self.objects(parts.data, rows),
-                ',"beforeData":',
-                pc.if_else(pc.equal(before, ""), "null", before),
-                ',"headers":{"operation":"',
-                _OPERATIONS.take(parts.operation),
-                '","changeSequence":', quote_json(parts.sequence),
-                ',"timestamp":"', parts.timestamp,
-                '","streamPosition":', quote_json(parts.place),
-                ',"transactionId":', quote_json(parts.transaction),
-                ',"changeMask":', _hex(parts.changed, parts.has_changed, rows),
-                ',"columnMask":', _hex(parts.present, parts.has_present, rows),
-                ',"transactionEventCounter":', parts.counter.fill_null("null"),
-                ',"transactionLastEvent":', parts.last.fill_null("null"),
-                ',"externalSchemaId":', quote_json(parts.external),
-                "}}}\n",
-            ],
-            rows,
-        )  # fmt: skip
+        headers = {
+            "operation": _OPERATIONS.take(parts.operation),
+            "changeSequence": quote_json(parts.sequence),
+            "timestamp": quote_json(parts.timestamp),
+            "streamPosition": quote_json(parts.place),
+            "transactionId": quote_json(parts.transaction),
+            "changeMask": _hex(parts.changed, parts.has_changed, rows),
+            "columnMask": _hex(parts.present, parts.has_present, rows),
+            "transactionEventCounter": parts.counter.fill_null("null"),
+            "transactionLastEvent": parts.last.fill_null("null"),
+            "externalSchemaId": quote_json(parts.external),
+        }
+        message = {
+            "data": self.objects(parts.data, rows),
+            "beforeData": self.objects(parts.before, rows, "null"),
+            "headers": json_object(headers),
+        }
+        envelope = {
+            "magic": f'"{MAGIC}"',
+            "type": '"DT"',
+            "headers": "null",
+            "messageSchemaId": f'"{self.common.schema_id}"',
+            "messageSchema": "null",
+            "message": json_object(message),
+        }
+        return join([*json_object(envelope), "\n"], rows)
 
 
-_OPERATIONS = pa.array(OPERATIONS, _STRING)
+_OPERATIONS = pa.array([f'"{name}"' for name in OPERATIONS], _STRING)
 
 
 def _hex(bits: Bits, there: pa.BooleanArray, rows: int) -> pa.StringArray:

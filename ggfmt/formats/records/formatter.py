@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join
+from ggfmt.columnar.join import Piece, join
 from ggfmt.columnar.json_image import ImageObjects, Style, Values
+from ggfmt.columnar.metadata import OpKeys
 from ggfmt.columnar.strings import escape_json_text, json_booleans, json_numbers, quote_json
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -39,6 +40,29 @@ def native_values(table: TableDef) -> list[Values]:
     return [_JSON_VALUES.get(column.type.kind, quoted) for column in table.columns]
 
 
+def json_object(members: Mapping[str, Piece | list[Piece]]) -> list[Piece]:
+    """The pieces of n JSON objects by the JSON values of their members: a text that all have, n texts, or the pieces of
+    n texts. A member is left out where it is NULL, or None for all, which the first never is."""
+    pieces: list[Piece] = []
+    for name, value in members.items():
+        if isinstance(value, pa.Array) and value.null_count:
+            pieces.append(member(name, value))
+        elif value is not None:
+            pieces.append(f"{',' if pieces else '{'}{escape_json_text(name)}:")
+            pieces += value if isinstance(value, list) else [value]
+    return [*pieces, "}"]
+
+
+def json_words(words: Sequence[str]) -> OpKeys:
+    """The words for types of operations as JSON strings."""
+    return OpKeys([escape_json_text(word) for word in words])
+
+
+def quoted_if_valid(texts: pa.StringArray) -> pa.StringArray:
+    """JSON strings, NULL for NULL."""
+    return pc.if_else(texts.is_valid(), quote_json(texts), texts) if texts.null_count else quote_json(texts)
+
+
 def member(name: str, values: pa.StringArray) -> pa.StringArray:
     """A member of n JSON objects, with a comma before it: nothing where the JSON value is NULL."""
     if values.null_count == len(values):
@@ -49,7 +73,7 @@ def member(name: str, values: pa.StringArray) -> pa.StringArray:
 
 def text_member(name: str, texts: pa.StringArray) -> pa.StringArray:
     """A member that is a text, with a comma before it: nothing where it is NULL."""
-    return member(name, pc.if_else(texts.is_valid(), quote_json(texts), texts))
+    return member(name, quoted_if_valid(texts))
 
 
 _WHOLE_NUMBER = "^(?:0|[1-9][0-9]{0,18})$"
@@ -67,12 +91,12 @@ class DialectFormatter(Formatter):
         super().__init__(table, context, clock)
         self._objects = ImageObjects(table.column_names, values, COMPACT)
 
-    def objects(self, image: Image, rows: int) -> pa.StringArray:
-        """n JSON objects, the empty text where there is no image; RowErrors for values that are not of their type."""
+    def objects(self, image: Image, rows: int, otherwise: str = "") -> pa.StringArray:
+        """n JSON objects, `otherwise` where there is no image; RowErrors for values that are not of their type."""
         objects, wrong = self._objects.of(image, rows)
         if wrong:
             raise RowErrors([(row, self.misfit(self.table.columns[column].name)) for row, column in sorted(wrong)])
-        return objects
+        return pc.if_else(pc.equal(objects, ""), otherwise, objects) if otherwise else objects
 
     def misfit(self, field: str, message: str = "the value is not of the type of its column") -> Diagnostic:
         help = "correct the definition of the table"

@@ -10,18 +10,26 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.images import lost, unlike, updates_from
-from ggfmt.columnar.join import Piece, join
-from ggfmt.columnar.metadata import OpKeys
+from ggfmt.columnar.join import join, repeat
 from ggfmt.columnar.strings import escape_json_text
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
-from ggfmt.formats.records.formatter import DialectFormatter, member, quoted, text_member, text_output, whole_numbers
+from ggfmt.formats.records.formatter import (
+    DialectFormatter,
+    json_object,
+    json_words,
+    member,
+    quoted,
+    quoted_if_valid,
+    text_output,
+    whole_numbers,
+)
 from ggfmt.formats.shareplex import CHANGED, NUMBER_TOKENS, SHORT, SharePlexOptions
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef, join_name
 
-_SHORT = OpKeys(["ins", "upd", "del", "truncate"])
-_LONG = OpKeys([op.name for op in OpType])
+_SHORT = json_words(["ins", "upd", "del", "truncate"])
+_LONG = json_words([op.name for op in OpType])
 _META = ("time", "userid", "op", "scn", "rowid", "trans", "seq", "size", "table", "idx", "posttime")
 _UNCHANGED = "missing from the after image, which `completeAfter` will read back as unchanged"
 
@@ -30,7 +38,7 @@ class SharePlexFormatter(DialectFormatter):
     def __init__(self, table: TableDef, options: SharePlexOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock, [quoted] * len(table.columns))
         self.options = options
-        self._table = f',"table":{escape_json_text(join_name(table.schema, table.name))}'
+        self._table = escape_json_text(join_name(table.schema, table.name))
         self._names = _SHORT if options.op_names == SHORT else _LONG
         self._suffix = "Z" if options.utc_suffix else ""
         self.fields = (*(f"meta: {member}" for member in _META), "data", "key")
@@ -40,37 +48,19 @@ class SharePlexFormatter(DialectFormatter):
         delete = pc.equal(batch.op, OpType.DELETE.value)
         before = self.objects(batch.before, rows)
         data = pc.if_else(delete, before, self.objects(self._shown(batch), rows))
+        data = pc.if_else(pc.equal(data, ""), "{}", data)
         has_key = updates_from(batch)
-        parts: dict[str, Piece] = {
-            "time": text_member("time", self._times(batch)),
-            "op": join([',"op":"', self._names.of(batch.op), '"'], rows),
-            "scn": text_member("scn", batch.position),
-            "table": self._table,
+        members = {
+            "time": quoted_if_valid(self._times(batch)),
+            "op": self._names.of(batch.op),
+            "scn": quoted_if_valid(batch.position),
+            "table": repeat(self._table, rows),
         }
-        for name in _META:
-            if name not in parts:
-                parts[name] = self._token(batch, name)
+        parts = [member(name, members[name] if name in members else _token(batch, name)) for name in _META]
         # The first member there is has no comma before it.
-        meta = pc.replace_substring_regex(join([parts[name] for name in _META], rows), "^,", "")
-        return join(
-            [
-                '{"meta":{',
-                meta,
-                '},"data":',
-                pc.if_else(pc.equal(data, ""), "{}", data),
-                pc.if_else(has_key, join([',"key":', before]), ""),
-                "}\n",
-            ],
-            rows,
-        )
-
-    def _token(self, batch: ChangeBatch, name: str) -> pa.StringArray:
-        values = token(batch.tokens, name, len(batch))
-        if name not in NUMBER_TOKENS:
-            return text_member(name, values)
-        numbers = whole_numbers(values)
-        texts = pc.if_else(numbers.is_valid(), pa.scalar(None, pa.string()), values)
-        return pc.if_else(numbers.is_valid(), member(name, numbers), text_member(name, texts))
+        meta = pc.replace_substring_regex(join(parts, rows), "^,", "")
+        message = json_object({"meta": ["{", meta, "}"], "data": data, "key": pc.if_else(has_key, before, None)})
+        return join([*message, "\n"], rows)
 
     def _times(self, batch: ChangeBatch) -> pa.StringArray:
         seconds = pc.floor_temporal(self.micros(batch).cast(pa.timestamp("us")), unit="second")
@@ -94,6 +84,16 @@ class SharePlexFormatter(DialectFormatter):
             if new.present is not None:
                 self.count(column.name, lost(update, new, old), _UNCHANGED)
         return Image(tuple(columns), batch.after.exists)
+
+
+def _token(batch: ChangeBatch, name: str) -> pa.StringArray:
+    """The JSON values of a token, NULL where there is none."""
+    values = token(batch.tokens, name, len(batch))
+    texts = quoted_if_valid(values)
+    if name not in NUMBER_TOKENS:
+        return texts
+    numbers = whole_numbers(values)
+    return pc.if_else(numbers.is_valid(), numbers, texts)
 
 
 WRITE_SIDES = {"shareplex_json": text_output(SharePlexFormatter)}
