@@ -36,8 +36,6 @@ class Row(NamedTuple):
 
 
 class ArcionCsv(ArcionDialect):
-    record = dict  # unused: records are no JSON
-
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._tables: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,11 +10,10 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.api.context import WriterSettings as Input
-from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions
 from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
-from ggfmt.formats.debezium.record import DebeziumRecord, decode_all, decode_payload, kind_of
+from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, decode_payload, kind_of
 from ggfmt.formats.debezium.types import SchemaField, Types, decode_schema, name_of
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
@@ -41,6 +40,7 @@ _NO_SCHEMA = Schema(None, None)
 
 class Debezium(Dialect):
     record = DebeziumRecord
+    decoder = RecordDecoder()
 
     def __init__(self, source: Input, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -68,16 +68,6 @@ class Debezium(Dialect):
         if members.get("status") in ("BEGIN", "END") and "data_collections" in members:
             return "`status` and `data_collections`"
         return None
-
-    def decoded(self, chunk: Chunk) -> Iterator[Any]:
-        if chunk.spans is None:
-            try:
-                if not chunk.data.isascii():
-                    str(chunk.data, "utf-8")
-                return iter(list(decode_all(chunk, None)))
-            except (ValueError, RecursionError):
-                pass
-        return decode_all(chunk, self.spans(chunk))
 
     def changes(self, record: DebeziumRecord) -> Meaning:
         schema = _NO_SCHEMA

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import Chunk
-from ggfmt.formats.json.values import parse
 from ggfmt.formats.records.dialect import ABSENT
 
 
@@ -49,6 +46,16 @@ def decode(data: Any) -> DebeziumRecord | None:
     return record
 
 
+def decode_lines(data: bytes) -> list[DebeziumRecord | None]:
+    """Records one after the other."""
+    records: list[DebeziumRecord | None] = _decoder.decode_lines(data)
+    if any(record is not None and not record.is_envelope and not record.is_payload for record in records):
+        for record, raw in zip(records, _raws.decode_lines(data), strict=True):
+            if record is not None:
+                record.raw = raw
+    return records
+
+
 def decode_payload(data: Raw) -> DebeziumRecord:
     """The record in a `payload`, which is not null."""
     record = decode(data)
@@ -56,27 +63,11 @@ def decode_payload(data: Raw) -> DebeziumRecord:
     return record
 
 
-def decode_all(chunk: Chunk, spans: Sequence[tuple[int, int]] | None) -> Iterator[DebeziumRecord | Diagnostic | None]:
-    """The records of a chunk, at once; by their `spans` if there are any."""
-    if spans is None:
-        records = _decoder.decode_lines(chunk.data)
-        if any(record is not None and not record.is_envelope and not record.is_payload for record in records):
-            for record, raw in zip(records, _raws.decode_lines(chunk.data), strict=True):
-                if record is not None:
-                    record.raw = raw
-        yield from records
-        return
-    for start, end in spans:
-        data = chunk.data[start:end]
-        try:
-            if not data.isascii():
-                str(data, "utf-8")
-            yield decode(data)
-        except (ValueError, RecursionError):
-            verdict = parse(data, end == len(chunk.data))
-            if isinstance(verdict, dict):
-                verdict = Diagnostic("GG301", "the record is not JSON that can be read")
-            yield verdict
+class RecordDecoder:
+    """Decodes records as a decoder of msgspec does."""
+
+    decode = staticmethod(decode)
+    decode_lines = staticmethod(decode_lines)
 
 
 _TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}

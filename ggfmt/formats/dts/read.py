@@ -50,8 +50,6 @@ class Dts(Dialect):
     """Images are dicts of texts. What is learned are the kinds of columns that their values show: keys are a table, a
     column and a kind."""
 
-    record = msgspec.Raw  # there is no JSON in such a file
-
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._decoder = Decoder()

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.api.reading import Discovered, SchemaChange
+from ggfmt.formats.json.values import plain_name
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
 
 UNKNOWN, MIXED = "null", "mixed"
@@ -48,6 +50,12 @@ class KnownTable:
     keys: tuple[str, ...] | None = None
     declared: bool = False
     orders: set[tuple[str, ...]] = field(default_factory=set)
+
+    def row_class(self) -> type[Any]:
+        """The class of images that show nothing new."""
+        names = {f"c{i}": plain_name(column) for i, column in enumerate(self.types)}
+        members = [(f"c{i}", FIELD_TYPES[kind], None) for i, kind in enumerate(self.types.values())]
+        return msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
 
 
 def merge_types(old: str | None, new: str) -> str:

@@ -42,8 +42,6 @@ class _Plan:
 class QlikAvro(Qlik):
     """Images are dicts of texts."""
 
-    record = msgspec.Raw  # there is no JSON in such a file
-
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._plans: dict[tuple[str, bool], _Plan | None] = {}

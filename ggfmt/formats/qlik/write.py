@@ -22,15 +22,13 @@ from ggfmt.columnar.json_image import Values
 from ggfmt.columnar.strings import quote_json
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.api.context import Context
 from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions
 from ggfmt.formats.qlik.masks import HEX_DIGITS, mask_pieces
 from ggfmt.formats.qlik.messages import MAGIC
 from ggfmt.formats.qlik.metadata import OPERATIONS, table_messages
 from ggfmt.formats.qlik.values import VALUES
-from ggfmt.formats.records.formatter import DialectFormatter, json_object, quoted
+from ggfmt.formats.records.formatter import DialectFormatter, json_object, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
@@ -210,10 +208,5 @@ def _hex(bits: Bits, there: pa.BooleanArray, rows: int) -> pa.StringArray:
 
 
 WRITE_SIDES = {
-    "qlik_json": WriteSide(
-        formatter=QlikJsonFormatter,
-        framing=lambda table, options, context: TextFraming("UTF-8"),
-        preamble=lambda table, options: table_messages(table, options).text.encode(),
-        projection=lambda options: Projection(tokens=True),
-    )
+    "qlik_json": text_output(QlikJsonFormatter, lambda table, options: table_messages(table, options).text.encode())
 }

@@ -10,8 +10,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
+import msgspec
 from msgspec import Raw
 
 from ggfmt.columnar.by_value import Kernel
@@ -87,7 +89,7 @@ def converting(kernel: Kernel) -> Convert:
 class Dialect(ABC):
     """The records of one system. An instance serves one split: it may remember what earlier records told.
 
-    record     the type that msgspec decodes a record into; members it does not name are skipped
+    record     the type that a JSON record is decoded into; members it does not name are skipped
     overlay    the before image of an update has changed columns only: the others are as in the after image
     keys_only  before images mean something in key columns alone: the others are missing
     absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
@@ -140,6 +142,11 @@ class Dialect(ABC):
     @abstractmethod
     def changes(self, record: Any) -> Meaning:
         """What a decoded record holds, in order; Refused if it is a mistake."""
+
+    @cached_property
+    def decoder(self) -> Any:
+        """What decodes one JSON record (`decode`) and those of a chunk (`decode_lines`), None for a tombstone."""
+        return msgspec.json.Decoder(self.record | None)
 
     def decoded(self, chunk: Chunk) -> Iterator[Any] | None:
         """The records of a chunk, decoded, one for each of its spans, a Diagnostic for one that cannot be; None where

@@ -10,8 +10,8 @@ import msgspec
 
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovered, Discovery, SchemaChange
-from ggfmt.formats.json.shapes import FIELD_TYPES, Finding, KnownTable, new_shapes, settle
-from ggfmt.formats.json.values import plain_name
+from ggfmt.formats.json.shapes import Finding, KnownTable, new_shapes, settle
+from ggfmt.formats.json.values import decode
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
 from ggfmt.formats.records.examined import examined
 from ggfmt.formats.records.problems import name_problem
@@ -34,7 +34,6 @@ class DialectDiscovery(Discovery):
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self._dialect = self.dialect(source, with_tokens=False)
         self._dialect.trusted = catalog.trusted
-        self._decoder = msgspec.json.Decoder(self._dialect.record | None)
         self._every_shape = every_shape
         self._known = {name: KnownTable(declared=True) for name in catalog.trusted}
         self._declared: dict[str, TableDef] = {}
@@ -44,7 +43,7 @@ class DialectDiscovery(Discovery):
     def read(self, chunk: Chunk) -> None:
         undescribed: dict[str, list[Any]] = {}
         spans: Sequence[tuple[int, int]] = ()
-        for index, meaning in enumerate(examined(self._dialect, self._decoder, chunk)):
+        for index, meaning in enumerate(examined(self._dialect, chunk)):
             for item in meaning if isinstance(meaning, list) else ():
                 record_schema = item if isinstance(item, RecordSchema) else item.record_schema
                 if record_schema is None:
@@ -105,10 +104,7 @@ class DialectDiscovery(Discovery):
             return False
         decoder = self._decoders.get(name)
         if decoder is None:
-            names = {f"c{i}": plain_name(column) for i, column in enumerate(known.types)}
-            members = [(f"c{i}", FIELD_TYPES[kind], None) for i, kind in enumerate(known.types.values())]
-            row = msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
-            decoder = self._decoders[name] = msgspec.json.Decoder(row)
+            decoder = self._decoders[name] = msgspec.json.Decoder(known.row_class())
         try:
             decoder.decode_lines(b"\n".join(images))
         except (ValueError, RecursionError):
@@ -116,12 +112,9 @@ class DialectDiscovery(Discovery):
         return True
 
 
-_decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
-
-
 def _members(image: Any) -> dict[str, Any]:
     try:
-        members = _decode(image)
+        members = decode(image)
     except (ValueError, RecursionError):
         return {}
     return members if isinstance(members, dict) else {}

@@ -14,9 +14,9 @@ from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
 from ggfmt.formats.records.refused import Refused
 
 
-def examined(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[list[Change | RecordSchema] | str | Diagnostic]:
+def examined(dialect: Dialect, chunk: Chunk) -> Iterator[list[Change | RecordSchema] | str | Diagnostic]:
     """What each record of a chunk is."""
-    for record in _decoded(dialect, decoder, chunk):
+    for record in _decoded(dialect, chunk):
         if record is None:
             yield "tombstone"
         elif isinstance(record, Diagnostic):
@@ -29,11 +29,12 @@ def examined(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[list[Chan
                 yield error.diagnostic
 
 
-def _decoded(dialect: Dialect, decoder: Any, chunk: Chunk) -> Iterator[Any]:
+def _decoded(dialect: Dialect, chunk: Chunk) -> Iterator[Any]:
     own = dialect.decoded(chunk)
     if own is not None:
         yield from own
         return
+    decoder = dialect.decoder
     try:
         if not chunk.data.isascii():
             str(chunk.data, "utf-8")  # members that are skipped or kept raw are not checked otherwise

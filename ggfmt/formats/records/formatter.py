@@ -71,11 +71,6 @@ def member(name: str, values: pa.StringArray) -> pa.StringArray:
     return pc.if_else(values.is_valid(), members, "") if values.null_count else members
 
 
-def text_member(name: str, texts: pa.StringArray) -> pa.StringArray:
-    """A member that is a text, with a comma before it: nothing where it is NULL."""
-    return member(name, quoted_if_valid(texts))
-
-
 _WHOLE_NUMBER = "^(?:0|[1-9][0-9]{0,18})$"
 
 
@@ -159,10 +154,14 @@ def _missing(column: ImageColumn, exists: pa.BooleanArray | None) -> int:
     return int((absent if exists is None else pc.and_(absent, exists)).true_count)
 
 
-def text_output(formatter: Callable[[TableDef, Any, Context, Clock], Formatter]) -> WriteSide:
+def text_output(
+    formatter: Callable[[TableDef, Any, Context, Clock], Formatter],
+    preamble: Callable[[TableDef, Any], bytes] | None = None,
+) -> WriteSide:
     """What writes messages in UTF-8, tokens among them."""
     return WriteSide(
         formatter=formatter,
         framing=lambda table, options, context: TextFraming("UTF-8"),
+        preamble=preamble,
         projection=lambda options: Projection(tokens=True),
     )

@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, ClassVar
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -49,7 +48,6 @@ class DialectReader(BatchingReader[_Table]):
         super().__init__(catalog, projection, source)
         self._dialect = self.dialect(source, projection.tokens)
         self._dialect.trusted = catalog.trusted
-        self._decoder = msgspec.json.Decoder(self._dialect.record | None)
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
@@ -67,7 +65,7 @@ class DialectReader(BatchingReader[_Table]):
         return self.dialect.spans(chunk)
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
-        for meaning in examined(self._dialect, self._decoder, chunk):
+        for meaning in examined(self._dialect, chunk):
             ordinal = self.ordinal
             self.ordinal += 1
             if isinstance(meaning, list):

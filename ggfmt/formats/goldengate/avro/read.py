@@ -28,6 +28,7 @@ from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.discovery import settle_changes
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
+from ggfmt.formats.records.refused import legal_values
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -95,8 +96,7 @@ class AvroReader(BatchingReader[_Table]):
         place = Span(table=plan.table.full_name, position=message["pos"])
         if plan.kind(message) is None:
             word = message["op_type"] if len(message["op_type"]) <= 40 else "that"
-            legal = ", ".join(f"`{key}`" for key in self._keys)
-            return Diagnostic("GG304", f"`op_type` cannot be `{word}`", place, f"legal values are {legal}")
+            return Diagnostic("GG304", f"`op_type` cannot be `{word}`", place, legal_values(self._keys))
         if plan.unknown:
             reason = "the schema has a column that the definition of the table lacks"
             return Diagnostic("GG204", reason, Span(table=plan.table.full_name, field=plan.unknown[0]))

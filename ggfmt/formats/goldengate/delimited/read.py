@@ -20,6 +20,7 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettin
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import PlacingReader, Spans
+from ggfmt.formats.records.refused import legal_values
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
 from ggfmt.model.table import Catalog, TableDef
@@ -218,9 +219,8 @@ class DelimitedTextReader(PlacingReader):
 
     def _wrong_key(self, key: str, table: TableDef) -> Diagnostic:
         word = key if len(key) <= 40 and key.isprintable() else "the first field"
-        legal = ", ".join(f"`{known}`" for known in self._keys.to_pylist())
         message = f"the operation type cannot be `{word}`"
-        return Diagnostic("GG304", message, Span(table=table.full_name), f"legal values are {legal}")
+        return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(self._keys.to_pylist()))
 
     def _reject_undecodable(self, chunk: Chunk) -> Iterator[Event]:
         """The lines of a chunk one by one: those that are not of the encoding are rejects."""

@@ -17,7 +17,7 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovery, SchemaChange
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.json.files import record_spans
-from ggfmt.formats.json.shapes import FIELD_TYPES, Finding, KnownTable, new_shapes, settle
+from ggfmt.formats.json.shapes import Finding, KnownTable, new_shapes, settle
 from ggfmt.formats.json.values import parse, plain_name
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.model.table import Catalog, TableDef
@@ -63,12 +63,7 @@ class JsonDiscovery(Discovery):
     def _make_decoder(self) -> Any:
         classes: list[Any] = []
         for name, known in self._known.items():
-            image: Any = Raw
-            if not known.declared:
-                names = {f"c{i}": plain_name(column) for i, column in enumerate(known.types)}
-                members = [(f"c{i}", FIELD_TYPES[kind], None) for i, kind in enumerate(known.types.values())]
-                row = msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
-                image = row | None
+            image: Any = Raw if known.declared else known.row_class() | None
             fields: list[Any] = [(member, Raw, None) for member in ("op_type", "op_ts", "pos", "current_ts", "tokens")]
             fields += [("primary_keys", tuple[str, ...] | None, None), ("before", image, None), ("after", image, None)]
             fields += [(f"x{i}", Raw, None) for i in range(len(self._extra))]

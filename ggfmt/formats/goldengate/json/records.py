@@ -15,6 +15,7 @@ from ggfmt.formats.api.reading import UnknownTable
 from ggfmt.formats.goldengate.records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
 from ggfmt.formats.json.values import json_name, parse, plain_name
 from ggfmt.formats.records.problems import name_problem, unknown_column
+from ggfmt.formats.records.refused import legal_values
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import Catalog, TableDef
 
@@ -107,11 +108,11 @@ def _operation(members: dict[str, Any], name: str, tag: str, catalog: Catalog, h
 
 def _check_members(members: dict[str, Any], here: Span) -> Diagnostic | None:
     if "op_type" not in members:
-        return Diagnostic("GG305", "the record has no `op_type`", here, f"legal values are {_OP_HELP}")
+        return Diagnostic("GG305", "the record has no `op_type`", here, legal_values(OP_NAMES))
     kind = members["op_type"]
     if not isinstance(kind, str) or kind not in OP_NAMES:
         word = kind if isinstance(kind, str) and len(kind) <= 40 else json_name(kind)
-        return Diagnostic("GG304", f"`op_type` cannot be `{word}`", here, f"legal values are {_OP_HELP}")
+        return Diagnostic("GG304", f"`op_type` cannot be `{word}`", here, legal_values(OP_NAMES))
     for member in ("op_ts", "pos"):
         value = members.get(member)
         integral = member == "pos" and isinstance(value, int) and not isinstance(value, bool)
@@ -122,9 +123,6 @@ def _check_members(members: dict[str, Any], here: Span) -> Diagnostic | None:
         if value is not None and not isinstance(value, dict):
             return Diagnostic("GG308", f"`{member}` is {json_name(value)} and not an object", here)
     return None
-
-
-_OP_HELP = ", ".join(f"`{name}`" for name in OP_NAMES)
 
 
 def _position(members: dict[str, Any]) -> str | None:

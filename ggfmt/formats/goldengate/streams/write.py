@@ -6,18 +6,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join
-from ggfmt.columnar.metadata import OpKeys, token_texts
+from ggfmt.columnar.join import join
+from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.columnar.tokens import token
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import RowErrors, WriteSide
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OBJECT_METADATA
 from ggfmt.formats.goldengate.streams import TOKENS, StreamsOptions
-from ggfmt.formats.records.formatter import DialectFormatter, member, native_values, quoted, text_member
+from ggfmt.formats.records.formatter import (
+    DialectFormatter,
+    json_object,
+    json_words,
+    native_values,
+    quoted,
+    quoted_if_valid,
+    text_output,
+)
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import Kind, TableDef
@@ -46,11 +53,10 @@ class StreamsFormatter(DialectFormatter):
         values = [quoted] * len(table.columns) if as_strings else native_values(table)
         super().__init__(table, context, clock, values)
         self.options = options
-        self._op_keys = OpKeys([escape_json_text(key) for key in op_keys(options)])
+        self._op_keys = json_words(op_keys(options))
         keys = ",".join(map(escape_json_text, table.primary_keys))
-        self._keys = f',"primary_keys":[{keys}]' if options.include_primary_keys else ""
-        self._start = f'{{"qual_table":{escape_json_text(table.full_name)},"op_type":'
-        self._end = "}" + options.delimiter
+        self._keys = f"[{keys}]" if options.include_primary_keys else None
+        self._name = escape_json_text(table.full_name)
         names = ("qual_table", "op_type", "op_ts", "pos", *TOKENS)
         self.fields = (*names, options.before_image_name, options.after_image_name)
 
@@ -61,21 +67,26 @@ class StreamsFormatter(DialectFormatter):
             reason = "`beforeImageName` and `afterImageName` are the same"
             problem = Diagnostic("GG408", reason, Span(table=self.table.full_name), "give two names")
             raise RowErrors([(row, problem) for row in range(rows)])
-        pieces: list[Piece] = [
-            self._start,
-            self._op_keys.of(batch.op),
-            text_member("op_ts", batch.op_ts),
-            text_member("pos", batch.position),
-            *(text_member(name, token(batch.tokens, name, rows)) for name in TOKENS),
-            self._keys,
-        ]
-        if self.include_tokens:
-            pieces += [',"tokens":{', token_texts(batch.tokens, rows, _pair, ","), "}"]
-        for name, image in ((options.before_image_name, batch.before), (options.after_image_name, batch.after)):
-            objects = self.objects(self._shown(image, rows), rows)
-            there = pc.not_equal(objects, "")
-            pieces.append(member(name, pc.if_else(there, objects, pa.scalar(None, pa.string()))))
-        return join([*pieces, self._end], rows)
+        tokens = token_texts(batch.tokens, rows, _pair, ",") if self.include_tokens else None
+        message = json_object(
+            {
+                "qual_table": self._name,
+                "op_type": self._op_keys.of(batch.op),
+                "op_ts": quoted_if_valid(batch.op_ts),
+                "pos": quoted_if_valid(batch.position),
+                **{name: quoted_if_valid(token(batch.tokens, name, rows)) for name in TOKENS},
+                "primary_keys": self._keys,
+                "tokens": None if tokens is None else ["{", tokens, "}"],
+                options.before_image_name: self._objects_if_any(batch.before, rows),
+                options.after_image_name: self._objects_if_any(batch.after, rows),
+            }
+        )
+        return join([*message, options.delimiter], rows)
+
+    def _objects_if_any(self, image: Image, rows: int) -> pa.StringArray:
+        """The images as JSON objects, NULL where there is none."""
+        objects = self.objects(self._shown(image, rows), rows)
+        return pc.if_else(pc.not_equal(objects, ""), objects, pa.scalar(None, pa.string()))
 
     def _shown(self, image: Image, rows: int) -> Image:
         if not self.options.omit_null_column_values:
@@ -87,11 +98,4 @@ def _pair(names: pa.StringArray, values: pa.StringArray) -> pa.StringArray:
     return join([quote_json(names), ":", quote_json(values)])
 
 
-WRITE_SIDES = {
-    "goldengate_streams_json": WriteSide(
-        formatter=StreamsFormatter,
-        framing=lambda table, options, context: TextFraming("UTF-8"),
-        preamble=object_metadata,
-        projection=lambda options: Projection(tokens=True),
-    )
-}
+WRITE_SIDES = {"goldengate_streams_json": text_output(StreamsFormatter, object_metadata)}

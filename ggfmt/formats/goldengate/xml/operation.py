@@ -10,6 +10,7 @@ from typing import Any
 from ggfmt.columnar.from_python import MISSING
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.records.problems import name_problem
+from ggfmt.formats.records.refused import legal_values
 from ggfmt.model.change import OpType
 
 _ATTRIBUTES = frozenset({"table", "type", "ts", "current_ts", "pos", "numCols"})
@@ -112,7 +113,7 @@ def _value(element: Any) -> str | None:
 def misfit(operation: XmlOperation, kind: str | None, kinds: Mapping[str, str]) -> Diagnostic | None:
     """What is wrong with the type of an operation, which is `kind`, or with its images as far as the type tells."""
     here = Span(table=operation.table, position=operation.position)
-    legal = f"legal values are {', '.join(f'`{word}`' for word in kinds)}"
+    legal = legal_values(kinds)
     if operation.type is None:
         return Diagnostic("GG305", "the operation has no `type`", here, legal)
     if kind is None:
