@@ -19,6 +19,7 @@ LAYERS: dict[str, set[str]] = {
     "java": set(),
     "model": set(),
     "logs": set(),
+    "docs": set(),
     "options": {"diagnostics", "java"},
     "spark": {"diagnostics"},
 }
@@ -28,7 +29,7 @@ LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["engine"] = LAYERS["config"] | {"config", "ggfmt"}
 LAYERS["doctor"] = {"diagnostics", "spark", "engine", "ggfmt"}
-LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor"}
+LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "spark", "logs"}
 LAYERS["__main__"] = {"cli"}
 LAYERS["ggfmt"] = set()
@@ -170,6 +171,9 @@ def test_every_module_says_what_it_is() -> None:
         ["options", "json"],
         ["options", "handler"],
         ["doctor"],
+        ["docs"],
+        ["docs", "GG205"],
+        ["init", "json"],
     ],
     ids=" ".join,
 )

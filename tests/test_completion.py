@@ -53,6 +53,13 @@ def test_masters() -> None:
     assert offered("doctor", "--master", "sp") == ["spark://"]
 
 
+def test_pages_for_docs_and_formats_for_init() -> None:
+    assert offered("docs", "co") == ["codes", "commands"]
+    assert offered("docs", "GG20") == [code for code in CODES if code.startswith("GG20")]
+    assert offered("docs", "canal") == ["canal", "canal_json"]
+    assert offered("init", "") == [name for name, format in FORMATS.items() if format.writes is not None]
+
+
 def test_words_that_are_declared_come_by_themselves() -> None:
     assert offered("run", "x", "--mode", "") == ["error", "append", "overwrite"]
     assert offered("schema", "--kind", "") == ["avro", "json", "xsd", "ddl"]
@@ -92,7 +99,11 @@ def test_other_shells_are_given_a_few_words_too() -> None:
     assert ended.stdout == f"GG103\t{CODES['GG103'].title}\n"
 
 
-@pytest.mark.parametrize("words", [("explain", "GG"), ("options", ""), ("run", "x", "--handler", "")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [("explain", "GG"), ("options", ""), ("docs", ""), ("init", ""), ("run", "x", "--handler", "")],
+    ids=" ".join,
+)
 def test_nothing_heavy_is_loaded(words: tuple[str, ...]) -> None:
     program = (
         "import atexit, sys, ggfmt.cli\n"

@@ -58,6 +58,7 @@ OF_COMMANDS = [
     "GG408",
     "GG501",
     "GG506",
+    "GG508",
 ]
 OF_OTHERS = ["GG202", "GG208", "GG314", "GG502"]
 # These need a Spark that fails, and one a defect of ggfmt: their examples are only looked at.
@@ -169,8 +170,8 @@ AVRO = '{"type":"record","name":"T","namespace":"GG","fields":[%s]}'
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: None) -> Path:
     for name in ("samples", "conf"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / "trail").mkdir()
-    shutil.copy(ROOT / "samples" / "tcustord.json", tmp_path / "trail")
+    (tmp_path / "changes").mkdir()
+    shutil.copy(ROOT / "samples" / "tcustord.json", tmp_path / "changes")
     row = {"table": "GG.T", "op_type": "I", "op_ts": "", "pos": "", "after": {"ID": 17}}
     table = TableDef("GG.T", (Column("ID", SqlType(Kind.DOUBLE)),))
     settings = ("gg.handler.a.format=avro_row", "gg.handler.a.format.generateSchema=false")

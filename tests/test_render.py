@@ -25,6 +25,7 @@ from lxml import etree
 from requests_cache.backends.sqlite import SQLiteCache
 from strategies import examples
 
+from ggfmt import docs
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.render.diagnostics.github import diagnostics_github
@@ -399,8 +400,18 @@ def test_the_rules_of_sarif_are_the_codes() -> None:
         "name": "IllegalValue",
         "shortDescription": {"text": CODES["GG103"].title},
         "fullDescription": {"text": CODES["GG103"].explanation},
+        "help": {
+            "text": f"{CODES['GG103'].explanation} `ggfmt docs GG103` shows an example.",
+            "markdown": docs.find("GG103"),
+        },
         "defaultConfiguration": {"level": "error"},
     }
+
+
+def test_a_rule_of_sarif_has_an_address_where_the_documents_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docs, "address", lambda topic, anchor: f"https://example.org/{topic}.md#{anchor}")
+    (rule,) = sarif([Diagnostic("GG103", "x")])["tool"]["driver"]["rules"]
+    assert rule["helpUri"] == "https://example.org/codes.md#gg103"
 
 
 def test_sarif_of_files_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from ggfmt import logs
-from ggfmt.cli import completion, convert, doctor, preview, reference, schemas, validate
+from ggfmt.cli import completion, convert, doctor, documents, preview, reference, schemas, validate
 from ggfmt.cli.help import calls_first, register
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
@@ -23,10 +23,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help=calls_first(
         (
-            "ggfmt run trail/ -c conf/json.properties -o out",
+            "ggfmt run changes/ -c conf/json.properties -o out",
             "ggfmt schema samples/tcustord.json --kind json",
             "ggfmt options json",
             "ggfmt explain pkUpdateHandling",
+            "ggfmt docs",
         ),
         ("Change files in, the messages of a GoldenGate for Big Data handler out.",),
     ),
@@ -60,10 +61,12 @@ for command in (
     validate.validate_config,
     reference.options,
     reference.explain,
+    documents.init,
 ):
     register(app, command)
 register(app, reference.formats, bare=True)
 register(app, doctor.doctor, bare=True)
+register(app, documents.docs, bare=True)
 
 
 def main() -> NoReturn:

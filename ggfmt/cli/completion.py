@@ -41,6 +41,22 @@ def option_sets(incomplete: str) -> _Offers:
     return _starting(incomplete, ((name, {**docs, **own}[name]) for name in option_sets()))
 
 
+def topics(incomplete: str) -> _Offers:
+    """For `docs`: pages, and what names a part of one."""
+    from ggfmt import docs
+
+    pages = ((topic, page.summary) for topic, page in docs.pages().items())
+    return _starting(incomplete, (*pages, *((word, page.title) for word, (page, _) in docs.words().items())))
+
+
+def written_formats(incomplete: str) -> _Offers:
+    """For `init`: the formats that are written."""
+    from ggfmt.formats import FORMATS
+
+    written = ((name, format.doc) for name, format in FORMATS.items() if format.writes is not None)
+    return _starting(incomplete, written)
+
+
 def input_formats(incomplete: str) -> _Offers:
     """For `--input-format`: `auto`, and the formats that are read."""
     from ggfmt.formats import FORMATS

@@ -68,7 +68,7 @@ def run(
 ) -> None:
     """Convert change files to the messages of the configured handlers.
 
-    `ggfmt run trail/ -c conf/json.properties -o out`
+    `ggfmt run changes/ -c conf/json.properties -o out`
 
     `ggfmt run changes.json --set gg.handler.out.format=delimitedtext -o out`
     """

@@ -49,7 +49,9 @@ class HandlerOptions(Options):
     include_tokens: bool = option(Bool(), False, "Write the tokens of an operation into its message.")
     root_file_path: str | None = option(Path(), None, "Write the output to this directory, unless `-o` names another.")
     file_suffix: str = option(NamePart(), ".txt", "End the name of every output file with this.")
-    partition_by_table: bool = option(Bool(), True, "Write every table to files of its own.")
+    partition_by_table: bool = option(
+        Bool(), True, "Write every table to files of its own, else all to the same files in the order of the input."
+    )
     max_file_size: int = option(Size(), 1 << 30, "Start a new file before one grows beyond this size.")
     schema_file_path: str | None = option(
         SchemaDirectory(), None, "Write schemas to this directory too.", example="./out/schemas"

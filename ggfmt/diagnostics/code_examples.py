@@ -8,9 +8,9 @@ from __future__ import annotations
 
 _Pair = tuple[str, str]
 
-_RUN = "ggfmt run trail/ -c conf/json.properties -o out"
-_ROWS = "ggfmt run trail/ -c conf/avro_row.properties -o out"
-_MAXWELL = "ggfmt run trail/ -c conf/maxwell_json.properties -o out"
+_RUN = "ggfmt run changes/ -c conf/json.properties -o out"
+_ROWS = "ggfmt run changes/ -c conf/avro_row.properties -o out"
+_MAXWELL = "ggfmt run changes/ -c conf/maxwell_json.properties -o out"
 _AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties -o out"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
 
@@ -115,8 +115,8 @@ EXAMPLES: dict[str, _Pair] = {
         '{"table":"GG.TCUSTORD","op_type":"T","op_ts":20130602}',
         '{"table":"GG.TCUSTORD","op_type":"T","op_ts":"2013-06-02 22:14:36.000000"}',
     ),
-    "GG309": (_RUN.replace("trail/", "notes.txt"), _RUN),
-    "GG310": (_RUN.replace("trail/", "trial/"), _RUN),
+    "GG309": (_RUN.replace("changes/", "notes.txt"), _RUN),
+    "GG310": (_RUN.replace("changes/", "chagnes/"), _RUN),
     "GG311": ("I|GG.TCUSTORD|2013-06-02 22:14:36.000000|WILL", "I|GG.TCUSTORD|2013-06-02 22:14:36.000000|WILL|CAR|3"),
     "GG312": (
         "<operation table='GG.TCUSTORD' type=T></operation>",
@@ -131,8 +131,8 @@ EXAMPLES: dict[str, _Pair] = {
         '{"table":"T","type":"INSERT","mysqlType":{"F":"boolean"},"data":[{"F":"1"}]}',
     ),
     "GG315": (
-        "ggfmt preview trail/ -c conf/json.properties --table GG.TCUSTORDER",
-        "ggfmt preview trail/ -c conf/json.properties --table GG.TCUSTORD",
+        "ggfmt preview changes/ -c conf/json.properties --table GG.TCUSTORDER",
+        "ggfmt preview changes/ -c conf/json.properties --table GG.TCUSTORD",
     ),
     # Formatting
     "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),
@@ -159,4 +159,5 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG506": (_RUN.replace("-o out", "-o /proc/out"), _RUN),
     "GG507": (_RUN, _RUN.replace("ggfmt", "ggfmt --log-level debug", 1)),
+    "GG508": ("ggfmt docs outputs", "ggfmt docs output"),
 }

@@ -241,7 +241,8 @@ _DECLARED: dict[str, Code] = {
     # Running
     "GG501": _error(
         "output that exists",
-        "The output directory already holds files and `--mode` does not allow to add to or replace them.",
+        "The output directory already holds files and `--mode` does not allow to add to or replace them; or "
+        "`ggfmt init` was to write a file that exists, without `--force`.",
     ),
     "GG502": _error("no usable Java", "Spark needs Java 17 or newer, and none was found."),
     "GG503": _error("Spark did not start", "The Java virtual machine ended before Spark was ready."),
@@ -253,6 +254,7 @@ _DECLARED: dict[str, Code] = {
         "The operations read are not the messages written plus the rejects. This is a defect of ggfmt; nothing was "
         "committed.",
     ),
+    "GG508": _error("a page that there is not", "`ggfmt docs` has no page, and no part of one, by this name."),
 }
 
 CODES: dict[str, Code] = {

@@ -44,7 +44,7 @@ def _headings(options: type[Options]) -> tuple[str, ...]:
 
 def _cells(options: type[Options], spec: OptionSpec) -> tuple[str, ...]:
     since = (spec.since,) if options.of_goldengate else ()
-    return spec.kind.legal, default_words(spec), *since, _meaning(spec)
+    return spec.kind.legal, default_words(spec), *since, sentence(spec)
 
 
 def as_dicts(options: type[Options]) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def default_words(spec: OptionSpec) -> str:
     return f"`{spec.default_text}`" if spec.default != "" else "empty"
 
 
-def _meaning(spec: OptionSpec) -> str:
+def sentence(spec: OptionSpec) -> str:
     """The option's sentence, and what each of its words does."""
     if not isinstance(spec.kind, Choice):
         return spec.doc

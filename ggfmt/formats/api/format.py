@@ -31,6 +31,7 @@ class Format:
     schema_in_run  a run writes the schemas; otherwise they are for `ggfmt schema` alone
     losses       what of operations the messages do not show, in sentences; values that this happens to are counted
     by_table     a file can hold one table only, and one definition of it
+    proposed     what a new handler file sets otherwise than by default: lines of it, less `gg.handler.<name>.`
     """
 
     name: str
@@ -43,6 +44,7 @@ class Format:
     schema_in_run: bool = True
     losses: tuple[str, ...] = ()
     by_table: bool = False
+    proposed: tuple[str, ...] = ()
 
     @cached_property
     def write_side(self) -> WriteSide:

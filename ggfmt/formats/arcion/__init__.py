@@ -137,6 +137,7 @@ FORMATS = (
         options=ArcionJsonOptions,
         writes="ggfmt.formats.arcion.write",
         reads="ggfmt.formats.arcion.read",
+        proposed=("fileSuffix=.json",),
         marks=(b'"opType"',),
         losses=(*_COMMON, "A text that is equal to `nullLiteral` is read as NULL."),
     ),
@@ -146,6 +147,10 @@ FORMATS = (
         options=ArcionCsvOptions,
         writes="ggfmt.formats.arcion.csv_write",
         reads="ggfmt.formats.arcion.csv_read",
+        proposed=(
+            "fileSuffix=.csv",
+            "format.includeHeader=true",
+        ),
         losses=(
             *_COMMON,
             "A snapshot has inserts alone: it shows no times, positions and tokens, and a missing column is not told "

@@ -42,6 +42,7 @@ FORMATS = (
         options=CanalOptions,
         writes="ggfmt.formats.canal.write",
         reads="ggfmt.formats.canal.read",
+        proposed=("fileSuffix=.json",),
         marks=(b'"isDdl"', b'"type"'),
         losses=(
             "The time of the operation has milliseconds.",

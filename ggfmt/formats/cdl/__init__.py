@@ -45,6 +45,7 @@ FORMATS = (
         options=CdlOptions,
         writes="ggfmt.formats.cdl.write",
         reads="ggfmt.formats.cdl.read",
+        proposed=("fileSuffix=.json",),
         marks=(b'"message_version"',),
         losses=(
             "A missing column is not told from NULL.",

@@ -165,6 +165,7 @@ FORMATS = (
         options=DebeziumOptions,
         writes="ggfmt.formats.debezium.write",
         reads="ggfmt.formats.debezium.read",
+        proposed=("fileSuffix=.json",),
         marks=(
             b'"op"',
             b'"payload"',

@@ -86,6 +86,7 @@ FORMATS = (
         options=DtsOptions,
         writes="ggfmt.formats.dts.write",
         reads="ggfmt.formats.dts.read",
+        proposed=("fileSuffix=.dts",),
         marks=(b"\0", b"Obj\x01", *_in_base64(KEYS_TAG.encode())),
         losses=(
             "The time of the operation has seconds; one at the start of 1970 is read as none, as is an empty position.",

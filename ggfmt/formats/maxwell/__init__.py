@@ -48,6 +48,7 @@ FORMATS = (
         options=MaxwellOptions,
         writes="ggfmt.formats.maxwell.write",
         reads="ggfmt.formats.maxwell.read",
+        proposed=("fileSuffix=.json",),
         marks=(b'"database"',),
         losses=(
             "A truncate has no form.",

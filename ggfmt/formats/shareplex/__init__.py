@@ -72,6 +72,7 @@ FORMATS = (
         options=SharePlexOptions,
         writes="ggfmt.formats.shareplex.write",
         reads="ggfmt.formats.shareplex.read",
+        proposed=("fileSuffix=.json",),
         marks=(b'"meta"',),
         losses=(
             "Types of columns and the primary key are not shown.",

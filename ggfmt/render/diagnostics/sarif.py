@@ -1,7 +1,9 @@
 """Diagnostics as a SARIF 2.1.0 log, for code scanning and editors.
 
 A region ends before `endColumn`. The source line is the snippet of the context region, as the line is more than the
-region itself. What does not print is shown as an escape, but for fixes, which are to be applied.
+region itself. What does not print is shown as an escape, but for fixes, which are to be applied. A rule has the part of
+the codes' page that tells of it as its help, and its address (`helpUri`) where the documents have one on the web: the
+schema asks for an absolute one, and a path of this machine would mean nothing to others.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ggfmt import __version__
+from ggfmt import __version__, docs
 from ggfmt.config.lint.files import relative_name
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -37,11 +39,14 @@ def diagnostics_sarif(diagnostics: Iterable[Diagnostic]) -> str:
 def _rule(name: str) -> dict[str, Any]:
     code = CODES[name]
     words = [word for word in code.title.split() if word not in ("a", "an")]
+    page = docs.address("codes", name.lower())
     return {
         "id": name,
         "name": "".join(word[:1].upper() + word[1:] for word in words if word.isalnum()),
         "shortDescription": {"text": code.title},
         "fullDescription": {"text": code.explanation},
+        "help": {"text": f"{code.explanation} `ggfmt docs {name}` shows an example.", "markdown": docs.find(name)},
+        **({} if page is None else {"helpUri": page}),
         "defaultConfiguration": {"level": code.severity.value},
     }
 

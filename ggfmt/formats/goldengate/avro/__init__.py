@@ -34,7 +34,7 @@ class AvroOptions(Options):
     treat_all_columns_as_strings: bool = option(
         Bool(), False, "Write every column as a string.", aliases=("treatAllColumnsAsString",)
     )
-    generate_schema: bool = option(Bool(), True, "Write an Avro schema for each table.")
+    generate_schema: bool = option(Bool(), True, "Write an Avro schema for each table, `<table>.avsc`.")
     schema_directory: str = option(
         SchemaDirectory("generate_schema"), SCHEMA_DIRECTORY, "Where schemas are written; made if it does not exist."
     )
@@ -44,11 +44,15 @@ class AvroOptions(Options):
 
 @dataclass(frozen=True)
 class AvroOpOptions(AvroOptions):
-    line_delimiter: str = option(Delimiter(), "", "Stands after each message, in UTF-8; without one, messages touch.")
+    line_delimiter: str = option(
+        Delimiter(),
+        "",
+        "Stands after each message, in UTF-8; without one, messages touch. A message may hold any delimiter.",
+    )
     wrap_message_in_generic_avro_message: bool = option(
         Bool(),
         False,
-        "Write each message as the payload of another that names its table and its schema.",
+        "Write each message as the payload of another that names its table and its schema; see `generic_wrapper.avsc`.",
         aliases=("wrapMessageInGenericAvroSchema",),
     )
     generic_wrapper_use_fingerprint: bool = option(
@@ -79,6 +83,9 @@ _ROW_LOSSES = (
 
 def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[str, ...]) -> Format:
     container = name.endswith("_ocf")
+    proposed = ["fileSuffix=.avro", "format.schemaDirectory=./out/dirdef", "format.versionSchemas=true"]
+    proposed += ["compressionCodec=snappy"] if container else []
+    proposed += ["format.pkUpdateHandling=delete-insert"] if name.startswith("avro_row") else []
     return Format(
         name=name,
         doc=doc,
@@ -89,6 +96,7 @@ def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[str, 
         schema_kind="avro",
         losses=losses,
         by_table=container,
+        proposed=tuple(proposed),
     )
 
 

@@ -18,11 +18,11 @@ from ggfmt.options.value_types import NATIVE, Bool, Charset, Delimiter, Represen
 @dataclass(frozen=True)
 class DelimitedTextOptions(Options):
     include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
-    include_op_timestamp: bool = option(Bool(), True, "Write the operation time stamp.")
-    include_current_timestamp: bool = option(Bool(), True, "Write the current time stamp.")
+    include_op_timestamp: bool = option(Bool(), True, "Write the operation time stamp: when it was committed.")
+    include_current_timestamp: bool = option(Bool(), True, "Write the current time stamp: when the message was made.")
     include_op_type: bool = option(Bool(), True, "Write the operation type.")
     include_table_name: bool = option(Bool(), True, "Write the fully qualified table name.")
-    include_position: bool = option(Bool(), True, "Write the position in the trail.")
+    include_position: bool = option(Bool(), True, "Write the position in the trail; tokens come behind it.")
     insert_op_key: str = op_key_option("insert", "I")
     update_op_key: str = op_key_option("update", "U")
     delete_op_key: str = op_key_option("delete", "D")
@@ -30,7 +30,9 @@ class DelimitedTextOptions(Options):
     encoding: str = option(
         Charset(), NATIVE, "The charset of the output; `native` is the charset of the machine that starts the run."
     )
-    field_delimiter: str = option(Delimiter(single=True), "\x01", "Stands between fields.")
+    field_delimiter: str = option(
+        Delimiter(single=True), "\x01", "Stands between fields. Values are written raw: take what they do not hold."
+    )
     line_delimiter: str = option(Delimiter(single=True, line=True), "\n", "Stands after each message.")
     key_value_delimiter: str = option(Delimiter(tokens=True), "=", "Stands between the name and the value of a token.")
     key_value_pair_delimiter: str = option(
@@ -49,6 +51,10 @@ FORMATS = (
         options=DelimitedTextOptions,
         writes="ggfmt.formats.goldengate.delimited.write",
         reads="ggfmt.formats.goldengate.delimited.read",
+        proposed=(
+            "format.encoding=UTF-8",
+            "format.fieldDelimiter=|",
+        ),
         losses=(
             "The before image of an update is not shown, nor the after image of a delete.",
             "A value equal to the representation of NULL or of a missing column is not told from it.",

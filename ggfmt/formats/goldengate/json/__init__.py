@@ -26,7 +26,7 @@ class JsonOptions(Options):
         Bool(), False, "Lay each message out over lines.", aliases=("prettyPrintformat.prettyPrint",)
     )
     json_delimiter: str = option(Delimiter(), "", "Stands after each message; without one, messages touch.")
-    generate_schema: bool = option(Bool(), True, "Write a JSON schema for each table.")
+    generate_schema: bool = option(Bool(), True, "Write a JSON schema for each table, `<table>.schema.json`.")
     schema_directory: str = option(
         SchemaDirectory("generate_schema"), SCHEMA_DIRECTORY, "Where schemas are written; made if it does not exist."
     )
@@ -46,6 +46,11 @@ FORMATS = (
         options=JsonOptions,
         writes="ggfmt.formats.goldengate.json.write",
         reads="ggfmt.formats.goldengate.json.read",
+        proposed=(
+            "fileSuffix=.json",
+            "format.jsonDelimiter=CDATA[\\n]",
+            "format.schemaDirectory=./out/dirdef",
+        ),
         marks=(b"{",),
         schema_kind="json",
     ),

@@ -82,6 +82,7 @@ FORMATS = (
         options=StreamsOptions,
         writes="ggfmt.formats.goldengate.streams.write",
         reads="ggfmt.formats.goldengate.streams.read",
+        proposed=("fileSuffix=.json",),
         marks=(b'"op_type"',),
         losses=(
             "Types of columns are number, boolean or string, and the columns of a key are in the order of the table.",

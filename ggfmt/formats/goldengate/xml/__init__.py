@@ -34,6 +34,7 @@ FORMATS = (
         options=XmlOptions,
         writes="ggfmt.formats.goldengate.xml.write",
         reads="ggfmt.formats.goldengate.xml.read",
+        proposed=("fileSuffix=.xml",),
         marks=(b"<",),
         schema_kind="xsd",
         schema_in_run=False,

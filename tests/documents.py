@@ -1,32 +1,43 @@
-"""The parts of README.md that are made from the code, and the shell blocks that it shows.
+"""What is made from the code: the generated parts of README.md and of the pages in ggfmt/docs, and the files in conf/.
 
-usage: readme.py            bring README.md up to date
-       readme.py --check    say which parts are stale, and end with 1 if there are any
-       readme.py --block N  print the Nth shell block, counted from 1
+usage: documents.py            bring them up to date
+       documents.py --check    say which are stale, and end with 1 if there are any
+       documents.py --block N  print the Nth shell block of README.md, counted from 1
+
+A generated part stands between `<!-- generated: KIND SUBJECT -->` and `<!-- /generated -->`; `_MAKERS` has the kinds.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import inspect
 import io
 import json
 import logging
+import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
+from unittest import mock
 
 import fastavro
 from typer.models import OptionInfo
+from typer.testing import CliRunner
 
+from ggfmt import docs
 from ggfmt.cli import app
+from ggfmt.config.handler_file import handler_file
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES
+from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.engine.preparation import make_targets
 from ggfmt.engine.report import field_summary
 from ggfmt.engine.run import RunSettings, execute
@@ -36,20 +47,34 @@ from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.options.reference import markdown_table
+from ggfmt.render.diagnostics.text import diagnostics_text
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
+DOCS = ROOT / "ggfmt" / "docs"
 
 _GENERATED = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- /generated -->)", re.DOTALL)
 _SHELL = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _MANUAL = datetime(2015, 9, 18, 13, 39, 35, 447000)
 _TABLE = "GG.TCUSTORD"
-SHOWN_AS = {"qlik_avro": "qlik_json"}  # in binary, the same members as in JSON
-_MANY_LINES = 3  # of messages in the formats of other systems that are shown
+_SHOWN_AS = {"qlik_avro": "qlik_json"}  # in binary, the same members as in JSON
+_SHOWN = {"cdl_json": 1}  # messages in the formats of other systems, if not three
 _NO_OTHER_FILES = {
     name: [f"gg.handler.{name.replace('_', '')}.format.generateSchema=false"]
     for name in ("json", "avro_row", "avro_op", "avro_op_ocf")
 }
+
+
+def documents() -> dict[str, Path]:
+    """All files that are documents, by what they are called relative to the project."""
+    files = [README, *sorted(DOCS.rglob("*.md"))]
+    return {str(file.relative_to(ROOT)): file for file in files}
+
+
+def handler_files() -> dict[Path, str]:
+    """The files in conf/, and what they are to hold."""
+    written = (format for format in FORMATS.values() if format.writes is not None)
+    return {ROOT / "conf" / f"{format.name}.properties": handler_file(format) for format in written}
 
 
 def blocks(text: str) -> dict[str, str]:
@@ -86,6 +111,25 @@ def stale(text: str) -> list[str]:
     """The titles of generated parts that are not as they would be made now."""
     now = blocks(regenerated(text))
     return [title for title, body in blocks(text).items() if body != now[title]]
+
+
+@contextlib.contextmanager
+def without_spark() -> Iterator[None]:
+    """Runs are in this process: the task function is the same, and the options for Spark are read all the same."""
+    log = logging.getLogger("ggfmt")
+    before = log.handlers[:], log.level, log.propagate
+    with mock.patch("ggfmt.spark.session.SparkRunner", side_effect=lambda settings: InProcess()):
+        yield
+    log.handlers[:], log.level, log.propagate = before
+
+
+def called(arguments: Sequence[str]) -> tuple[int, str]:
+    """The exit code of a call of ggfmt without Spark, and what it prints on standard output and standard error."""
+    with without_spark():
+        result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "100", "TERM": "dumb"})
+    if isinstance(result.exception, GgfmtError):
+        return result.exception.exit_code, result.output + diagnostics_text(result.exception.diagnostics)
+    return result.exit_code, result.output
 
 
 def command_options(name: str) -> list[tuple[str, str]]:
@@ -129,11 +173,13 @@ def _command(subject: str) -> str:
 
 
 def _codes(_: str) -> str:
-    rows = [
-        (f"`{name}`", code.severity.value, code.title[0].upper() + code.title[1:], code.explanation)
-        for name, code in CODES.items()
-    ]
-    return _table(("Code", "Severity", "What it is about", "Explanation"), rows)
+    parts = []
+    for name, code in CODES.items():
+        title = code.title[0].upper() + code.title[1:]
+        parts.append(f"### {name}\n\n**{title}** ({code.severity.value}). {code.explanation}\n")
+        for label, lines in (("Before", code.before), ("After", code.after)):
+            parts.append(f"{label}:\n\n```text\n{lines}\n```\n")
+    return "\n".join(parts)
 
 
 def _settings(subject: str, output: str) -> RunSettings:
@@ -161,8 +207,14 @@ def _messages(subject: str) -> str:
         else:
             shown = first.read_text(encoding="utf-8")
         if not FORMATS[subject].doc.startswith(("Delimited", "JSON:", "XML", "Avro")):
-            shown = "".join(shown.splitlines(keepends=True)[:_MANY_LINES])
+            shown = "".join(shown.splitlines(keepends=True)[: _SHOWN.get(subject, 3)])
         return f"```text\n{shown.rstrip()}\n```\n"
+
+
+def _excerpt(subject: str) -> str:
+    """The first two messages, cut to the width of a page."""
+    lines = [line if len(line) <= 120 else f"{line[:117]}..." for line in _messages(subject).splitlines()]
+    return "\n".join((*lines[:3], "...", "```")) + "\n"
 
 
 def _decoded(file: Path, settings: RunSettings) -> str:
@@ -190,9 +242,62 @@ def _dts_records(file: Path) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _losses(_: str) -> str:
+def _losses(subject: str) -> str:
+    return "".join(f"* {loss}\n" for loss in FORMATS[subject].losses) or "Nothing.\n"
+
+
+def _fidelity(_: str) -> str:
     rows = [(f"`{name}`", " ".join(format.losses) or "Nothing.") for name, format in FORMATS.items()]
     return _table(("Format", "What its messages do not show"), rows)
+
+
+def _formats(subject: str) -> str:
+    """All formats with links to their pages; `subject` is the way there."""
+    rows = []
+    for name, format in FORMATS.items():
+        page, _ = docs.words()[name]
+        abilities = (("yes" if part is not None else "") for part in (format.reads, format.writes))
+        link = f"[`{name}`]({subject}{page.path.rpartition('/')[2]})"
+        rows.append((link, *abilities, format.schema_kind or "", format.doc))
+    return _table(("Format", "Read", "Written", "Schemas", "What it is"), rows)
+
+
+def _topics(_: str) -> str:
+    """All pages but those of single formats, with links from the project's directory."""
+    rows = [
+        (f"[{page.title}](ggfmt/docs/{page.path})", page.summary)
+        for page in docs.pages().values()
+        if "/" not in page.path
+    ]
+    return _table(("Page", "What it tells"), rows)
+
+
+def _about(subject: str) -> str:
+    """What the package of a format says of it, less the first sentence."""
+    text = inspect.getdoc(importlib.import_module(f"ggfmt.formats.{subject}"))
+    assert text is not None
+    return text.partition("\n\n")[2] + "\n"
+
+
+def _output(subject: str) -> str:
+    """A command and some lines of what it prints: `[:7] preview samples/tcustord.json ...`."""
+    which, _, command = subject.partition(" ")
+    first, last = (int(number) if number else None for number in which.strip("[]").split(":"))
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as directory:
+        for name in ("samples", "conf"):
+            shutil.copytree(ROOT / name, Path(directory) / name)
+        os.chdir(directory)
+        try:
+            _, text = called(shlex.split(command))
+        finally:
+            os.chdir(before)
+    text = re.sub(r"(?m)^[0-9:]{8} (?=[A-Z]+ )", "18:30:51 ", text)  # what differs from run to run
+    text = re.sub(r"in [0-9.]+ s, [0-9,]+ operations/s", "in 4.2 s, 3 operations/s", text)
+    lines = text.splitlines()
+    shown = lines[slice(first, last)]
+    shown = ["..."] * bool(first) + shown + ["..."] * bool(last)
+    return f"```bash\nggfmt {command}\n```\n\n```text\n{chr(10).join(shown)}\n```\n"
 
 
 def _summary(_: str) -> str:
@@ -203,28 +308,41 @@ def _summary(_: str) -> str:
 
 
 _MAKERS: dict[str, Callable[[str], str]] = {
+    "about": _about,
     "codes": _codes,
     "command": _command,
+    "excerpt": _excerpt,
+    "fidelity": _fidelity,
+    "formats": _formats,
     "losses": _losses,
     "messages": _messages,
     "options": _options,
+    "output": _output,
     "summary": _summary,
+    "topics": _topics,
 }
 
 
 def main(arguments: list[str]) -> int:
-    text = README.read_text(encoding="utf-8")
     if arguments[:1] == ["--block"]:
-        print(shell_blocks(text)[int(arguments[1]) - 1], end="")
+        print(shell_blocks(README.read_text(encoding="utf-8"))[int(arguments[1]) - 1], end="")
         return 0
-    logging.disable()
-    old = stale(text)
+    logging.getLogger("ggfmt").addHandler(logging.NullHandler())
     if arguments == ["--check"]:
+        old = [f"{name}: `{title}`" for name, file in documents().items() for title in stale(file.read_text("utf-8"))]
+        old += [str(file.relative_to(ROOT)) for file, text in handler_files().items() if _differs(file, text)]
         for title in old:
-            print(f"README.md: `{title}` is stale; run `python tests/readme.py`", file=sys.stderr)
+            print(f"{title} is stale; run `python tests/documents.py`", file=sys.stderr)
         return 1 if old else 0
-    README.write_text(regenerated(text), encoding="utf-8")
+    for file, text in handler_files().items():
+        file.write_text(text, encoding="utf-8")
+    for file in documents().values():
+        file.write_text(regenerated(file.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
+
+
+def _differs(file: Path, text: str) -> bool:
+    return not file.exists() or file.read_text(encoding="utf-8") != text
 
 
 if __name__ == "__main__":

@@ -1,0 +1,99 @@
+"""A new handler file for a format: every property with its sentence, its legal values and its default."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ggfmt.config.handler_options import HandlerOptions, RunOptions
+from ggfmt.config.symbols import format_spec
+from ggfmt.formats.api.format import Format
+from ggfmt.options.reference import sentence
+from ggfmt.options.spec import OptionSpec
+from ggfmt.options.value_types import Bool, Choice, Path, Text, ValueType
+
+_WIDTH = 118
+
+# What is set in every new handler file, less `gg.handler.<name>.`.
+_PROPOSED = ("type=hdfs", "mode=op", "rootFilePath=./out", "includeTokens=true")
+
+_PROCESS = """\
+# The process around the handler: GoldenGate needs these keys, ggfmt does nothing with them
+
+goldengate.userexit.timestamp=utc
+goldengate.userexit.writers=javawriter
+javawriter.stats.display=TRUE
+javawriter.stats.full=TRUE
+javawriter.bootoptions=-Xmx512m -Xms32m -Djava.class.path=ggjava/ggjava.jar
+gg.log=log4j
+gg.log.level=INFO
+gg.report.time=30sec
+gg.classpath=/etc/hadoop/conf:/usr/lib/hadoop/*:/usr/lib/hadoop-hdfs/*:/usr/lib/hadoop/lib/*
+"""
+
+
+def handler_file(format: Format) -> str:
+    """A handler file for a format that is written, to be saved in UTF-8; every line ends with a line break."""
+    name = handler_name(format)
+    prefix = f"gg.handler.{name}."
+    proposed = dict(line.split("=", 1) for line in (*_PROPOSED, f"format={format.name}", *format.proposed))
+    chosen = replace(format_spec(), doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
+    of_format = {"format": chosen, **{f"format.{spec.name}": spec for spec in format.options.specs()}}
+    parts = [
+        _opening(format, name),
+        f"gg.handlerlist={name}\n",
+        "# The handler\n",
+        *_properties(prefix, {spec.name: spec for spec in HandlerOptions.specs()}, proposed),
+        "# The format\n",
+        *_properties(prefix, of_format, proposed),
+        "# ggfmt itself\n",
+        *_properties("ggfmt.", {spec.name: spec for spec in RunOptions.specs()}, {}),
+        _PROCESS,
+    ]
+    return "\n".join(parts)
+
+
+def handler_name(format: Format) -> str:
+    """The name of the handler in a new file, and so of its directory of output: `canal` for `canal_json`."""
+    return format.name.removeprefix("delimited").removesuffix("_json").replace("_", "")
+
+
+def _opening(format: Format, name: str) -> str:
+    about = f"A handler of GoldenGate for Big Data that writes files below ./out/{name}. {format.doc}"
+    if not format.options.of_goldengate:
+        about += " GoldenGate itself does not have this format."
+    reading = (
+        "ggfmt reads the keys of the handlers in gg.handlerlist, and accepts the other keys of GoldenGate. "
+        "A value loses the blanks around it, line ends among them; CDATA[...] keeps them."
+    )
+    return _comment(about) + _comment(reading)
+
+
+def _properties(prefix: str, specs: Mapping[str, OptionSpec], proposed: Mapping[str, str]) -> Iterator[str]:
+    """A comment and a line for each property; where there is no value to write, the line is an example in a comment."""
+    for name, spec in specs.items():
+        value = proposed.get(name, spec.default_text)
+        if value.startswith(("=", ":")):  # which would be part of what divides key and value
+            value = f"CDATA[{value}]"
+        line = f"{prefix}{name}={value}" if value else f"#{prefix}{name}={spec.example_text}"
+        about = _comment(f"{sentence(spec)}{_legal(spec.kind)}".replace("`", ""))
+        yield f"{about}# Default: {_default(spec)}\n{line}\n"
+
+
+def _legal(kind: ValueType[object]) -> str:
+    """What is legal, where the sentence of an option does not say it and not everything is."""
+    if isinstance(kind, Bool | Choice | Path) or kind.legal == Text().legal:
+        return ""
+    return f" Legal: {kind.legal}."
+
+
+def _default(spec: OptionSpec) -> str:
+    if spec.default == "":
+        return "nothing"
+    return spec.default_text or "none"
+
+
+def _comment(text: str) -> str:
+    lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "".join(f"# {line}\n" for line in lines)

@@ -1,0 +1,108 @@
+"""The documents: pages in Markdown beside this module, by topic, and what of them a word names.
+
+A topic is the name of a page without `.md`. A heading that starts with a code, or with a word in backticks, makes that
+a topic too: it names the section below it, or on a page of formats, where sections do not stand alone, the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_MARKER = re.compile(r"^<!-- /?generated.*? -->\n+", re.MULTILINE)
+_FENCE = re.compile(r"^```")
+_HEADING = re.compile(r"(#+) (.+)")
+_NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: `path` is relative to the directory of the documents, `text` has no marks of what is generated."""
+
+    topic: str
+    path: str
+    text: str
+
+    @property
+    def title(self) -> str:
+        return self.text.partition("\n")[0].removeprefix("# ")
+
+    @property
+    def summary(self) -> str:
+        """The first sentence below the title."""
+        paragraph = " ".join(self.text.split("\n\n")[1].split())
+        return re.split(r"(?<=\.) ", paragraph)[0]
+
+    def sections(self) -> Iterator[tuple[str, str]]:
+        """The headings with their texts: from a heading up to the next of its level or a higher one."""
+        lines = self.text.splitlines(keepends=True)
+        headings = list(_headings(lines))
+        for number, level in headings:
+            ends = (later for later, other in headings if later > number and other <= level)
+            yield lines[number].rstrip("\n"), "".join(lines[number : next(ends, len(lines))])
+
+    def anchors(self) -> Iterator[str]:
+        """What a link may name behind `#`, as GitHub and others make it from the headings."""
+        for heading, _ in self.sections():
+            yield re.sub(r"[^\w\- ]", "", heading.lstrip("# ").lower()).replace(" ", "-")
+
+
+def _headings(lines: list[str]) -> Iterator[tuple[int, int]]:
+    """The numbers of the lines that are headings, and their levels; those in fenced blocks are none."""
+    fenced = False
+    for number, line in enumerate(lines):
+        fenced ^= bool(_FENCE.match(line))
+        found = None if fenced else _HEADING.match(line)
+        if found:
+            yield number, len(found[1])
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """All pages by their topics: those beside this module by name, then those of formats."""
+    root = Path(__file__).parent
+    found = [*_pages(root, ""), *_pages(root / "formats", "formats/")]
+    return {page.topic: page for page in found}
+
+
+def _pages(directory: Path, prefix: str) -> Iterator[Page]:
+    for file in sorted(directory.glob("*.md")):
+        yield Page(file.stem, prefix + file.name, _MARKER.sub("", file.read_text(encoding="utf-8")))
+
+
+@cache
+def words() -> dict[str, tuple[Page, str]]:
+    """What is no topic of its own and yet names a page or a section of one, with the Markdown to show."""
+    named: dict[str, tuple[Page, str]] = {}
+    for page in pages().values():
+        for heading, text in page.sections():
+            found = _NAMED.match(heading)
+            if found:
+                whole = page.path.startswith("formats/")
+                named.setdefault(found[1] or found[2], (page, page.text if whole else text))
+    return named
+
+
+def address(topic: str, anchor: str) -> str | None:
+    """The web address of a place in a page, below the one that the package names as that of its documentation.
+
+    None if it names none (`[project.urls]` in pyproject.toml).
+    """
+    from importlib.metadata import PackageNotFoundError, metadata  # which takes longer than all else here
+
+    try:
+        named = metadata("ggfmt").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        named = []
+    root = dict(line.split(", ", 1) for line in named).get("Documentation")
+    return None if root is None else f"{root.rstrip('/')}/{pages()[topic].path}#{anchor}"
+
+
+def find(word: str) -> str | None:
+    """The Markdown that a topic, a code or a format names, in any case; None if there is nothing."""
+    texts = {topic.lower(): page.text for topic, page in pages().items()}
+    texts = {name.lower(): text for name, (_, text) in words().items()} | texts
+    return texts.get(word.lower())

@@ -1,0 +1,332 @@
+"""README.md, the pages of ggfmt/docs and the samples are true: what they say is so, and what they show runs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import documents
+import pytest
+from typer.testing import CliRunner
+
+from ggfmt import docs
+from ggfmt.cli import app
+from ggfmt.diagnostics.codes import CODES
+from ggfmt.engine.run import execute
+from ggfmt.engine.runner import InProcess
+from ggfmt.formats import FORMATS
+
+ROOT = documents.ROOT
+PAGES = {name: file.read_text(encoding="utf-8") for name, file in documents.documents().items()}
+README = PAGES["README.md"]
+ALL = "".join(PAGES.values())
+SAMPLE = ROOT / "samples" / "tcustord.json"
+MOST_OF_README = 15_000  # characters: it is to be read in one go
+WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
+FAILING = {  # what is shown because it fails
+    "validate-config samples/mistakes.properties": 1,
+    "run samples/tcustord.json -c samples/mistakes.properties -o out": 1,
+}
+BLOCKS = [
+    pytest.param(block, id=f"{name}-{number}")
+    for name, text in PAGES.items()
+    for number, block in enumerate(documents.shell_blocks(text))
+    if documents.ggfmt_commands(block)
+]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current directory, with what comes with ggfmt, and inputs of some formats as commands name them."""
+    for name in ("samples", "conf"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    (tmp_path / "changes").mkdir()
+    (tmp_path / "changes" / "tc000000000.json").write_bytes(b"".join(lines[:6]))
+    (tmp_path / "changes" / "tc000000001.json.gz").write_bytes(gzip.compress(b"".join(lines[6:])))
+    (tmp_path / "text").mkdir()
+    shown = documents.blocks(ALL)["messages delimitedtext"].split("```")[1].removeprefix("text\n")
+    (tmp_path / "text" / "orders.txt").write_text(shown, encoding="utf-8")
+    execute(documents._settings("avro_op_ocf", str(tmp_path / "avro")), InProcess)
+    monkeypatch.chdir(tmp_path)
+    with documents.without_spark():
+        yield tmp_path
+
+
+# Parts made from the code
+
+
+def test_generated_parts_are_fresh() -> None:
+    assert {name: old for name, text in PAGES.items() if (old := documents.stale(text))} == {}
+
+
+def test_a_stale_part_and_a_stale_handler_file_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, file = tmp_path / "page.md", tmp_path / "json.properties"
+    page.write_text("<!-- generated: codes -->\nold\n<!-- /generated -->\n", encoding="utf-8")
+    monkeypatch.setattr(documents, "ROOT", tmp_path)
+    monkeypatch.setattr(documents, "documents", lambda: {"page.md": page})
+    monkeypatch.setattr(documents, "handler_files", lambda: {file: "new\n"})
+    assert documents.main(["--check"]) == 1
+    told = capsys.readouterr().err
+    assert "page.md: `codes` is stale" in told
+    assert "json.properties is stale" in told
+    assert documents.main([]) == 0
+    assert documents.main(["--check"]) == 0
+    assert "GG101" in page.read_text(encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == "new\n"
+
+
+def test_every_format_has_its_options_losses_and_messages_on_its_page() -> None:
+    for name in FORMATS:
+        page, text = docs.words()[name]
+        titles = documents.blocks(PAGES[f"ggfmt/docs/{page.path}"])
+        assert text == page.text
+        assert page.path.startswith("formats/")
+        assert {f"options {name}", f"losses {name}"} <= titles.keys()
+        shown = name.removesuffix("_ocf")
+        assert name not in WRITTEN or f"messages {documents._SHOWN_AS.get(shown, shown)}" in titles
+
+
+def test_every_command_has_its_options_on_a_page() -> None:
+    titles = documents.blocks(PAGES["ggfmt/docs/commands.md"])
+    for name in (command.callback.__name__ for command in app.registered_commands if command.callback is not None):
+        shown = set(re.findall(r"`(--[a-z-]+)", titles[f"command {name}"]))
+        call = [name.replace("_", "-"), "--help"]
+        told = set(re.findall(r"--[a-z-]+", CliRunner().invoke(app, call, env={"COLUMNS": "200"}).output))
+        assert shown == {word for word in told if f"`{word}" in titles[f"command {name}"]}
+        assert "--help" in told
+    assert "--master" in titles["command run"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_has_an_anchor(code: str) -> None:
+    assert code.lower() in docs.pages()["codes"].anchors()
+    text = docs.find(code)
+    assert text is not None
+    assert text.startswith(f"### {code}\n")
+    assert CODES[code].explanation in text
+    assert len(re.findall("^### ", text, re.MULTILINE)) == 1
+
+
+# What pages link to, and name
+
+
+def _anchors(file: Path) -> set[str]:
+    return set(docs.Page(file.stem, file.name, file.read_text(encoding="utf-8")).anchors())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_leads_to_a_file_and_an_anchor(name: str) -> None:
+    text = re.sub(r"^```.*?^```", "", PAGES[name], flags=re.DOTALL | re.MULTILINE)
+    here = documents.documents()[name]
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if target.startswith("https://"):
+            continue
+        path, _, anchor = target.partition("#")
+        file = here.parent / path if path else here
+        assert file.is_file(), target
+        assert not anchor or anchor in _anchors(file), target
+
+
+def test_a_link_that_leads_nowhere_would_be_seen() -> None:
+    assert "gg205" in _anchors(documents.DOCS / "codes.md")
+    assert "handler-properties-of-every-handler" in _anchors(documents.DOCS / "options.md")
+    assert "gg999" not in _anchors(documents.DOCS / "codes.md")
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "README.md"])
+def test_pages_stand_alone_in_the_package(name: str) -> None:
+    """They are shipped without the project around them: links stay between them."""
+    for target in re.findall(r"\]\(([^):]+)\)", PAGES[name]):
+        assert (documents.documents()[name].parent / target.partition("#")[0]).resolve().is_relative_to(documents.DOCS)
+
+
+def test_every_file_named_exists() -> None:
+    words = re.findall(r"[\w./-]+", re.sub(r"```text\n.*?```", "", ALL, flags=re.DOTALL))
+    ours = {word.rstrip(".") for word in words if re.match(r"(samples|conf|tests|ggfmt|\.ci)/", word)}
+    assert {"samples/tcustord.json", "conf/json.properties", ".ci/run"} <= ours
+    assert [name for name in sorted(ours) if not (ROOT / name).exists()] == []
+
+
+def test_every_command_and_option_that_is_named_exists() -> None:
+    known = {
+        str(command.callback and command.callback.__name__).replace("_", "-") for command in app.registered_commands
+    }
+    prose = re.sub(r"```text\n.*?```", "", ALL, flags=re.DOTALL)
+    named = set(re.findall(r"`ggfmt ([a-z-]+)", prose))
+    assert {name for name in named if not name.startswith("-")} <= known
+    assert {"run", "docs", "init", "validate-config"} <= named
+    options = {option for name in known for option in _options(name)} | set(_options())
+    foreign = {"--hypothesis-profile", "--check", "--block"}  # of pytest, and of tests/documents.py
+    assert set(re.findall(r"`(--[a-z][a-z-]+)", prose)) <= options | foreign
+
+
+def _options(*command: str) -> list[str]:
+    """All options of a command, as its help has them."""
+    output = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    return re.findall(r"--[a-z][a-z-]+", output)
+
+
+# README.md
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README) <= MOST_OF_README
+
+
+def test_the_readme_opens_with_setting_up_and_testing() -> None:
+    first, second = documents.shell_blocks(README)[:2]
+    assert README.startswith(f"# ggfmt\n\n```bash\n{first}```\n\n```bash\n{second}```\n")
+    assert first.count("\n") == second.count("\n") == 1, "each is one command line"
+    assert first.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e '.[java]' && .venv/bin/ggfmt run ")
+    assert second == ".venv/bin/pip install -q -e '.[java,test]' && .venv/bin/python -m pytest\n"
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    linked = set(re.findall(r"\]\(ggfmt/docs/([\w/]+\.md)", README))
+    assert linked == {page.path for page in docs.pages().values() if "/" not in page.path}
+    formats = set(re.findall(r"\]\((formats/\w+\.md)", PAGES["ggfmt/docs/formats.md"]))
+    assert formats == {page.path for page in docs.pages().values() if "/" in page.path}
+
+
+def test_the_exit_codes_are_told_alike() -> None:
+    (table,) = re.findall(r"\| Code \| Meaning \|\n(?:\|.*\n)+", README)
+    assert table in PAGES["ggfmt/docs/output.md"]
+
+
+def test_the_first_command_runs(checkout: Path) -> None:
+    (arguments,) = documents.ggfmt_commands(documents.shell_blocks(README)[0])
+    ended = subprocess.run(
+        [Path(sys.executable).parent / "ggfmt", *arguments], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == ""
+    assert "14 operations read from 1 file" in ended.stderr
+    written = [line for file in sorted((checkout / "out" / "json").rglob("*.json")) for line in file.open("rb")]
+    assert len(written) == 14
+    assert {path.name for path in (checkout / "out").iterdir()} == {"_SUCCESS", "_ggfmt", "dirdef", "json"}
+    assert sorted(path.name for path in checkout.iterdir()) == ["avro", "changes", "conf", "out", "samples", "text"]
+
+
+# What pages show
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_command_of_a_page_runs(block: str, checkout: Path) -> None:
+    for arguments in documents.ggfmt_commands(block):
+        code, output = documents.called(arguments)
+        assert code == FAILING.get(shlex.join(arguments), 0), f"ggfmt {shlex.join(arguments)}\n{output}"
+
+
+def test_the_findings_shown_are_the_findings_printed(tmp_path: Path) -> None:
+    page = PAGES["ggfmt/docs/checking.md"]
+    file, shown = (re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("properties", "text"))
+    assert file is not None
+    assert shown is not None
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "json.properties").write_text(file[1], encoding="utf-8")
+    program = [sys.executable, "-m", "ggfmt", "validate-config", "conf/json.properties"]
+    ended = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+    assert ended.stdout == shown[1]
+    assert f"`{ended.stderr.strip()}`" in page
+
+
+def test_what_ci_needs_is_there() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+def test_changes_are_kept_in_the_known_form() -> None:
+    assert "\n## [Unreleased]\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+# The package
+
+
+def test_a_wheel_has_the_pages(tmp_path: Path) -> None:
+    """Built from a copy, as `pip` builds one."""
+    shutil.copytree(ROOT / "ggfmt", tmp_path / "project" / "ggfmt", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, tmp_path / "project")
+    program = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), "./project"]
+    subprocess.run(program, cwd=tmp_path, capture_output=True, check=True, timeout=300)
+    (wheel,) = tmp_path.glob("ggfmt-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name: archive.read(name) for name in archive.namelist() if name.endswith(".md")}
+    assert held == {name: text.encode() for name, text in PAGES.items() if name != "README.md"}
+
+
+# The samples
+
+
+def test_the_sample_is_the_story_of_the_manual_and_more() -> None:
+    records = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+    assert [record["op_type"] for record in records[:4]] == ["I", "U", "D", "T"]
+    assert {record["table"] for record in records[:4]} == {"GG.TCUSTORD"}
+    positions = [record["pos"] for record in records if "pos" in record]
+    assert positions == sorted(set(positions))
+    assert all(len(position) == 20 for position in positions)
+    assert [record["op_type"] for record in records if "pos" not in record] == ["OBJECT_METADATA"]
+    assert len({record["table"] for record in records if "table" in record}) == 3
+    after = [record["after"] for record in records if "after" in record]
+    assert any(value is None for image in after for value in image.values())
+    texts = "".join(str(value) for image in after for value in image.values())
+    assert re.search("[à-ÿ]", texts)
+    assert re.search("[\u4e00-\u9fff]", texts)
+    assert re.search("[\U00010000-\U0010ffff]", texts)
+
+
+@pytest.mark.parametrize(
+    "handler_file",
+    [ROOT / "conf" / f"{name}.properties" for name in ("delimitedtext", "json", "xml")],
+    ids=lambda p: p.stem,
+)
+def test_the_sample_is_converted_with_and_without_definitions(handler_file: Path, checkout: Path) -> None:
+    common = ["run", "samples/tcustord.json", "-c", f"conf/{handler_file.name}"]
+    common += ["--current-timestamp", "2015-09-18T13:39:35.447000"]
+    for output, more in (("with", ["--definitions", "samples/TCUSTORD.def"]), ("without", [])):
+        result = CliRunner().invoke(app, [*common, "-o", output, *more])
+        assert result.exit_code == 0, result.output
+    messages = {
+        output: [file.read_bytes() for file in sorted((checkout / output).glob("*/*/*"))]
+        for output in ("with", "without")
+    }
+    assert messages["with"] == messages["without"], "the sample's own types are those of its definitions"
+    end = b"</operation>" if handler_file.stem == "xml" else b"\n"
+    assert b"".join(messages["with"]).count(end) == 14
+
+
+@pytest.mark.parametrize("handler_file", sorted(documents.handler_files()), ids=lambda path: path.stem)
+def test_what_a_handler_file_writes_of_the_sample_is_read_back(handler_file: Path, checkout: Path) -> None:
+    """All operations but truncates, which some systems have no form for."""
+    definitions = ["--definitions", "samples/TCUSTORD.def"]
+    told = ["--on-reject", "quarantine", "--report", "report.json"]
+    first = ["run", "samples/tcustord.json", "-c", f"conf/{handler_file.name}", "-o", "one", *definitions, *told]
+    ended = CliRunner().invoke(app, first)
+    (handler,) = json.loads(Path("report.json").read_text("utf-8"))["handlers"].values()
+    refused = sum(handler["rejects"].values())
+    assert (ended.exit_code, refused) in [(0, 0), (4, 1)], ended.output
+    if handler_file.stem in ("avro_row", "avro_op"):
+        return  # one definition a table is not enough for the metadata change of the sample
+    source = ["--input-format", handler_file.stem, "--input-config", f"conf/{handler_file.name}"]
+    (directory,) = (path for path in Path("one").iterdir() if path.is_dir() and path.name not in ("_ggfmt", "dirdef"))
+    more = definitions if handler_file.stem == "delimitedtext" else []
+    second = ["run", f"{directory}/*/*", *source, *more, "-c", "conf/json.properties", "-o", "two", *told]
+    assert CliRunner().invoke(app, second).exit_code in (0, 4), handler_file
+    report = json.loads(Path("report.json").read_text("utf-8"))
+    if handler_file.stem == "delimitedtext":  # of other tables than the defined one no line can be read
+        assert report["operations"] == {"GG.TCUSTORD": {"I": 2, "U": 1, "D": 1, "T": 1}} or report["operations_read"]
+    else:
+        assert report["operations_read"] == 14 - refused, report
