@@ -17,6 +17,10 @@ _FENCE = re.compile(r"^```")
 _HEADING = re.compile(r"(#+) (.+)")
 _NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
 
+# Pages in the order of a reader's questions; others, and those of formats, come behind them.
+_ORDER = ("options", "input", "output", "formats", "fidelity", "preview", "checking", "schemas", "deployment", "limits")
+_ORDER += ("security", "commands", "codes", "development", "vocabulary", "extending")
+
 
 @dataclass(frozen=True)
 class Page:
@@ -62,10 +66,10 @@ def _headings(lines: list[str]) -> Iterator[tuple[int, int]]:
 
 @cache
 def pages() -> dict[str, Page]:
-    """All pages by their topics: those beside this module by name, then those of formats."""
+    """All pages by their topics, those of formats last."""
     root = Path(__file__).parent
-    found = [*_pages(root, ""), *_pages(root / "formats", "formats/")]
-    return {page.topic: page for page in found}
+    general = sorted(_pages(root, ""), key=lambda page: (*_ORDER, page.topic).index(page.topic))
+    return {page.topic: page for page in (*general, *_pages(root / "formats", "formats/"))}
 
 
 def _pages(directory: Path, prefix: str) -> Iterator[Page]:

@@ -152,6 +152,7 @@ def _format(word: FormatSymbol) -> Explanation:
     if format.losses:
         facts.append(("not shown", format.losses))
     facts.append(("properties", (f"`ggfmt options {format.name}` lists them",)))
+    facts.append(("page", (f"`ggfmt docs {format.name}` shows it",)))
     data = {
         "kind": "format",
         "format": format.name,
