@@ -168,8 +168,16 @@ def _options(subject: str) -> str:
     return markdown_table(sets[subject] if subject in sets else FORMATS[subject].options)
 
 
-def _command(subject: str) -> str:
-    return _table(("Option", "Meaning"), [(name, sentence) for name, sentence in command_options(subject)])
+def _commands(_: str) -> str:
+    """A section for each command, in the order of `ggfmt --help`: what it does, and its options."""
+    parts = []
+    for command in app.registered_commands:
+        assert command.callback is not None
+        name = command.callback.__name__
+        parts.append(f"## ggfmt {name.replace('_', '-')}\n\n{command.short_help}\n")
+        options = command_options(name)
+        parts += [_table(("Option", "Meaning"), options)] if options else []
+    return "\n".join(parts)
 
 
 def _codes(_: str) -> str:
@@ -310,7 +318,7 @@ def _summary(_: str) -> str:
 _MAKERS: dict[str, Callable[[str], str]] = {
     "about": _about,
     "codes": _codes,
-    "command": _command,
+    "commands": _commands,
     "excerpt": _excerpt,
     "fidelity": _fidelity,
     "formats": _formats,

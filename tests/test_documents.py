@@ -13,9 +13,11 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import documents
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from ggfmt import docs
@@ -35,6 +37,11 @@ WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None
 FAILING = {  # what is shown because it fails
     "validate-config samples/mistakes.properties": 1,
     "run samples/tcustord.json -c samples/mistakes.properties -o out": 1,
+}
+PROGRAM: Any = typer.main.get_command(app)
+OPTIONS = {  # of each command
+    name: {word for option in command.params for word in (*option.opts, *option.secondary_opts) if word[:2] == "--"}
+    for name, command in PROGRAM.commands.items()
 }
 BLOCKS = [
     pytest.param(block, id=f"{name}-{number}")
@@ -99,14 +106,11 @@ def test_every_format_has_its_options_losses_and_messages_on_its_page() -> None:
 
 
 def test_every_command_has_its_options_on_a_page() -> None:
-    titles = documents.blocks(PAGES["ggfmt/docs/commands.md"])
-    for name in (command.callback.__name__ for command in app.registered_commands if command.callback is not None):
-        shown = set(re.findall(r"`(--[a-z-]+)", titles[f"command {name}"]))
-        call = [name.replace("_", "-"), "--help"]
-        told = set(re.findall(r"--[a-z-]+", CliRunner().invoke(app, call, env={"COLUMNS": "200"}).output))
-        assert shown == {word for word in told if f"`{word}" in titles[f"command {name}"]}
-        assert "--help" in told
-    assert "--master" in titles["command run"]
+    sections = dict(docs.pages()["commands"].sections())
+    for name, options in OPTIONS.items():
+        cells = re.findall(r"^\| (`.*?) \|", sections[f"## ggfmt {name}"], re.MULTILINE)
+        assert set(re.findall(r"`(--[a-z-]+)", "".join(cells))) == options
+    assert "--master" in OPTIONS["run"]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -160,22 +164,12 @@ def test_every_file_named_exists() -> None:
 
 
 def test_every_command_and_option_that_is_named_exists() -> None:
-    known = {
-        str(command.callback and command.callback.__name__).replace("_", "-") for command in app.registered_commands
-    }
     prose = re.sub(r"```text\n.*?```", "", ALL, flags=re.DOTALL)
-    named = set(re.findall(r"`ggfmt ([a-z-]+)", prose))
-    assert {name for name in named if not name.startswith("-")} <= known
-    assert {"run", "docs", "init", "validate-config"} <= named
-    options = {option for name in known for option in _options(name)} | set(_options())
+    named = set(re.findall(r"`ggfmt ([a-z][a-z-]+)", prose))
+    assert {"run", "docs", "init", "validate-config"} <= named <= OPTIONS.keys()
+    common = {"--help", "--version", "--log-level", "--log-format", "--install-completion", "--show-completion"}
     foreign = {"--hypothesis-profile", "--check", "--block"}  # of pytest, and of tests/documents.py
-    assert set(re.findall(r"`(--[a-z][a-z-]+)", prose)) <= options | foreign
-
-
-def _options(*command: str) -> list[str]:
-    """All options of a command, as its help has them."""
-    output = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
-    return re.findall(r"--[a-z][a-z-]+", output)
+    assert set(re.findall(r"`(--[a-z][a-z-]+)", prose)) <= set().union(*OPTIONS.values(), common, foreign)
 
 
 # README.md

@@ -18,8 +18,10 @@ _HEADING = re.compile(r"(#+) (.+)")
 _NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
 
 # Pages in the order of a reader's questions; others, and those of formats, come behind them.
-_ORDER = ("options", "input", "output", "formats", "fidelity", "preview", "checking", "schemas", "deployment", "limits")
-_ORDER += ("security", "commands", "codes", "development", "vocabulary", "extending")
+_ORDER = (
+    *("options", "input", "output", "formats", "fidelity", "preview", "checking", "schemas", "deployment"),
+    *("limits", "security", "commands", "codes", "development", "vocabulary", "extending"),
+)
 
 
 @dataclass(frozen=True)
