@@ -44,7 +44,7 @@ def test_without_a_topic_all_pages_are_listed() -> None:
         "limits",
     } <= docs.pages().keys()
     for line, page in zip(lines, docs.pages().values(), strict=True):
-        assert re.fullmatch(rf"{page.topic} +[A-Z].+\.", line)
+        assert re.fullmatch(rf"{page.topic} +[A-Z`].+\.", line)
         assert page.text.startswith(f"# {page.title}\n\n")
 
 

@@ -14,8 +14,8 @@
 * A file in Avro has one envelope after the other, with nothing or line ends between them.
 
 Written, every file starts with the metadata message of its table. Where a file holds several definitions (all tables in
-the same files, or no new file for a changed definition), a metadata message stands before the first change of each
-task; there may then be more than one.
+the same files, or no new file for a changed definition), the metadata message of each stands once, before its first
+change.
 """
 
 from __future__ import annotations

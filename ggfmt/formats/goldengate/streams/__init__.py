@@ -8,8 +8,8 @@
 * An UPSERT is an insert or an update, which only the consumer finds out: `upsert` says as what it is read.
 
 Written, the object metadata of a table stands at the start of each of its files. Where a file holds several definitions
-(all tables in the same files, or no new file for a changed definition), it stands before the first of all operations
-that are formatted together; there may then be more than one.
+(all tables in the same files, or no new file for a changed definition), that of each stands once, before its first
+operation.
 """
 
 from __future__ import annotations
