@@ -172,6 +172,17 @@ def test_every_command_and_option_that_is_named_exists() -> None:
     assert set(re.findall(r"`(--[a-z][a-z-]+)", prose)) <= set().union(*OPTIONS.values(), common, foreign)
 
 
+def test_the_names_of_the_developers_documents_are_those_of_the_code() -> None:
+    code = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "ggfmt").rglob("*.py"))
+    prose = "".join(PAGES[f"ggfmt/docs/{name}.md"] for name in ("vocabulary", "development", "extending"))
+    named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+|[A-Z]+_[A-Z]+)`", prose))
+    assert {"SchemaChange", "WriteSide", "WRITE_SIDES"} <= named
+    assert [name for name in sorted(named) if not re.search(rf"^(?:class )?{name}\b", code, re.MULTILINE)] == []
+    modules = set(re.findall(r"`((?:engine|cli|config|spark|formats)/[\w/]+\.py)`", prose))
+    assert {"engine/task.py", "formats/records/dialect.py"} <= modules
+    assert [name for name in sorted(modules) if not (ROOT / "ggfmt" / name).is_file()] == []
+
+
 # README.md
 
 
