@@ -103,6 +103,7 @@ def test_the_page_opens_with_setting_up_and_testing() -> None:
     assert second == ".venv/bin/pip install -q -e '.[java,test]' && .venv/bin/python -m pytest\n"
 
 
+@pytest.mark.spark
 def test_the_first_command_runs(checkout: Path) -> None:
     (arguments,) = readme.ggfmt_commands(BLOCKS[0])
     ended = subprocess.run(

@@ -19,6 +19,8 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.runner import Runner
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
+pytestmark = pytest.mark.spark
+
 TABLES = tuple(f"GG.T{number}" for number in range(12))
 
 

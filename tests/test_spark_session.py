@@ -21,6 +21,7 @@ from ggfmt.spark.jvm import spark_home
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from runs import operation, write_lines
+
+pytestmark = pytest.mark.spark
 
 ESCAPE = "\x1b["
 
