@@ -47,6 +47,12 @@ _LONGEST_SOCKET_DIRECTORY = 60
 log = logging.getLogger("ggfmt")
 
 
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """py4j tells the root logger of a connection that is lost; what it means for the run, a diagnostic says."""
+    return Path(record.pathname).parent.name != "py4j"
+
+
+
 @dataclass(frozen=True)
 class SparkSettings:
     """How to start Spark. `master` None is this machine; `conf` is Spark configuration and wins over ggfmt's own.
@@ -344,6 +350,7 @@ class SparkRunner:
         quiet = logging.getLogger("py4j")
         quiet.addHandler(logging.NullHandler())
         quiet.propagate = False
+        logging.getLogger().addFilter(_not_of_py4j)
         try:
             with set_environment(environment), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
