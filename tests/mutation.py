@@ -398,22 +398,22 @@ def main() -> int:
 
 
 def judged(mutants: Sequence[Mutant], free: queue.Queue[Place], threshold: float) -> int:
-    limits: dict[tuple[str, ...], float] = {}
+    needed: dict[str, float] = {}
 
-    def unchanged(tests: tuple[str, ...]) -> None:
+    def unchanged(test: str) -> None:
         place = free.get()
         try:
-            outcome, seconds = place.run(tests, 600)
+            outcome, needed[test] = place.run([test], 900)
             if outcome != "passed":
-                raise SystemExit(f"the tests do not pass as it is: {' '.join(tests)}\n{place.shown}")
-            limits[tests] = 3 * seconds + _BASE_SECONDS
+                raise SystemExit(f"{test} does not pass as it is\n{place.shown}")
         finally:
             free.put(place)
 
     def one(mutant: Mutant) -> tuple[Mutant, str]:
         place = free.get()
         try:
-            outcome, seconds = place.judge(mutant, limits[GUARDED[mutant.module]])
+            limit = 3 * sum(needed[test] for test in GUARDED[mutant.module]) + _BASE_SECONDS
+            outcome, seconds = place.judge(mutant, limit)
         finally:
             free.put(place)
         same = mutant.key in EQUIVALENT
@@ -422,7 +422,7 @@ def judged(mutants: Sequence[Mutant], free: queue.Queue[Place], threshold: float
         return mutant, word
 
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-        list(threads.map(unchanged, dict.fromkeys(GUARDED[mutant.module] for mutant in mutants)))
+        list(threads.map(unchanged, dict.fromkeys(test for mutant in mutants for test in GUARDED[mutant.module])))
         results = list(threads.map(one, mutants))
     return told(results, threshold)
 
