@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +25,15 @@ LENIENT = settings(
 settings.register_profile("ggfmt", LENIENT, max_examples=20, derandomize=True, database=None)
 settings.register_profile("thorough", LENIENT, max_examples=300, print_blob=True)
 settings.load_profile("ggfmt")
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as at a terminal: what a script starts in the background ignores it, and so would what that starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
 
 MOST_WORKERS = 4  # each may start a Spark, of up to a gigabyte
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from runs import operation, write_lines
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interruptible")]
 
 ESCAPE = "\x1b["
 
