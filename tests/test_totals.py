@@ -53,6 +53,10 @@ def test_totals_are_those_of_all_splits(tmp_path: Path, split_size: int | None) 
     assert totals["records_rejected_by_reader"] == 2
     assert totals["other_records"] == {"object metadata": 2}
     assert totals["unknown_members"] == {"more": 2}
+    assert [round(totals[name], 3) for name in ("seconds", "seconds_in_tasks")] == [
+        totals["seconds"],
+        totals["seconds_in_tasks"],
+    ]
     assert totals["input_bytes"] == source.stat().st_size
     assert {
         name: {key: of[key] for key in handler(0, 0, {}, 0)} for name, of in totals["handlers"].items()
