@@ -71,9 +71,8 @@ _OPERATORS = {
 
 
 # Calls whose arguments may change places, or where any test would tell if they did.
-_AS_GOOD = frozenset(
-    "isinstance getattr setattr cast min max and_ or_ and_kleene or_kleene equal not_equal add multiply".split()
-)
+_SYMMETRIC = ("min", "max", "and_", "or_", "and_kleene", "or_kleene", "equal", "not_equal", "add", "multiply")
+_AS_GOOD = frozenset(("isinstance", "getattr", "setattr", "cast", *_SYMMETRIC))
 
 
 @dataclass(frozen=True)
