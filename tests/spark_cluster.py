@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -44,6 +45,14 @@ def standalone_cluster(directory: Path, workers: int = 2, cores: int = 1, memory
         yield master
     finally:
         _end(daemons)
+
+
+@contextlib.contextmanager
+def closed_port() -> Iterator[int]:
+    """A port of 127.0.0.1 that refuses, for as long as the block lasts: it is taken, and nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield int(taken.getsockname()[1])
 
 
 def _daemon(name: str, arguments: list[str], address: str, directory: Path, log: Path) -> subprocess.Popen[bytes]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from spark_cluster import standalone_cluster
+from spark_cluster import closed_port, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.spark.jvm import spark_home
@@ -133,11 +133,8 @@ def test_a_job_that_takes_too_long_is_ended_and_the_session_lives_on(session: Sp
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:{port}", "spark://127.0.0.1:{port},localhost:{port}"])
 def test_a_master_that_refuses(master: str) -> None:
     start = time.monotonic()
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and listens not
-        settings = SparkSettings(master.format(port=taken.getsockname()[1]))
-        with pytest.raises(Abend) as caught, SparkRunner(settings):
-            pass
+    with closed_port() as port, pytest.raises(Abend) as caught, SparkRunner(SparkSettings(master.format(port=port))):
+        pass
     assert time.monotonic() - start < 20, "Spark itself was asked"
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "GG504"
