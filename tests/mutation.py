@@ -85,30 +85,29 @@ class Mutant:
     function: str
     start: int
     end: int
-    old: str
     new: str
+    before: str  # the lines that change
+    after: str
 
     @property
     def place(self) -> str:
         return f"{self.module}:{self.line}"
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
-        """What names the mutant in `EQUIVALENT`, wherever its line moves to."""
-        return self.module, self.function, self.old, self.new
+    def key(self) -> tuple[str, str, str]:
+        """What names the mutant in `EQUIVALENT`, wherever its lines move to."""
+        return self.module, self.before.strip(), self.after.strip()
 
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.new.encode() + source[self.end :]
 
-    def difference(self, source: bytes) -> str:
-        """The lines that change, before and after."""
-        first = source.rfind(b"\n", 0, self.start) + 1
-        last = source.find(b"\n", self.end)
-        before = source[first:last].decode()
-        after = (source[first : self.start] + self.new.encode() + source[self.end : last]).decode()
-        return "\n".join(
-            [*(f"    - {line}" for line in before.split("\n")), *(f"    + {line}" for line in after.split("\n"))]
-        )
+    @property
+    def difference(self) -> str:
+        lines = [
+            *(f"    - {line}" for line in self.before.split("\n")),
+            *(f"    + {line}" for line in self.after.split("\n")),
+        ]
+        return "\n".join(lines)
 
 
 class Mutator(ast.NodeVisitor):
@@ -137,9 +136,12 @@ class Mutator(ast.NodeVisitor):
         return self._source[self._start(node) : self._end(node)].decode()
 
     def _add(self, kind: str, start: int, end: int, new: str) -> None:
-        old = self._source[start:end].decode()
-        line = self._source.count(b"\n", 0, start) + 1
-        self.found.append(Mutant(self.module, line, kind, ".".join(self._functions), start, end, old, new))
+        first, last = self._source.rfind(b"\n", 0, start) + 1, self._source.find(b"\n", end)
+        last = len(self._source) if last < 0 else last
+        head, tail = self._source[first:start].decode(), self._source[end:last].decode()
+        line, function = self._source.count(b"\n", 0, start) + 1, ".".join(self._functions)
+        before = self._source[first:last].decode()
+        self.found.append(Mutant(self.module, line, kind, function, start, end, new, before, head + new + tail))
 
     def _replace(self, kind: str, node: ast.expr | ast.stmt, new: str) -> None:
         self._add(kind, self._start(node), self._end(node), new)
@@ -401,7 +403,7 @@ def main() -> int:
     mutants = chosen(matching(arguments.modules), arguments.sample, arguments.seed)
     if arguments.list:
         for mutant in mutants:
-            print(f"{mutant.place}: {mutant.kind}\n{mutant.difference((ROOT / mutant.module).read_bytes())}")
+            print(f"{mutant.place}: {mutant.kind}\n{mutant.difference}")
         return 0
     with places(SIDE_BY_SIDE) as free:
         return judged(mutants, free, arguments.threshold)
@@ -446,7 +448,7 @@ def told(results: Sequence[tuple[Mutant, str]], threshold: float) -> int:
     for mutant, word in results:
         if word == "SURVIVED":
             print(f"\n{mutant.place}: {mutant.kind} in {mutant.function or 'the module'}")
-            print(mutant.difference((ROOT / mutant.module).read_bytes()))
+            print(mutant.difference)
     words = Counter(word for _, word in results)
     print()
     for module in dict.fromkeys(mutant.module for mutant, _ in results):

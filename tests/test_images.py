@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dialects import lines, read
+from dialects import NOW, lines, read
+from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, manifest, operation, run_ggfmt, write_lines
+from strategies import Changes, make_batch
 
+from ggfmt.columnar.clock import Clock
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 COLUMNS = ("ID", "NAME", "NOTE")
@@ -162,6 +168,43 @@ def test_what_is_no_boolean_of_canal_is_a_reject_of_its_row_alone() -> None:
     assert [json.loads(reject.record)["data"][0]["FLAG"] for reject in found.rejects] == ["2", "TRUE", ""]
     assert {reject.diagnostic.code for reject in found.rejects} == {"GG314"}
     assert {reject.diagnostic.span.field for reject in found.rejects} == {"FLAG"}
+
+
+# Losses
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "losses"),
+    [
+        ("delimitedtext", {"fieldDelimiter": "|"}, {("NAME", "GG403"): 1, ("NAME", "GG406"): 1}),
+        ("avro_row", {}, {("NAME", "GG406"): 1, ("NOTE", "GG406"): 4}),
+        ("avro_row_ocf", {}, {("NAME", "GG406"): 1, ("NOTE", "GG406"): 4}),
+        ("canal_json", {}, {("NAME", "GG406"): 1}),
+    ],
+)
+def test_losses_add_up_over_the_batches_of_a_table(
+    name: str, options: dict[str, str], losses: dict[tuple[str, str], int]
+) -> None:
+    plain = PlainTable("GG.T", tuple(PlainColumn(column, "string", int(column == "ID")) for column in COLUMNS))
+    images: tuple[dict[str, str | None], ...] = ({"ID": "1", "NAME": "NULL"}, {"ID": "1", "NAME": "a|b"}, {"ID": "1"})
+    operations = [PlainOperation("I", None, "1", None, image, {}) for image in images]
+    operations.append(PlainOperation("U", None, "2", {"ID": "1"}, {"ID": "1", "NAME": None}, {}))
+    batch = make_batch(Changes(plain, operations, garbage=False))
+    format = FORMATS[name]
+    formatter = format.write_side.formatter(batch.table, format.options.parse(options), Context(), Clock(NOW))
+    for times in (1, 2, 3):
+        formatter.format(formatter.arrange(batch)[0])
+        counted = Counter[tuple[str, str]]()
+        for note, count in formatter.notes.items():
+            counted[note.field, note.code] += count
+        assert counted == {place: count * times for place, count in losses.items()}
+
+
+def test_columns_without_a_value_lose_none(tmp_path: Path) -> None:
+    story = [change("I", None, {"ID": "1", "NAME": None, "NOTE": None})] * 2
+    data, losses = written(tmp_path, "delimitedtext", story, "format.fieldDelimiter=|", "format.encoding=UTF-8")
+    assert data.count(b"|NULL") == 4
+    assert losses == {}
 
 
 # Avro
