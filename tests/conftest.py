@@ -1,4 +1,4 @@
-"""What every test gets: the profiles of hypothesis.
+"""What every test gets: the profiles of hypothesis, and modules of tests side by side.
 
 `ggfmt` draws the same few examples every time, so that a run is red for what has changed and not by chance; `thorough`
 (`pytest --hypothesis-profile=thorough`) draws many new ones. Tests give a weight instead of a count (`examples`).
@@ -6,6 +6,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 LENIENT = settings(
@@ -20,3 +25,29 @@ LENIENT = settings(
 settings.register_profile("ggfmt", LENIENT, max_examples=20, derandomize=True, database=None)
 settings.register_profile("thorough", LENIENT, max_examples=300, print_blob=True)
 settings.load_profile("ggfmt")
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as at a terminal: what a script starts in the background ignores it, and so would what that starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+MOST_WORKERS = 4  # each may start a Spark, of up to a gigabyte
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """How many processes share the modules of tests (`-n auto`); 0 for a single file, whose tests run in this one."""
+    named = [argument.partition("::")[0] for argument in config.args]
+    modules = len(set(named)) if all(name.endswith(".py") for name in named) else MOST_WORKERS
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(modules, cpus, MOST_WORKERS)
+    return workers if workers > 1 else 0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The modules that start Spark come first: they take longest, and a process that ends late waits for no other."""
+    slow = {item.path for item in items if item.get_closest_marker("spark")}
+    items.sort(key=lambda item: item.path not in slow)

@@ -1,6 +1,6 @@
 """A real Hive, inside of Spark: runs the statements that `ggfmt schema --kind ddl` printed, and then a query.
 
-usage, by `rows` in a process of its own: hive_reader.py DIRECTORY < JSON of [statements, query]
+usage, by `Hive` in a process of its own: hive_reader.py DIRECTORY < lines of JSON, each [statements, query]
 """
 
 from __future__ import annotations
@@ -13,14 +13,36 @@ from pathlib import Path
 from typing import Any
 
 
-def rows(directory: Path, statements: Sequence[str], query: str) -> list[list[Any]]:
-    """The rows of the query after the statements; the metastore lies below `directory`."""
-    told = json.dumps([list(statements), query])
-    command = [sys.executable, __file__, str(directory)]
-    done = subprocess.run(command, input=told, capture_output=True, text=True, check=False, cwd=directory)
-    assert done.returncode == 0, done.stderr
-    found: list[list[Any]] = json.loads(done.stdout)
-    return found
+class Hive:
+    """A running Hive, whose metastore lies below `directory`; ends with the block of a `with`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._log = directory / "hive.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(directory)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                cwd=directory,
+            )
+
+    def __enter__(self) -> Hive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=60)
+
+    def rows(self, statements: Sequence[str], query: str) -> list[list[Any]]:
+        """The rows of the query after the statements."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps([list(statements), query]) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, self._log.read_text()
+        found: list[list[Any]] = json.loads(answer)
+        return found
 
 
 def main(directory: str) -> None:
@@ -28,7 +50,6 @@ def main(directory: str) -> None:
 
     from ggfmt.spark.session import SparkRunner, SparkSettings
 
-    statements, query = json.load(sys.stdin)
     conf = {
         "spark.sql.catalogImplementation": "hive",
         "spark.sql.warehouse.dir": f"{directory}/warehouse",
@@ -38,12 +59,14 @@ def main(directory: str) -> None:
     with SparkRunner(SparkSettings("local[1]", tuple(conf.items()))) as session:
         assert session._context is not None
         spark = SparkSession(session._context)
-        for statement in statements:
-            for part in statement.split(";\n"):
-                if part.strip():
-                    spark.sql(part)
-        found = [[None if value is None else str(value) for value in row] for row in spark.sql(query).collect()]
-    json.dump(found, sys.stdout)
+        for line in sys.stdin:
+            statements, query = json.loads(line)
+            for statement in statements:
+                for part in statement.split(";\n"):
+                    if part.strip():
+                        spark.sql(part)
+            found = [[None if value is None else str(value) for value in row] for row in spark.sql(query).collect()]
+            print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

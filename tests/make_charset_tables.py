@@ -125,22 +125,26 @@ def dump(java_home: str) -> list[Dumped]:
 
 
 def python_codec(charset: Dumped) -> str | None:
-    """The codec of Python that makes the same bytes of every character, and of a pair the bytes of its halves."""
+    """The codec of Python that makes the same bytes of every character, alone and beside others."""
+    known = {text: made for text, made in charset.characters.items() if len(text) == 1}
+    characters, whole = "".join(known), b"".join(known.values())
     for codec in _PYTHON:
-        if charset.replacement == b"?" and all(same(charset, codec, chr(code)) for code in codes()):
+        if charset.replacement != b"?" or encoded(codec, characters) != whole:
+            continue
+        others = "".join(_ALL - known.keys())
+        if not others.encode(codec, "ignore") and all(one.encode(codec) == made for one, made in known.items()):
             return codec
     return None
 
 
-def codes() -> list[int]:
-    return [code for code in range(ENDS_AT) if not 0xD800 <= code < 0xE000]
+_ALL = frozenset(chr(code) for code in range(ENDS_AT) if not 0xD800 <= code < 0xE000)
 
 
-def same(charset: Dumped, codec: str, character: str) -> bool:
+def encoded(codec: str, text: str) -> bytes | None:
     try:
-        return charset.characters.get(character) == character.encode(codec)
+        return text.encode(codec)
     except UnicodeEncodeError:
-        return character not in charset.characters
+        return None
 
 
 _MODE = re.compile(rb"(\x1b\$\([A-D]|\x1b\$[@AB]|\x1b\([A-Z]|\x1b\.[A-Z]|\x0e)(..?)(\x1b\([B]|\x0f)", re.DOTALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 from ggfmt.spark.java_home import find_java
 from ggfmt.spark.jvm import spark_home, tolerant_home
 
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
 
 
 @contextlib.contextmanager
@@ -24,13 +25,14 @@ def standalone_cluster(directory: Path, workers: int = 2, cores: int = 1, memory
 
     Gives the master's URL once every worker has registered, and has ended every process when it returns.
     """
-    master = f"spark://127.0.0.1:{free_port()}"
     daemons: list[subprocess.Popen[bytes]] = []
     try:
-        arguments = ["--host", "127.0.0.1", "--port", master.rpartition(":")[2], "--webui-port", "0"]
+        arguments = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
         log = directory / "master.log"
         daemons.append(_daemon("master.Master", arguments, "127.0.0.1", directory, log))
-        _await(daemons[-1], log, lambda: _listens(master))
+        _await(daemons[-1], log, lambda: _address(log) is not None)
+        master = _address(log)
+        assert master is not None
         logs = []
         for number in range(workers):
             address = f"127.0.0.{number + 2}"
@@ -45,11 +47,12 @@ def standalone_cluster(directory: Path, workers: int = 2, cores: int = 1, memory
         _end(daemons)
 
 
-def free_port() -> int:
-    """A port of 127.0.0.1 that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@contextlib.contextmanager
+def closed_port() -> Iterator[int]:
+    """A port of 127.0.0.1 that refuses, for as long as the block lasts: it is taken, and nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield int(taken.getsockname()[1])
 
 
 def _daemon(name: str, arguments: list[str], address: str, directory: Path, log: Path) -> subprocess.Popen[bytes]:
@@ -79,11 +82,10 @@ def _registered(log: Path) -> bool:
     return "Successfully registered with master" in log.read_text()
 
 
-def _listens(master: str) -> bool:
-    host, _, port = master.removeprefix("spark://").rpartition(":")
-    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
-        return True
-    return False
+def _address(log: Path) -> str | None:
+    """Where the master listens, once it says so: it takes a port that is free."""
+    told = re.search(r"Starting Spark master at (spark://127\.0\.0\.1:[0-9]+)", log.read_text())
+    return told[1] if told else None
 
 
 def _await(daemon: subprocess.Popen[bytes], log: Path, ready: Callable[[], bool]) -> None:

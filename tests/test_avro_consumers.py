@@ -103,6 +103,7 @@ def expected(format: str, release: str, strings: bool = False) -> list[dict[str,
     return [record(TABLE, item, flags, release, True, STAMP, "_op" in format) for item in OPERATIONS]
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("strings", [False, True])
 @pytest.mark.parametrize("release", ["12.2", "12.3"])
 @pytest.mark.parametrize("format", ["avro_row", "avro_op"])
@@ -112,6 +113,7 @@ def test_java_reads_an_undelimited_stream(java: AvroJava, format: str, release: 
     assert java.stream(data, schema) == expected(format, release, strings)
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("by_fingerprint", [False, True])
 @pytest.mark.parametrize("format", ["avro_row", "avro_op"])
 def test_java_unwraps_and_knows_the_schema_by_its_number(java: AvroJava, format: str, by_fingerprint: bool) -> None:
@@ -125,6 +127,7 @@ def test_java_unwraps_and_knows_the_schema_by_its_number(java: AvroJava, format:
     assert java.stream(b"".join(payload for _, _, payload in payloads), schema) == expected(format, "12.2")
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("format", ["avro_row_ocf", "avro_op_ocf"])
 def test_java_reads_container_files_of_every_codec(java: AvroJava, format: str, codec: str, tmp_path: Path) -> None:
@@ -137,6 +140,7 @@ def test_java_reads_container_files_of_every_codec(java: AvroJava, format: str, 
     assert list(java.container(path)) == expected(format, "12.2")
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("release", ["12.2", "12.3"])
 @pytest.mark.parametrize("format", ["avro_row", "avro_op"])
 def test_java_lays_schemas_out_and_numbers_them_in_the_same_way(java: AvroJava, format: str, release: str) -> None:
@@ -149,6 +153,7 @@ def test_java_lays_schemas_out_and_numbers_them_in_the_same_way(java: AvroJava, 
         assert java.fingerprint(made.compact) == made.fingerprint
 
 
+@pytest.mark.spark
 def test_java_takes_the_names_that_ggfmt_takes(java: AvroJava) -> None:
     samples = [
         "A",

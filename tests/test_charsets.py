@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import locale
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import make_charset_tables
 import pyarrow as pa
@@ -42,36 +45,68 @@ NOWHERE = "\ufff0"  # only the charsets of all Unicode have it
 COMBINING = "\u0300\u0301\u0304\u030c\u02e5\u02e9\u309a\uff9e\uff9f"
 
 
+pytestmark = pytest.mark.spark
+
+
 class Java:
     """What a test asks a running Java."""
 
     def __init__(self, gateway: JavaGateway) -> None:
         lang, self._nio = gateway.jvm.java.lang, gateway.jvm.java.nio
-        string = lang.Class.forName("java.lang.String")
-        parameters, self._arguments = gateway.new_array(lang.Class, 1), gateway.new_array(lang.Object, 1)
-        parameters[0] = string
-        self._get_bytes = string.getMethod("getBytes", parameters)
+        handles, lookup = lang.invoke.MethodHandles, lang.invoke.MethodHandles.publicLookup()
+        self._arguments = gateway.new_array(lang.Object, 1)
+
+        def method(holder: Any, name: str, kind: str) -> Any:
+            kinds = gateway.new_array(lang.Class, 1)
+            kinds[0] = lang.Class.forName(kind)
+            return lookup.unreflect(holder.getMethod(name, kinds))
+
+        # What a text becomes stays in Java, where it is shortened: py4j takes long time over long answers.
+        digest, base64 = gateway.jvm.java.security.MessageDigest, gateway.jvm.java.util.Base64.getEncoder()
+        as_text = method(base64.getClass(), "encodeToString", "[B").bindTo(base64)
+        sha256 = method(lang.Class.forName("java.security.MessageDigest"), "digest", "[B")
+        length = method(lang.Class.forName("java.lang.reflect.Array"), "getLength", "java.lang.Object")
+        of_bytes = lang.invoke.MethodType.methodType(lang.Integer.TYPE, lang.Class.forName("[B"))
+        get_bytes = method(lang.Class.forName("java.lang.String"), "getBytes", "java.lang.String")
+        self._get_bytes = handles.filterReturnValue(get_bytes, as_text)
+        self._get_length = handles.filterReturnValue(get_bytes, length.asType(of_bytes))
+        sha256 = handles.filterReturnValue(sha256.bindTo(digest.getInstance("SHA-256")), as_text)
+        self._get_digest = handles.filterReturnValue(get_bytes, sha256)
         self.version = lang.System.getProperty("java.specification.version")
         self.charsets = dict(self._nio.charset.Charset.availableCharsets())
 
+    def _call(self, handle: Any, charset: str) -> Any:
+        self._arguments[0] = charset
+        return handle.invokeWithArguments(self._arguments)
+
     def get_bytes(self, charset: str, text: str) -> bytes:
         """`String.getBytes`, less the byte order mark."""
-        self._arguments[0] = charset
-        made = bytes(self._get_bytes.invoke(text, self._arguments))
+        encoded = base64.b64decode(self._call(self._get_bytes.bindTo(text), charset))
         mark = byte_order_mark(charset)
-        assert made.startswith(mark) or not text
-        return made[len(mark) :]
+        assert encoded.startswith(mark) if text else not encoded
+        return encoded[len(mark) :]
 
-    def lost(self, charset: str, text: str) -> int:
-        """How many characters of a text the charset lacks, by what is left if Java leaves them out."""
+    def digests(self, text: str) -> Callable[[str], bytes]:
+        """SHA-256 of `String.getBytes` of a long text, by a charset's name; with the byte order mark."""
+        handle = self._get_digest.bindTo(text)
+        return lambda charset: base64.b64decode(self._call(handle, charset))
+
+    def loses(self, text: str) -> Callable[[str], int]:
+        """How many characters of a long text a charset lacks, by what is left if Java leaves them out."""
         ignore = self._nio.charset.CodingErrorAction.IGNORE
-        if self.get_bytes(charset, NOWHERE) == self.get_bytes(charset, "\U0010ffff") != b"":
-            line_end = len(self.get_bytes(charset, "\n"))
-            cost = len(self.get_bytes(charset, NOWHERE + "\n")) - line_end
-            kept = self.charsets[charset].newEncoder().onUnmappableCharacter(ignore)
-            size = kept.encode(self._nio.CharBuffer.wrap(text)).remaining()
-            return (len(self.get_bytes(charset, text)) - int(size)) // cost
-        return 0
+        length, characters = self._get_length.bindTo(text), self._nio.CharBuffer.wrap(text)
+
+        def lost(charset: str) -> int:
+            if self.get_bytes(charset, NOWHERE) == self.get_bytes(charset, "\U0010ffff") != b"":
+                line_end = len(self.get_bytes(charset, "\n"))
+                cost = len(self.get_bytes(charset, NOWHERE + "\n")) - line_end
+                kept = self.charsets[charset].newEncoder().onUnmappableCharacter(ignore)
+                size = kept.encode(characters.duplicate()).remaining()
+                whole = int(self._call(length, charset)) - len(byte_order_mark(charset))
+                return (whole - int(size)) // cost
+            return 0
+
+        return lost
 
 
 @pytest.fixture(scope="module")
@@ -156,21 +191,21 @@ def test_the_charset_of_the_machine(monkeypatch: pytest.MonkeyPatch, told: str, 
 
 
 def test_every_character_has_the_bytes_of_java_alone_and_beside_others(java: Java) -> None:
-    dense = "".join(map(chr, CODES))
-    apart = "\n".join(map(chr, CODES))
-    wrong = []
-    for name in present(java, SERVED):
-        for text in (dense, apart):
-            if encoder(name).encode(text)[0] != java.get_bytes(name, text):
-                wrong.append((name, text is dense))
-    assert wrong == []
+    served = present(java, SERVED)
+    for between in ("", "\n"):
+        text = between.join(map(chr, CODES))
+        digest = java.digests(text)
+        for name in served:
+            data = byte_order_mark(name) + encoder(name).encode(text)[0]
+            assert hashlib.sha256(data).digest() == digest(name), (name, between)
 
 
 def test_lost_characters_are_counted(java: Java) -> None:
     some = CODES[::5]
     apart = "\n".join(map(chr, some))
+    lost = java.loses(apart)
     counted = {name: encoder(name).encode(apart)[1] for name in present(java, SERVED)}
-    assert counted == {name: java.lost(name, apart) for name in counted}
+    assert counted == {name: lost(name) for name in counted}
     assert counted["UTF-8"] == counted["UTF-16"] == 0
     assert counted["US-ASCII"] == sum(code > 127 for code in some)
 

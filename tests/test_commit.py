@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import multiprocessing
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 import pyarrow.fs as pafs
 import pytest
@@ -197,6 +199,68 @@ def test_two_runs_do_not_write_to_one_directory_at_once(source: Path, tmp_path: 
         other.join(30)
     run_ggfmt([source], tmp_path / "out")
     assert content(tmp_path / "out", "j").count(b"\n") == 30
+
+
+def test_the_lock_is_of_the_file_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last holder removes its file after another run has opened it: what that run then locks guards nothing."""
+    root = str(tmp_path / "out")
+    lock = tmp_path / "out" / "_ggfmt" / "lock"
+    real = fcntl.flock
+    replaced = 0
+
+    def flock(file: IO[str], operation: int) -> None:
+        nonlocal replaced
+        replaced += 1
+        if replaced < 3:
+            lock.unlink()
+        if replaced == 2:
+            lock.touch()
+        real(file, operation)
+
+    first, second = OutputDirectory(root), OutputDirectory(root)
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", flock)
+        first.acquire()
+    assert replaced == 3
+    with pytest.raises(UsageError, match="another run is writing") as caught:
+        second.acquire()
+    assert caught.value.diagnostics[0].span.file == root
+    assert lock.exists(), "who was refused takes nothing away"
+    first.release()
+    assert not (tmp_path / "out").exists()
+    second.acquire()
+    second.release()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_commit_over_two_roots_is_not_ended_while_another_run_holds_the_first(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(commit, "_rename", lambda *_: (_ for _ in ()).throw(Died))
+        with pytest.raises(Died):
+            run_ggfmt([source], None, *_roots(tmp_path))
+    other = (*PIPES, f"gg.handler.d.rootFilePath={tmp_path / 'text'}")
+    with (tmp_path / "json" / "_ggfmt" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match="another run is writing") as caught:
+            run_ggfmt([source], None, *other)
+        assert caught.value.diagnostics[0].span.file == str(tmp_path / "json")
+        assert (tmp_path / "json" / "_ggfmt" / "journal.json").exists()
+        assert not (tmp_path / "json" / "j").exists()
+    with pytest.raises(UsageError, match="already holds output"):
+        run_ggfmt([source], None, *other)
+    assert content(tmp_path / "json", "j").count(b"\n") == content(tmp_path / "text", "d").count(b"\n") == 30
+
+
+def test_files_of_tables_do_not_count_as_files_of_all_tables(source: Path, tmp_path: Path) -> None:
+    """A table may be called as the files of all tables are."""
+    other = write_lines(tmp_path / "other.json", [operation(0, "output")])
+    run_ggfmt([other], tmp_path / "out", *JSON_LINES)
+    run_ggfmt([source], tmp_path / "out", *JSON_LINES, "gg.handler.j.partitionByTable=false", mode="append")
+    written = [path.relative_to(tmp_path / "out" / "j") for path in output_files(tmp_path / "out", "j")]
+    stamped = "output_2015-09-18_13-39-35.447_00000.txt"
+    assert written == [Path("output", stamped), Path(stamped)]
 
 
 def test_an_output_that_cannot_be_written_is_a_diagnostic(source: Path, tmp_path: Path) -> None:

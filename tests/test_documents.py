@@ -210,6 +210,7 @@ def test_the_exit_codes_are_told_alike() -> None:
     assert table in PAGES["ggfmt/docs/output.md"]
 
 
+@pytest.mark.spark
 def test_the_first_command_runs(checkout: Path) -> None:
     (arguments,) = documents.ggfmt_commands(documents.shell_blocks(README)[0])
     ended = subprocess.run(

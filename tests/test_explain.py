@@ -52,7 +52,6 @@ CHANGE_NO_MESSAGE = {
     "gg.schemareplaceregex",
     "gg.schemareplacestring",
     "maxFileSize",
-    "mode",
     "partitionByTable",
     "rollOnMetadataChange",
     "rootFilePath",
@@ -232,7 +231,7 @@ def test_an_example_value_by_kind(kind: ValueType[object], default: object, show
 def test_an_example_shows_what_the_property_changes(word: str) -> None:
     made = example(property_word(word))
     if any(variant.spec.since for variant in property_word(word).variants):  # many others are for reading
-        assert bool(made.operation) is (word not in CHANGE_NO_MESSAGE | {"mode"}) or word == "mode"
+        assert bool(made.operation) is (word not in CHANGE_NO_MESSAGE)
     assert made.before != made.after or not made.operation
     assert re.fullmatch(rf"(gg\.handler\.out\.(format\.)?|ggfmt\.)?{re.escape(word)}=.+", made.lines[-1])
     if not word.startswith("gg."):

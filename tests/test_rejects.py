@@ -175,6 +175,7 @@ def test_values_with_delimiters_are_written_raw_and_told(tmp_path: Path, caplog:
     ]
 
 
+@pytest.mark.spark
 def test_the_command_ends_with_the_exit_code_of_the_outcome(tmp_path: Path) -> None:
     source, _ = mixed(tmp_path, b"NOT JSON")
     broken = tmp_path / "broken.gz"

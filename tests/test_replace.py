@@ -96,8 +96,15 @@ def test_a_column_at_once_is_value_by_value(
     wanted = [None if value is None else re.sub(pattern, text, value) for value in values[start:]]
     assert replaced.to_pylist() == wanted
     replaced.validate(full=True)
-    if not any(re.search(pattern, value) for value in values[start:] if value is not None):
+    texts = [value for value in values[start:] if value is not None]
+    if not any(re.search(pattern, text) for text in (*texts, "".join(texts))):
         assert replaced is array, "a column without a match is not touched"
+
+
+def test_a_match_across_two_values_is_none() -> None:
+    array = pa.array(["a", "0", None, "a0"])
+    assert replace_values(array.slice(0, 3), pair("([a-z])([0-9])", "$2$1")).to_pylist() == ["a", "0", None]
+    assert replace_values(array, pair("([a-z])([0-9])", "$2$1")).to_pylist() == ["a", "0", None, "0a"]
 
 
 @examples(150)

@@ -65,12 +65,26 @@ def test_operations_come_in_input_order_for_each_table(many_files: Path, tmp_pat
     assert found == expected
 
 
-@pytest.mark.parametrize("split_size", [1, 50, 333, 1000, 5000])
+@pytest.mark.parametrize("split_size", [50, 333, 1000, 5000])
 def test_any_split_size_writes_the_same_files(many_files: Path, tmp_path: Path, split_size: int) -> None:
-    run_ggfmt([many_files], tmp_path / "one")
-    run_ggfmt([many_files], tmp_path / "many", split_size=split_size)
+    splits_change_nothing(many_files, tmp_path, split_size)
+
+
+def test_splits_of_a_byte_write_the_same_files(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    records = story(16)
+    for number in range(2):
+        write_lines(folder / f"part{number}.json", records[number * 8 : number * 8 + 8])
+    splits_change_nothing(folder, tmp_path, 1)
+
+
+def splits_change_nothing(source: Path, tmp_path: Path, split_size: int) -> None:
+    run_ggfmt([source], tmp_path / "one")
+    run_ggfmt([source], tmp_path / "many", split_size=split_size)
     for handler in ("j", "d"):
         one, many = output_files(tmp_path / "one", handler), output_files(tmp_path / "many", handler)
+        assert len(one) == 3
         assert [path.name for path in one] == [path.name for path in many]
         assert [path.read_bytes() for path in one] == [path.read_bytes() for path in many]
     assert manifest(tmp_path / "one")["files"] == manifest(tmp_path / "many")["files"]

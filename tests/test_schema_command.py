@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hive_reader import rows
+from hive_reader import Hive
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import operation, run_ggfmt, write_lines
@@ -25,6 +26,7 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFINITIONS = ROOT / "samples" / "TCUSTORD.def"
+ANEW = "drop table if exists gg_tcustord"
 
 
 def ggfmt(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -91,7 +93,14 @@ def test_what_makes_no_sense_is_told(tmp_path: Path, arguments: tuple[str, ...],
 # Hive
 
 
-def test_hive_reads_delimited_text_through_the_printed_table(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def hive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hive]:
+    with Hive(tmp_path_factory.mktemp("hive")) as running:
+        yield running
+
+
+@pytest.mark.spark
+def test_hive_reads_delimited_text_through_the_printed_table(hive: Hive, tmp_path: Path) -> None:
     """With the default delimiter U+0001; NULL is NULL, a missing column empty text, numbers keep their digits."""
     story = [
         operation(1, NAME="Ä表😀", AMOUNT=17520.25),
@@ -107,7 +116,7 @@ def test_hive_reads_delimited_text_through_the_printed_table(tmp_path: Path) -> 
     statement = hive_table(definitions["GG.TCUSTORD"], options, Context(), str(out / "d" / "GG.TCUSTORD"))
     assert isinstance(statement, str)
     query = "select op_type, `table`, pos, id, name, amount from gg_tcustord order by pos"
-    assert rows(tmp_path, [statement], query) == [
+    assert hive.rows([ANEW, statement], query) == [
         ["I", "GG.TCUSTORD", f"{1:020d}", "1", "Ä表😀", "17520.25"],
         ["I", "GG.TCUSTORD", f"{2:020d}", "2", None, "2.00"],
         ["D", "GG.TCUSTORD", f"{3:020d}", "3", "", None],
@@ -187,8 +196,9 @@ def test_every_schema_reads_what_it_wrote_itself(schema: Any) -> None:
     assert can_read(["null", schema] if not isinstance(schema, list) else schema, schema)
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("name", ["avro_row_ocf", "avro_op_ocf"])
-def test_hive_reads_container_files_through_the_printed_table(name: str, tmp_path: Path) -> None:
+def test_hive_reads_container_files_through_the_printed_table(name: str, hive: Hive, tmp_path: Path) -> None:
     story = [operation(1, NAME="Ä表😀'\"", AMOUNT=17520.25), operation(2, kind="U", NAME=None), operation(3, kind="D")]
     source = write_lines(tmp_path / "in.json", story)
     columns = (Column("ID"), Column("NAME"), Column("AMOUNT", SqlType(Kind.DECIMAL, scale=2)))
@@ -207,7 +217,7 @@ def test_hive_reads_container_files_through_the_printed_table(name: str, tmp_pat
     else:
         query = "select op_type, pos, after.id, after.name, after.amount from gg_tcustord order by pos"
     third = ["3", "name 3", "3.0"] if name == "avro_row_ocf" else [None, None, None]
-    assert rows(tmp_path, [statement], query) == [
+    assert hive.rows([ANEW, statement], query) == [
         ["I", f"{1:020d}", "1", "Ä表😀'\"", "17520.25"],
         ["U", f"{2:020d}", "2", None, "2.0"],
         ["D", f"{3:020d}", *third],

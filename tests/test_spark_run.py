@@ -19,6 +19,8 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.runner import Runner
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
+pytestmark = pytest.mark.spark
+
 TABLES = tuple(f"GG.T{number}" for number in range(12))
 
 
@@ -76,7 +78,7 @@ def test_local_spark_writes_what_one_process_writes(
 
 def by_command_line(source: Path, out: Path, *arguments: str) -> None:
     """A run as a user starts it, in a process of its own."""
-    command = [sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), "--split-size", "20k"]
+    command = [sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), "--split-size", "60k"]
     command += ["--current-timestamp", MOMENT.isoformat(), "--set", "gg.handlerlist=j,d"]
     command += [argument for setting in (*JSON_LINES, *PIPES) for argument in ("--set", setting)]
     done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, cwd=out.parent)

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from spark_cluster import free_port, standalone_cluster
+from spark_cluster import closed_port, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.spark.jvm import spark_home
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 ROOT = Path(__file__).resolve().parents[1]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interruptible")]
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ def test_ctrl_c_cancels_and_the_session_lives_on(session: SparkRunner, tmp_path:
     with pytest.raises(KeyboardInterrupt):
         session.run(task, list(range(40)))
     interrupting.join()
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 25  # all tasks would take thirty seconds
     assert session.run(lambda item, attempt: item, [1, 2]) == [1, 2]
     assert not (tmp_path / "39").exists()
     assert session.log_path is not None
@@ -132,9 +133,9 @@ def test_a_job_that_takes_too_long_is_ended_and_the_session_lives_on(session: Sp
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:{port}", "spark://127.0.0.1:{port},localhost:{port}"])
 def test_a_master_that_refuses(master: str) -> None:
     start = time.monotonic()
-    with pytest.raises(Abend) as caught, SparkRunner(SparkSettings(master.format(port=free_port()))):
+    with closed_port() as port, pytest.raises(Abend) as caught, SparkRunner(SparkSettings(master.format(port=port))):
         pass
-    assert time.monotonic() - start < 4
+    assert time.monotonic() - start < 20, "Spark itself was asked"
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "GG504"
     assert diagnostic.message.endswith("connection refused")
@@ -157,7 +158,7 @@ def test_a_master_that_is_silent() -> None:
             waiting.close()
     assert caught.value.diagnostics[0].code == "GG504"
     assert "no answer within 2 seconds" in caught.value.diagnostics[0].message
-    assert took < 4
+    assert took < 20
 
 
 @pytest.mark.parametrize("master", ["spark://somewhere", "spark://:7077", "spark://host:port", "spark://host:99999"])

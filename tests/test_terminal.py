@@ -12,7 +12,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from runs import operation, write_lines
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interruptible")]
 
 ESCAPE = "\x1b["
 
@@ -88,7 +91,7 @@ def test_ctrl_c_leaves_no_output_and_no_traceback(tmp_path: Path) -> None:
         command(source, tmp_path / "out", "--split-size", "500k"), stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
     staging = tmp_path / "out" / "_ggfmt" / "staging"
-    for _ in range(600):
+    for _ in range(2400):
         if staging.exists() and any(staging.rglob("*-d")):
             break
         time.sleep(0.05)

@@ -149,7 +149,8 @@ def _replace_image(image: Image, indices: Sequence[int], replacements: Sequence[
 
 
 def replace_values(values: pa.StringArray, replacement: Replacement) -> pa.StringArray:
-    """The values with all matches replaced, NULL where they are NULL; the same array if there is no match."""
+    """The values with all matches replaced, NULL where they are NULL; the same array if there is no match, nor
+    one across two of them."""
     data = text_buffer(values)
     regex, re2 = replacement.regex, replacement.re2
     if regex.needle and data.to_pybytes().find(regex.needle.encode()) < 0:

@@ -151,3 +151,8 @@ def _causes_below(lines: Iterable[str]) -> Iterator[str]:
             yield line.removeprefix("Caused by: ")
         elif not re.match(r"\s+(?:at |\.\.\. |Suppressed)|\t", line):
             return
+
+
+def no_py4j(record: logging.LogRecord) -> bool:
+    """A filter for the root logger, which py4j tells of a lost connection; what that means, a diagnostic says."""
+    return Path(record.pathname).parent.name != "py4j"

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.class_archive import class_archive
-from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, java_message
+from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, java_message, no_py4j
 from ggfmt.spark.java_home import find_java
 from ggfmt.spark.jvm import Jvm, spark_home, start_jvm
 from ggfmt.spark.master import cpus, is_here, master_addresses, probe, resolve, retrying
@@ -344,6 +344,7 @@ class SparkRunner:
         quiet = logging.getLogger("py4j")
         quiet.addHandler(logging.NullHandler())
         quiet.propagate = False
+        logging.getLogger().addFilter(no_py4j)
         try:
             with set_environment(environment), warnings.catch_warnings():
                 warnings.simplefilter("ignore")

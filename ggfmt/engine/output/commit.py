@@ -83,6 +83,9 @@ class OutputDirectory:
         except (OSError, pa.ArrowException) as error:
             self._free_lock()
             raise Abend(_cannot_write(self.root, error)) from None
+        except UsageError:  # another run holds this directory, or the first one of a commit that is to be ended
+            self._free_lock()
+            raise
 
     def release(self) -> None:
         """Removes the staging directory, unless a journal still needs it, and gives the output directory free."""
