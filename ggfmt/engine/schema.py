@@ -10,11 +10,12 @@ from pathlib import Path
 
 from ggfmt.columnar.replacement import UnusableName, replace_names, two_tables
 from ggfmt.config.handlers import Configuration
+from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine.discovery import find_definitions
 from ggfmt.engine.files import absolute, child
 from ggfmt.engine.inputs import plan_inputs, with_defaults
-from ggfmt.engine.output.names import safe_name, without_credentials
+from ggfmt.engine.output.names import safe_name
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import plan_splits
 from ggfmt.engine.runner import InProcess
