@@ -12,6 +12,7 @@ from strategies import examples
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.reading import UnknownTable
 from ggfmt.formats.json.files import record_spans
 from ggfmt.model.table import MAX_NAME_BYTES, Column, Kind, SqlType, TableDef
 
@@ -124,7 +125,7 @@ BAD: dict[str, tuple[str | bytes, Diagnostic]] = {
     ),
     "a table that nobody defines": (
         '{"table":"S.X","op_type":"I","pos":"8","after":{"ID":1}}',
-        Diagnostic(
+        UnknownTable(
             "GG205",
             "the table `S.X` has no definition",
             Span(table="S.X", position="8"),
