@@ -6,63 +6,23 @@ import io
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import PlainColumn, PlainOperation, PlainTable, row_image
 from runs import JSON_LINES, PIPES, content, operation, run_ggfmt, tables, write_lines
-from strategies import Changes, examples, make_batch, plain_operations, table_def
+from strategies import examples, plain_operations
 
-from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.formats.api.context import Context, Projection, WriterSettings
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.context import Projection, WriterSettings
 from ggfmt.formats.api.reading import Reject
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
-from ggfmt.formats.goldengate.delimited import read as delimited_read
 from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
-from ggfmt.formats.goldengate.delimited.write import DelimitedTextFormatter
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, TableDef
 
 TABLE = TableDef("GG.T", (Column("A"), Column("B")))
-
-# Texts without delimiters, and none that stands for NULL or missing: all others are lost before they can be read.
-plain_texts = st.text(
-    st.one_of(st.sampled_from('"\\ ,=é表😀\t'), st.characters(exclude_categories=["Cs"], exclude_characters="|\n\r#")),
-    max_size=5,
-)
-token_texts = st.text("abcé表\"'", max_size=3)
-
-
-@st.composite
-def stories(draw: st.DrawFn) -> Changes:
-    table = PlainTable("S.T", tuple(PlainColumn(f"C{n}", "string") for n in range(draw(st.integers(1, 5)))))
-    operations: list[PlainOperation] = []
-    for kind in draw(st.lists(st.sampled_from("IUDT"), max_size=8)):
-        cells = {c.name: draw(st.one_of(st.none(), st.just(...), plain_texts)) for c in table.columns}
-        image: dict[str, Any] = {name: value for name, value in cells.items() if value is not ...}
-        stamp = draw(st.sampled_from(["2013-06-02 22:14:36.000000", "x"]))
-        tokens = draw(st.dictionaries(token_texts.filter(bool), token_texts, max_size=3))
-        before, after = (image if kind == "D" else None), (image if kind in "IU" else None)
-        operations.append(PlainOperation(kind, stamp, f"{len(operations):020d}", before, after, tokens))
-    return Changes(table, operations, False)
-
-
-options = st.builds(
-    DelimitedTextOptions,
-    include_column_names=st.booleans(),
-    include_current_timestamp=st.booleans(),
-    field_delimiter=st.sampled_from(["|", "||", "|#|"]),
-    line_delimiter=st.sampled_from(["\n", "\r\n", "#\n"]),
-    null_value_representation=st.just("null\r"),
-    missing_value_representation=st.just("missing\r"),
-    delete_op_key=st.sampled_from(["D", "DELETE"]),
-    encoding=st.sampled_from(["UTF-8", "UTF-16", "UTF-16LE"]),
-)
 
 
 def read(
@@ -83,30 +43,6 @@ def read(
                 elif isinstance(event, Reject):
                     rejects.append(event)
     return batches, rejects
-
-
-@examples(150)
-@given(stories(), options, st.booleans(), st.lists(st.integers(1, 400), max_size=4), st.sampled_from([1, 7, 1 << 20]))
-def test_what_the_text_shows_is_read_back(
-    made: Changes, chosen: DelimitedTextOptions, tokens: bool, cuts: list[int], chunk: int
-) -> None:
-    context = Context(include_tokens=tokens)
-    formatter = DelimitedTextFormatter(table_def(made.table), chosen, context, Clock())
-    framing = TextFraming(chosen.encoding)
-    frame, lost = framing.frame(formatter.format(make_batch(made)))
-    assert lost == 0
-    catalog = Catalog({made.table.name: table_def(made.table)})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited_read, "CHUNK_BYTES", chunk)
-        batches, rejects = read(framing.header + bytes(frame), catalog, WriterSettings(chosen, context), cuts)
-    assert rejects == []
-    found = [item for batch in batches for item in plain_operations(batch)]
-    assert len(found) == len(made.operations)
-    for new, old in zip(found, made.operations, strict=True):
-        assert (new.op, new.op_ts, new.pos) == (old.op, old.op_ts, old.pos)
-        assert new.tokens == (old.tokens if tokens else {})
-        assert row_image(new) == row_image(old)
-        assert (new.before is None, new.after is None) == (old.before is None, old.after is None)
 
 
 def test_a_value_that_stands_for_null_and_missing_is_missing() -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract.xml import message, xml_changes, xml_options
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle import PlainOperation
 from runs import MOMENT, content, run_ggfmt, tables
 from strategies import Changes, examples, make_batch, plain_operations, table_def
-from test_xml import xml_changes, xml_options
 from xml_oracle import as_written
 
 from ggfmt.columnar.clock import Clock
@@ -122,21 +122,6 @@ def written(made: Changes, tokens: bool = True, **options: Any) -> bytes:
 # What was written comes back
 
 
-@examples(150)
-@given(xml_changes(), st.booleans(), st.sampled_from(["UTF-8", "UTF-16", "UTF-16LE", "UTF-32BE"]), st.integers(1, 3000))
-def test_what_was_written_comes_back(made: Changes, prolog: bool, charset: str, size: int) -> None:
-    data = written(made, include_prolog=prolog, encoding=charset)
-    source = WriterSettings(XmlOptions(encoding=charset))
-    expected = [as_written(item) for item in made.operations]
-    by_discovery = read(data, source=source, size=size)
-    assert by_discovery.rejects == {}
-    assert by_discovery.plain == expected
-    assert {table.column_names for table, _ in by_discovery.operations.values()} <= {table_def(made.table).column_names}
-    by_definition = read(data, [table_def(made.table)], source=source)
-    assert by_definition.plain == expected
-    assert all(table == table_def(made.table) for table, _ in by_definition.operations.values())
-
-
 @examples(60)
 @given(xml_changes(least=1), xml_options)
 def test_what_a_configured_handler_wrote_comes_back_with_its_configuration(
@@ -158,14 +143,6 @@ def test_tokens_are_read_for_those_who_want_them_alone() -> None:
 
 
 # Other ways to write the same
-
-
-def message(
-    columns: str = "<col name='ID' index='0'><before missing='true'/><after>1</after></col>",
-    head: str = "table='GG.ORDERS' type='I' ts='t' current_ts='c' pos='7'",
-    tokens: str = "",
-) -> bytes:
-    return f"<operation {head}>{columns}{tokens}</operation>\n".encode()
 
 
 INSERT = PlainOperation("I", "t", "7", None, {"ID": "1"}, {})
@@ -386,19 +363,6 @@ _noise = st.one_of(
     st.binary(max_size=4),
     st.sampled_from([b"<![CDATA[", b"]]>", b"<!--", b"<?", b"</operation>", b"<operation ", b"\n", b"'", b"&", b"\0"]),
 )
-
-
-@examples(300)
-@given(xml_changes(least=1, most=4), st.booleans(), st.data())
-def test_mutated_input_gives_operations_and_rejects(made: Changes, prolog: bool, data: st.DataObject) -> None:
-    good = written(made, include_prolog=prolog)
-    changed = bytearray(good)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(changed)))
-        changed[at : at + data.draw(st.integers(0, 40))] = data.draw(_noise)
-    size = data.draw(st.sampled_from([100, 1 << 20]))
-    for definitions in (None, [table_def(made.table)]):
-        read(bytes(changed), definitions, size=size)
 
 
 @examples(200)
