@@ -106,8 +106,8 @@ def ggfmt(project: Path, *arguments: str) -> str:
 
 def test_the_example_is_written_as_all_code_is(project: Path) -> None:
     assert sorted(example()) == [f"{NAME}/__init__.py", f"{NAME}/read.py", f"{NAME}/write.py"]
-    for command in (("check",), ("format", "--check")):
-        ended = python(project, "-m", "ruff", *command, f"ggfmt/formats/{NAME}", f"tests/contract/{NAME}.py")
+    for command in (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)):
+        ended = python(project, "-m", *command, f"ggfmt/formats/{NAME}", f"tests/contract/{NAME}.py")
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
 

@@ -599,7 +599,7 @@ def test_a_metadata_change_takes_effect_in_its_place(defined: bool, tmp_path: Pa
     assert len(fields(first([source], count=1, **others).handlers[1].tables[0])) == 1
 
 
-@pytest.mark.parametrize("name", ["delimitedtext", "avro_row", "avro_row_ocf"])
+@pytest.mark.parametrize("name", [name for name in WRITTEN if "pk_update_handling" in vars(FORMATS[name].options())])
 def test_primary_key_updates(name: str, tmp_path: Path) -> None:
     change = operation(1, kind="U")
     change["before"] = {**change["before"], "ID": "old"}

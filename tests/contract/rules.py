@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
@@ -24,6 +24,7 @@ from oracle import PlainOperation, row_image
 from strategies import examples, make_batch, slice_batch
 
 from contract import Case, Contract, contract_of
+from ggfmt.cli.schemas import SchemaKind
 from ggfmt.columnar.clock import Clock
 from ggfmt.engine.files import list_inputs
 from ggfmt.engine.inputs import detect_format
@@ -123,6 +124,7 @@ def declared(contract: Contract) -> None:
     format = FORMATS[contract.name]
     assert re.fullmatch(r"[a-z0-9_]+", contract.name)
     assert format.doc
+    assert format.schema_kind in (None, *get_args(SchemaKind))
     assert format.options.parse({}) == format.options()
     if format.reads is not None:
         assert issubclass(format.read_side.reader, Reader)
@@ -199,6 +201,7 @@ def batches(contract: Contract) -> None:
         cut = data.draw(st.integers(0, len(batch)))
         parts = (slice_batch(batch, 0, cut), slice_batch(batch, cut, len(batch)))
         assert [message for part in parts for message in messages(part)] == messages(batch)
+        assert messages(slice_batch(batch, cut, cut)) == []
 
     formats_alike()
 
