@@ -55,7 +55,8 @@ def chunk_bytes(count: int) -> Iterator[None]:
 @dataclass
 class Read:
     """What was read, in order: operations with their tables, the places of their records and whether they change the
-    key; rejects, definitions, and other records by kind. Rejects have no ordinals, which start anew in each split."""
+    key; rejects, definitions, other records by kind and unknown members by name. Rejects have no ordinals, which start
+    anew in each split."""
 
     operations: list[tuple[TableDef, PlainOperation]] = field(default_factory=list)
     places: list[tuple[int, int]] = field(default_factory=list)
@@ -63,6 +64,7 @@ class Read:
     rejects: list[Reject] = field(default_factory=list)
     definitions: list[SchemaChange] = field(default_factory=list)
     others: dict[str, int] = field(default_factory=dict)
+    members: dict[str, int] = field(default_factory=dict)
 
     @property
     def plain(self) -> list[PlainOperation]:
@@ -120,12 +122,13 @@ def read(
     size: int | None = None,
     trusted: Mapping[str, TableDef] = {},
     projection: Projection = EVERYTHING,
+    discovers: bool = True,
 ) -> Read:
     """The records of a file as a run reads them: discovery first, then splits of `size` bytes, each on its own."""
     source = source or told(name)
     catalog = Catalog(dict(trusted))
     events: Sequence[SchemaChange] = ()
-    if FORMATS[name].read_side.discovery is not None:
+    if discovers and FORMATS[name].read_side.discovery is not None:
         found = discover(name, data, source, size, trusted)
         catalog, events, source = catalog.with_tables(found.tables), found.events, replace(source, facts=found.facts)
     result = Read()
@@ -163,8 +166,9 @@ def read(
             result.operations.append((table, operation))
             result.places.append(place)
             result.key_updates.append(update)
-        for kind, count in reader.others.items():
-            result.others[kind] = result.others.get(kind, 0) + count
+        for total, counts in ((result.others, reader.others), (result.members, reader.members)):
+            for kind, count in counts.items():
+                total[kind] = total.get(kind, 0) + count
     result.rejects.sort(key=lambda reject: reject.diagnostic.span.offset or 0)
     return result
 
