@@ -118,7 +118,7 @@ def test_all_that_is_asked_of_formats_is_asked_of_a_new_one(project: Path) -> No
     texts = {path.name: path.read_text(encoding="utf-8") for path in sorted((project / "tests").glob("test_*.py"))}
     about_formats = [name for name, text in texts.items() if "FORMATS" in text or "MODULES" in text]
     asked = [f"tests/{name}" for name in about_formats if name not in left]
-    ended = python(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", "-k", NAME, *asked)
+    ended = python(project, "-m", "pytest", "-o", "addopts=", "-p", "no:cacheprovider", "-rA", "-k", NAME, *asked)
     assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr
     for rule in ("round_trip", "cuts", "damaged_records", "projections", "recognised"):
         assert f"PASSED tests/test_contract.py::test_a_format_keeps_its_contract[{NAME}-{rule}]" in ended.stdout
