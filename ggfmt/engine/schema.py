@@ -27,8 +27,8 @@ from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 
 DDL = "ddl"
-# The format whose schemas are made, with default options, where no handler is configured.
-DEFAULT_FORMATS = {"json": "json", "avro": "avro_row", "xsd": "xml"}
+# The formats whose schemas are made, with default options, where no handler is configured: of each kind the first.
+DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed(FORMATS.items()) if format.schema_kind}
 
 
 @dataclass(frozen=True)
