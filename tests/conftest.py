@@ -13,6 +13,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest.register_assert_rewrite("contract", "dialects")  # what they assert is shown as in tests
+
 LENIENT = settings(
     deadline=None,  # the machine may be shared
     suppress_health_check=[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from oracle import PlainOperation
@@ -104,16 +104,3 @@ def read_in_splits(
 ) -> list[Read]:
     """The file read by one reader for each `size` bytes of it."""
     return [read(data, tables, projection, [(start, size)]) for start in range(0, max(len(data), 1), size)]
-
-
-def as_written(operation: PlainOperation, tokens: bool = True) -> PlainOperation:
-    """The operation as it comes back from a JSON message: an absent time stamp or position is an empty text there, and
-    an update shows an empty before image where it has none."""
-    before = {} if operation.op == "U" and operation.before is None else operation.before
-    return replace(
-        operation,
-        op_ts=operation.op_ts or "",
-        pos=operation.pos or "",
-        before=before,
-        tokens=operation.tokens if tokens else {},
-    )

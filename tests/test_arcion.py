@@ -5,17 +5,15 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dialects import DATA, discover, layout_of, lines, read, told, written
-from hypothesis import given
-from hypothesis import strategies as st
-from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
+from contract.arcion import CURSOR, GOOD, NONE, message, name
+from dialects import DATA, layout_of, lines, read, told, written
+from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, output_files, run_ggfmt
-from strategies import Changes, changes, examples, make_batch, texts
+from strategies import Changes, make_batch
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.config.handlers import read_configuration
@@ -23,38 +21,16 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import FieldDelimiter, NullWord, csv_text
-from ggfmt.formats.arcion.cursor import COUNTS, RESERVED
 from ggfmt.java.text import IllegalValue
 from ggfmt.model.table import Catalog
 from ggfmt.options.spec import Options
 
-CURSOR = {"extractorId": 0, "timestamp": 1657516903000, "log": "log-bin.000010", "position": 7461, "v": 2}
 AT = "2022-07-11 05:21:43.000000"
-COUNTED = {"insertCount": 30, "updateCount": 1}
 SAID = {"extractorId": "0", "v": "2", "insertCount": "30", "updateCount": "1"}
-
-
-def name(table: str = "nation", schema: Any = "tpch", catalog: Any = None) -> dict[str, Any]:
-    return {"namespace": {"catalog": catalog, "schema": schema, "hash": -27122659}, "name": table, "hash": -1893420405}
-
-
-def message(op: str, old: Any, new: Any, exists: Any, **others: Any) -> dict[str, Any]:
-    return {
-        "tableName": name(), "opType": op, "cursor": json.dumps(CURSOR), "before": old, "after": new,
-        "exists": exists, "operationcount": json.dumps(COUNTED), **others,
-    }  # fmt: skip
 
 
 def operation(op: str, before: Any, after: Any, pos: str | None = "log-bin.000010:7461") -> PlainOperation:
     return PlainOperation(op, AT, pos, before, after, SAID)
-
-
-NONE = {"id": "null", "n": "null"}
-GOOD = [
-    message("I", NONE, {"id": "1", "n": "a"}, {"id": "1", "n": "1"}),
-    message("U", {"id": "1", "n": "null"}, {"id": "null", "n": "b"}, {"id": "2", "n": "1"}),
-    message("D", {"id": "1", "n": "null"}, NONE, {"id": "2", "n": "0"}),
-]
 
 
 def test_exists_tells_values_from_null_and_from_nothing() -> None:
@@ -258,108 +234,6 @@ def test_values_that_are_not_told_apart_are_counted(format: str, options: dict[s
     assert {(note.field, note.detail): count for note, count in made.notes.items()} == counted
 
 
-_MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31)).map(lambda m: f"{m:%Y-%m-%d %H:%M:%S.%f}")
-_PLACES = st.one_of(
-    st.none(), st.sampled_from(["log-bin.000010:7461", "0000012", "12", "a:b:007", ":1", '{"x":1}', ""]), texts
-)
-_TOKENS = st.dictionaries(st.one_of(st.sampled_from([*COUNTS, *RESERVED, "v", "part Num"]), texts), texts, max_size=3)
-_NUMBERS = st.sampled_from(["7", "-0", "007", "1.50", "null", "9" * 19])
-
-
-@st.composite
-def arcion_changes(draw: st.DrawFn) -> Changes:
-    made = draw(changes())
-    columns = tuple(replace(column, kind="string") for column in made.table.columns)
-    operations = [
-        replace(
-            item,
-            op_ts=draw(st.one_of(st.none(), _MOMENTS)),
-            pos=draw(_PLACES),
-            tokens={name: draw(_NUMBERS) if name == "v" else text for name, text in draw(_TOKENS).items()},
-        )
-        for item in made.operations
-        if item.op != "T"
-    ]
-    return Changes(replace(made.table, columns=columns), operations, made.garbage)
-
-
-def in_millis(op_ts: str | None) -> str | None:
-    if op_ts is None:
-        return None
-    moment = datetime.fromisoformat(op_ts)
-    return f"{moment - timedelta(microseconds=moment.microsecond % 1000):%Y-%m-%d %H:%M:%S.%f}".rjust(26, "0")
-
-
-def shown(item: PlainOperation, null: str | None = None) -> PlainOperation:
-    """The operation as Arcion shows it; `null` is the text that is taken for NULL."""
-
-    def image(values: PlainImage | None) -> PlainImage | None:
-        return values and {column: None if value == null else value for column, value in values.items()}
-
-    before = image(item.before)
-    if item.op == "U" and not before:
-        before = None
-    tokens = {name: text for name, text in item.tokens.items() if name not in RESERVED}
-    if "part Num" in tokens:
-        tokens["partNum"] = tokens.pop("part Num")
-    return replace(item, op_ts=in_millis(item.op_ts), before=before, after=image(item.after), tokens=tokens)
-
-
-@examples(150)
-@given(arcion_changes(), st.sampled_from(["null", "", "\\N"]), st.sampled_from(["", "default_schema"]))
-def test_what_is_written_in_json_is_read_back_less_the_losses(made: Changes, null: str, filler: str) -> None:
-    options = {"nullLiteral": f"CDATA[{null}]", "schemaFiller": filler}
-    found = read("arcion_json", written("arcion_json", made, None, **options), told("arcion_json", **options))
-    assert found.rejects == []
-    assert found.plain == [shown(item, null) for item in made.operations]
-    for table, _ in found.operations:
-        assert (table.full_name, table.column_names) == (made.table.name, tuple(c.name for c in made.table.columns))
-
-
-@examples(40)
-@given(st.integers(1, 900), arcion_changes())
-def test_it_does_not_matter_where_a_file_of_json_is_cut(size: int, made: Changes) -> None:
-    data = written("arcion_json", made)
-    assert read("arcion_json", data, size=size) == read("arcion_json", data)
-
-
-CSV_OPTIONS = st.fixed_dictionaries(
-    {
-        "delimiter": st.sampled_from([",", ";", "CDATA[\t]", "CDATA[\x01]", "|"]),
-        "quote": st.sampled_from(['"', "'"]),
-        "escape": st.sampled_from(["doubled", "backslash"]),
-        "nullLiteral": st.sampled_from(["NULL", "\\N", "CDATA[]", "<null>"]),
-        "includeHeader": st.just("true"),
-    }
-)
-
-
-@examples(200)
-@given(arcion_changes(), CSV_OPTIONS)
-def test_what_is_written_in_csv_is_read_back_less_the_losses(made: Changes, options: dict[str, str]) -> None:
-    data = written("arcion_csv", made, None, **options)
-    found = read("arcion_csv", data, told("arcion_csv", tableName=f"CDATA[{made.table.name}]", **options))
-    assert found.rejects == []
-    assert found.others == {}
-    assert found.plain == [shown(item) for item in made.operations]
-    for table, _ in found.operations:
-        assert (table.full_name, table.column_names) == (made.table.name, tuple(c.name for c in made.table.columns))
-
-
-@examples(100)
-@given(arcion_changes(), CSV_OPTIONS)
-def test_a_snapshot_is_read_back_with_null_for_missing(made: Changes, options: dict[str, str]) -> None:
-    inserts = [replace(item, tokens={}) for item in made.operations if item.op == "I"]
-    options = {**options, "mode": "snapshot"}
-    data = written("arcion_csv", replace(made, operations=inserts), None, **options)
-    found = read("arcion_csv", data, told("arcion_csv", tableName="T", **options))
-    names = [column.name for column in made.table.columns]
-    assert found.plain == [
-        PlainOperation("I", None, None, None, {n: (item.after or {}).get(n) for n in names}, {"snapshot": "true"})
-        for item in inserts
-    ]
-
-
 # CSV
 
 COLUMNS = {"tableName": "S.T", "columns": "T=a,b"}
@@ -549,42 +423,6 @@ def test_the_rows_of_the_documentation_are_read() -> None:
         ("D", {"r_regionkey": "10"}, None),
     ]
     assert {item.op_ts for item in found.plain} == {"2021-05-12 02:50:52.116000"}
-
-
-# Damaged messages
-
-
-@examples(150)
-@given(st.data())
-def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    records: list[Any] = [dict(record) for record in GOOD]
-    member = data.draw(st.sampled_from([*GOOD[0], None]))
-    if member is not None:
-        values: st.SearchStrategy[Any] = st.sampled_from(
-            [None, 1, "x", [], {}, {"id": 1}, {"id": {}}, True, "{}", '{"timestamp":[]}']
-        )
-        records[data.draw(st.integers(0, 2))][member] = data.draw(values)
-    damaged = bytearray(lines(*records))
-    for _ in range(data.draw(st.integers(0, 4))):
-        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n \\u'))
-    found = read("arcion_json", bytes(damaged))
-    for table, _ in found.operations:
-        assert all(part.encode() in damaged or not part.isascii() for part in table.parts)
-    assert discover("arcion_json", bytes(damaged)).tables is not None
-
-
-@examples(200)
-@given(st.data(), st.sampled_from(["doubled", "backslash"]))
-def test_damaged_rows_are_operations_or_rejects_with_a_place(data: st.DataObject, escape: str) -> None:
-    items = [replace(UPDATE, after={"id": 'a"\n,b', "n": None}), BARE, UPDATE]
-    damaged = bytearray(written("arcion_csv", story(*items), includeHeader="true", escape=escape))
-    for _ in range(data.draw(st.integers(1, 5))):
-        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.sampled_from(b'",\n\r\\1IN\xff\xef'))
-    source = told("arcion_csv", tableName="S.T", includeHeader="true", escape=escape)
-    found = read("arcion_csv", bytes(damaged), source)
-    assert {table.full_name for table, _ in found.operations} <= {"S.T"}
-    assert found.plain or found.rejects or b"\n" not in bytes(damaged).rstrip(b"\n") or found.others
-    assert discover("arcion_csv", bytes(damaged), source).tables is not None
 
 
 # Runs

@@ -7,27 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from dialects import DATA, discover, lines, read, told, written
+from contract import Case
+from contract.canal import ROW, TYPES, cases, message
+from dialects import DATA, lines, read, told, written
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainOperation
-from strategies import Changes, changes, examples, table_def
+from strategies import Changes, examples
 
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.mysql.types import sql_type, type_text
 from ggfmt.model.table import Kind, SqlType
 
-TYPES = {"id": "bigint(20)", "name": "varchar(50)", "price": "decimal(10,2)"}
-
-
-def message(kind: str, data: Any = None, old: Any = None, **others: Any) -> dict[str, Any]:
-    return {
-        "data": data, "database": "shop", "es": 1600161894000, "id": 58, "isDdl": False, "mysqlType": TYPES,
-        "old": old, "pkNames": ["id"], "sql": "", "sqlType": {"id": -5}, "table": "t", "ts": 1, "type": kind, **others,
-    }  # fmt: skip
-
-
-ROW = {"id": "1", "name": "a", "price": "10.50"}
 AT = "2020-09-15 09:24:54.000000"
 
 
@@ -175,65 +166,13 @@ def test_messages_are_written_as_canal_writes_them() -> None:
     )
 
 
-def _shown(item: PlainOperation) -> PlainOperation:
-    """The operation as Canal shows it."""
-    before = item.before
-    if item.op == "U" and before is not None:
-        assert item.after is not None
-        before = {**{name: value for name, value in item.after.items() if name not in before}, **before}
-    tokens = {name: text for name, text in item.tokens.items() if name in ("id", "gtid")}
-    return replace(item, before=before, tokens=tokens)
-
-
-_STAMPS = st.one_of(st.none(), st.sampled_from(["2013-06-02 22:14:36.123000", "1969-12-31 23:59:59.999000"]))
-_TEXT_KINDS = {"integer", "decimal", "double", "float", "string", "date", "time", "timestamp"}
-
-
-@st.composite
-def canal_changes(draw: st.DrawFn) -> Changes:
-    made = draw(changes())
-    columns = tuple(c if c.kind in _TEXT_KINDS else replace(c, kind="string") for c in made.table.columns)
-    name = ".".join(made.table.name.split(".")[-2:])
-    ops = [
-        replace(
-            item,
-            op_ts=draw(_STAMPS),
-            pos=draw(st.one_of(st.none(), st.sampled_from(["7", "0000012"]))),
-            tokens=draw(st.sampled_from([{}, {"id": "7"}, {"id": "8", "gtid": "a:1"}])),
-        )
-        for item in made.operations
-    ]
-    return Changes(replace(made.table, name=name, columns=columns), ops, made.garbage)
-
-
-def _named(made: Changes, found: list[PlainOperation]) -> list[PlainOperation]:
-    """Operations as they come back: the position of a message is its gtid or its id."""
-    back = []
-    for item in map(_shown, made.operations):
-        identity = item.tokens.get("id")
-        gtid = item.tokens.get("gtid") or (item.pos if item.pos != identity else None)
-        tokens = {"id": identity or "0"} | ({"gtid": gtid} if gtid else {})
-        back.append(replace(item, pos=gtid or identity or "0", tokens=tokens))
-    return back
-
-
-@examples(150)
-@given(canal_changes(), st.sampled_from(["data", "old"]))
-def test_what_is_written_is_read_back_less_the_losses(made: Changes, deletes: str) -> None:
-    data = written("canal_json", made, deleteRows=deletes)
-    found = read("canal_json", data, told("canal_json", deleteRows=deletes))
-    assert found.rejects == []
-    assert found.plain == _named(made, found.plain)
-    for table, _ in found.operations:
-        assert table.column_names == table_def(made.table).column_names
-
-
 @examples(60)
-@given(canal_changes(), st.integers(2, 5), st.sampled_from(["data", "old"]))
-def test_batches_hold_the_same_operations(made: Changes, size: int, deletes: str) -> None:
-    one = read("canal_json", written("canal_json", made, deleteRows=deletes), told("canal_json", deleteRows=deletes))
-    data = written("canal_json", made, batchSize=str(size), deleteRows=deletes)
-    many = read("canal_json", data, told("canal_json", deleteRows=deletes))
+@given(cases(), st.integers(2, 5))
+def test_batches_hold_the_same_operations(case: Case, size: int) -> None:
+    source = told("canal_json", **case.options)
+    one = read("canal_json", written("canal_json", case.changes, **case.options), source)
+    data = written("canal_json", case.changes, None, batchSize=str(size), **case.options)
+    many = read("canal_json", data, source)
     assert [replace(o, tokens={k: v for k, v in o.tokens.items() if k != "row"}) for o in many.plain] == one.plain
     for line in data.splitlines():
         assert len(json.loads(line)["data"] or ()) <= size
@@ -297,28 +236,3 @@ def test_recorded_messages() -> None:
         {"shipping_type": "aaa"}, {"id": "500000287", "shipping_type": None},
     ]  # fmt: skip
     assert both.others == {"ddl": 1}
-
-
-# Damaged messages
-
-
-@examples(150)
-@given(st.data())
-def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    good = lines(
-        message("INSERT", [ROW]), message("UPDATE", [ROW, ROW], [{"name": None}, {}]), message("DELETE", [ROW])
-    )
-    damaged = bytearray(good)
-    for _ in range(data.draw(st.integers(1, 4))):
-        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n '))
-    found = read("canal_json", bytes(damaged))
-    for table, _ in found.operations:
-        assert table.full_name.encode() in bytes(damaged).replace(b'","', b".") or "." in table.full_name
-    assert discover("canal_json", bytes(damaged)).tables is not None
-
-
-@examples(40)
-@given(st.integers(1, 400), canal_changes())
-def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
-    data = written("canal_json", made)
-    assert read("canal_json", data, size=size) == read("canal_json", data)

@@ -5,65 +5,30 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import replace
-from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dialects import DATA, discover, lines, read, told, written
+from contract.cdl import COLUMNS, GOOD, field, message, schema, struct
+from contract.shown import MOMENTS, in_millis
+from dialects import DATA, lines, read, told, written
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
+from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, run_ggfmt
-from strategies import Changes, changes, examples, make_batch, table_def, texts
+from strategies import Changes, examples, make_batch
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.engine.files import list_inputs
-from ggfmt.engine.inputs import detect_format
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import RowErrors
-from ggfmt.model.table import Kind, SqlType
 
 AT = "2024-02-04 11:59:56.013000"
 CONNECT = "org.apache.kafka.connect.data."
 
 
-def field(name: str, type: str, logical: str | None = None, **others: Any) -> dict[str, Any]:
-    return {"type": type, "optional": True, **({"name": logical} if logical else {}), **others, "field": name}
-
-
-def struct(name: str, *fields: Any) -> dict[str, Any]:
-    return {"type": "struct", "fields": list(fields), "optional": True, "name": name, "field": name}
-
-
-def schema(*columns: Any, keys: tuple[str, ...] = ("id",), images: tuple[str, str] = ("data", "before")) -> Any:
-    unique = struct("unique", *(field(key, "int32") for key in keys))
-    return {"type": "struct", "fields": [unique, *(struct(name, *columns) for name in images)]}
-
-
-COLUMNS = (field("id", "int32"), field("n", "string"))
-PAYLOAD = {
-    "DATA_STORE": "POSTGRESQL", "SEG_OWNER": "public", "TABLE_NAME": "t", "TIMESTAMP": 1707047996013,
-    "OPERATION": "INSERT", "LOB_COLUMNS": None,
-    "transaction": {"properties": [{"name": "lsn", "value": 163955221008}, {"name": "txId", "value": 57}]},
-    "unique": {"id": 1}, "data": {"id": 1, "n": "a"}, "before": None, "message_version": "1.0", "message_type": "0",
-    "HEARTBEAT_IDENTIFIER": "279f",
-}  # fmt: skip
 TOKENS = {"DATA_STORE": "POSTGRESQL", "txId": "57", "HEARTBEAT_IDENTIFIER": "279f"}
-
-
-def message(operation: str, data: Any, before: Any, columns: Any = COLUMNS, **others: Any) -> dict[str, Any]:
-    payload = {**PAYLOAD, "OPERATION": operation, "data": data, "before": before, **others}
-    return {"schema": schema(*columns), "payload": payload}
-
-
-GOOD = [
-    message("INSERT", {"id": 1, "n": "a"}, None),
-    message("UPDATE", {"id": 1, "n": None}, {"id": 1, "n": "a"}),
-    message("DELETE", None, {"id": 1, "n": None}),
-]
 
 
 def operation(op: str, before: Any, after: Any) -> PlainOperation:
@@ -343,87 +308,13 @@ def test_time_stamps_may_be_texts() -> None:
     assert str(table.columns[1].type) == "timestamp"
 
 
-_MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31)).map(lambda m: f"{m:%Y-%m-%d %H:%M:%S.%f}")
-_TOKENS = st.dictionaries(
-    st.one_of(st.sampled_from(["DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "txId", "lsn"]), texts),
-    st.one_of(st.sampled_from(["7", "-3", "007", ""]), texts),
-    max_size=3,
-)
-_WRITTEN_KINDS = {Kind.DATE: Kind.STRING, Kind.TIME: Kind.STRING, Kind.INTERVAL: Kind.STRING, Kind.NUMBER: Kind.DECIMAL}
-
-
-@st.composite
-def cdl_changes(draw: st.DrawFn) -> Changes:
-    """Operations with values that JSON writes as they are; time stamps are texts of any kind."""
-    made = draw(changes(number=st.sampled_from(["0", "-17", "999999999999999999", "7"])))
-    operations = [
-        replace(
-            item,
-            op_ts=draw(st.one_of(st.none(), _MOMENTS)),
-            pos=draw(st.one_of(st.none(), st.sampled_from(["0", "1444", "00012", "a:b"]), texts)),
-            tokens=draw(_TOKENS),
-        )
-        for item in made.operations
-        if item.op != "T"
-    ]
-    return Changes(made.table, operations, made.garbage)
-
-
-def in_millis(op_ts: str | None) -> str | None:
-    if op_ts is None:
-        return None
-    moment = datetime.fromisoformat(op_ts)
-    return f"{moment - timedelta(microseconds=moment.microsecond % 1000):%Y-%m-%d %H:%M:%S.%f}".rjust(26, "0")
-
-
-def is_whole(text: str) -> bool:
-    return text.isascii() and text.removeprefix("-").isdigit() and str(int(text)) == text and len(text) <= 18
-
-
-def shown(item: PlainOperation, table: PlainTable) -> PlainOperation:
-    """The operation as CDL shows it."""
-
-    def image(values: PlainImage | None) -> PlainImage | None:
-        return None if values is None else {column.name: values.get(column.name) for column in table.columns}
-
-    texts = ("LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "DATA_STORE")
-    tokens = {name: text for name, text in item.tokens.items() if name in texts or (name != "lsn" and is_whole(text))}
-    if not tokens.get("DATA_STORE"):
-        tokens.pop("DATA_STORE", None)
-    pos = item.pos
-    if pos is not None:
-        pos = str(int(pos)) if pos.isascii() and pos.isdigit() and len(pos.lstrip("0")) <= 18 else None
-    return PlainOperation(item.op, in_millis(item.op_ts), pos, image(item.before), image(item.after), tokens)
-
-
-@examples(150)
-@given(cdl_changes())
-def test_what_is_written_is_read_back_less_the_losses(made: Changes) -> None:
-    found = read("cdl_json", written("cdl_json", made, timestamps="text"))
-    assert found.rejects == []
-    assert found.plain == [shown(item, made.table) for item in made.operations]
-    wanted = table_def(made.table)
-    for table, _ in found.operations:
-        assert table.full_name == ".".join(wanted.parts[-2:])
-        assert [(c.name, c.type, c.key) for c in table.columns] == [
-            (c.name, SqlType(_WRITTEN_KINDS.get(c.type.kind, c.type.kind)), c.key) for c in wanted.columns
-        ]
-
-
 @examples(100)
-@given(st.lists(_MOMENTS, min_size=1, max_size=5))
+@given(st.lists(MOMENTS, min_size=1, max_size=5))
 def test_time_stamps_are_read_back_in_milliseconds(moments: list[str]) -> None:
     table = PlainTable("S.T", (PlainColumn("t", "timestamp"),))
     items = [PlainOperation("I", None, None, None, {"t": moment}, {}) for moment in moments]
     found = read("cdl_json", written("cdl_json", story(*items, table=table)))
     assert [item.after for item in found.plain] == [{"t": in_millis(moment)} for moment in moments]
-
-
-@examples(40)
-@given(st.integers(200, 3000), cdl_changes())
-def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
-    data = written("cdl_json", made, timestamps="text")
-    assert read("cdl_json", data, size=size) == read("cdl_json", data)
 
 
 # Real messages
@@ -474,48 +365,6 @@ def test_recorded_messages(version: str, name: str, item: PlainOperation) -> Non
         ("time1", "timestamp", 0),
         ("decimalNum", "decimal", 0),
     ]
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
-def test_recorded_messages_are_recognised(version: str) -> None:
-    files = list_inputs([str(DATA / f"cdl/huawei_mrs_doc__cdl_v{version}.json")])
-    assert detect_format(files)[0] == "cdl_json"
-
-
-# Damaged messages
-
-
-@examples(200)
-@given(st.data())
-def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    records: list[Any] = [{"schema": item["schema"], "payload": dict(item["payload"])} for item in GOOD]
-    member = data.draw(st.sampled_from([*GOOD[0]["payload"], "source", "schema", None]))
-    if member is not None:
-        values: st.SearchStrategy[Any] = st.sampled_from(
-            [
-                None,
-                1,
-                "x",
-                [],
-                {},
-                {"id": 1},
-                {"id": {}},
-                True,
-                {"properties": [{"value": {}}]},
-                {"fields": [{}]},
-                "2.0",
-            ]
-        )
-        target = records[data.draw(st.integers(0, 2))]
-        (target if member == "schema" else target["payload"])[member] = data.draw(values)
-    damaged = bytearray(lines(*records))
-    for _ in range(data.draw(st.integers(0, 4))):
-        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n \\u'))
-    found = read("cdl_json", bytes(damaged))
-    for table, _ in found.operations:
-        assert all(part.encode() in damaged or not part.isascii() for part in table.parts)
-    assert discover("cdl_json", bytes(damaged)).tables is not None
 
 
 # Runs

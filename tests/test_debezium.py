@@ -7,64 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from contract.debezium import MYSQL, ROW, ROW_FIELDS, SOURCE, event, field, table_change, wrapped
 from dialects import discover, lines, read, told
-from hypothesis import given
-from hypothesis import strategies as st
 from oracle import PlainOperation
-from strategies import examples
 
 from ggfmt.formats.api.context import Projection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NAME = "debezium_json"
 AT = "2020-09-15 09:24:54.123456"
-SOURCE = {
-    "version": "3.6.3.Final", "connector": "postgresql", "name": "srv", "ts_ms": 1600161894123, "snapshot": "false",
-    "db": "shop", "sequence": '["10","11"]', "ts_us": 1600161894123456, "ts_ns": 1600161894123456000,
-    "schema": "public", "table": "t", "txId": 5, "lsn": 11, "xmin": None,
-}  # fmt: skip
-MYSQL = {
-    "version": "1.1.1.Final", "connector": "mysql", "name": "srv", "ts_ms": 1600161894123, "snapshot": False,
-    "db": "shop", "table": "t", "server_id": 7, "gtid": None, "file": "bin.3", "pos": 154, "row": 0, "query": None,
-}  # fmt: skip
 TOKENS = {
     "connector": "postgresql", "name": "srv", "db": "shop", "sequence": '["10","11"]', "txId": "5", "lsn": "11",
 }  # fmt: skip
-ROW = {"id": 1, "name": "a"}
 TEXTS = {"id": "1", "name": "a"}
-
-
-def event(op: str, before: Any = None, after: Any = None, **others: Any) -> dict[str, Any]:
-    return {"before": before, "after": after, "source": SOURCE, "op": op, "ts_ms": 1, "transaction": None, **others}
-
-
-def field(
-    name: str, type: str, semantic: str | None = None, optional: bool = True, **parameters: str
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": type, "optional": optional, "field": name}
-    if semantic is not None:
-        found["name"] = semantic
-    if parameters:
-        found["parameters"] = parameters
-    return found
-
-
-ROW_FIELDS = [field("id", "int32", optional=False), field("name", "string")]
-
-
-def schema_of(*fields: dict[str, Any]) -> dict[str, Any]:
-    images = [{"type": "struct", "fields": fields, "optional": True, "field": name} for name in ("before", "after")]
-    own = {"type": "struct", "fields": [field("table", "string")], "optional": False, "field": "source"}
-    return {
-        "type": "struct",
-        "fields": [*images, own, field("op", "string")],
-        "optional": False,
-        "name": "srv.t.Envelope",
-    }
-
-
-def wrapped(payload: Any, *fields: dict[str, Any]) -> dict[str, Any]:
-    return {"schema": schema_of(*(fields or ROW_FIELDS)), "payload": payload}
 
 
 def operation(op: str, before: Any, after: Any, **tokens: str) -> PlainOperation:
@@ -255,23 +210,6 @@ def test_a_new_schema_is_a_metadata_change_at_its_place_wherever_the_file_is_cut
         assert read(NAME, data, size=size) == found
 
 
-def table_change(kind: str, **columns: dict[str, Any]) -> dict[str, Any]:
-    described = [
-        {"name": name, "position": place, "optional": name != "id", "typeExpression": told["typeName"], **told}
-        for place, (name, told) in enumerate(columns.items(), 1)
-    ]
-    table = None if kind == "DROP" else {"primaryKeyColumnNames": ["id"], "columns": described}
-    change = {"type": kind, "id": '"shop"."t"', "table": table}
-    return {
-        "source": MYSQL,
-        "ts_ms": 1,
-        "databaseName": "shop",
-        "schemaName": None,
-        "ddl": "...",
-        "tableChanges": [change],
-    }
-
-
 def test_schema_changes_define_tables_with_keys_and_types() -> None:
     big = {"typeName": "BIGINT", "jdbcType": -5}
     price = {"typeName": "DECIMAL", "jdbcType": 3, "length": 10, "scale": 2}
@@ -423,67 +361,6 @@ def test_the_dialect_is_recognised_by_its_records() -> None:
         {"schema": 1, "payload": 2},
     ]  # fmt: skip
     assert [sniff(lines(record)) for record in foreign] == [None] * len(foreign)
-
-
-# Damaged records, and files cut anywhere
-
-_GOOD = [
-    wrapped(event("c", None, ROW)),
-    event("u", ROW, {**ROW, "name": None}),
-    {**ROW, "__op": "d", "__table": "t", "__schema": "public", "__deleted": "true"},
-    {"schema": None, "payload": event("t")},
-    table_change("CREATE", id={"typeName": "INT", "jdbcType": 4}),
-    {"status": "END", "id": "5:2", "event_count": 1, "data_collections": []},
-]
-
-
-@examples(200)
-@given(st.data())
-def test_damaged_bytes_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    damaged = bytearray(lines(*_GOOD))
-    for _ in range(data.draw(st.integers(1, 4))):
-        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n '))
-    found = read(NAME, bytes(damaged))
-    for table, _ in found.operations:
-        assert all(part.encode() in damaged for part in table.full_name.split("."))
-
-
-_JUNK = st.sampled_from(["null", "0", "-1.5", '""', '"x"', "true", "[]", "{}", "[1]", '{"a":1}', "9" * 30, '"8"'])
-
-
-def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path] * bool(path) + [found for key, item in items for found in _paths(item, (*path, key))]
-
-
-@examples(300)
-@given(st.sampled_from(_GOOD), st.data())
-def test_members_removed_or_of_another_type_never_make_a_wrong_table(
-    record: dict[str, Any], data: st.DataObject
-) -> None:
-    changed = json.loads(json.dumps(record))
-    for _ in range(data.draw(st.integers(1, 2))):
-        path = data.draw(st.sampled_from(_paths(changed) or [("op",)]))
-        target = changed
-        for step in path[:-1]:
-            target = target[step]
-        if data.draw(st.booleans()):
-            del target[path[-1]]
-        else:
-            target[path[-1]] = json.loads(data.draw(_JUNK))
-        if not changed:
-            break
-    found = read(NAME, lines(wrapped(event("c", None, ROW)), changed, wrapped(event("d", ROW))))
-    assert {item.op for item in found.plain} >= {"I", "D"}
-    parts = {"public", "shop", "t", "x", "8"}
-    assert all(parts.issuperset(table.full_name.split(".")) for table, _ in found.operations)
-
-
-@examples(40)
-@given(st.lists(st.sampled_from(_GOOD), max_size=8), st.integers(1, 900))
-def test_it_does_not_matter_where_a_file_is_cut(records: list[Any], size: int) -> None:
-    data = lines(*records)
-    assert read(NAME, data, size=size) == read(NAME, data)
 
 
 def test_other_layouts_of_files() -> None:

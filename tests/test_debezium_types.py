@@ -10,11 +10,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from contract.debezium import event, field, wrapped
 from dialects import lines, read, told
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
-from test_debezium import NAME, event, field, wrapped
+from test_debezium import NAME
 
 from ggfmt.columnar.from_python import texts
 from ggfmt.formats.connect.decimals import decimals

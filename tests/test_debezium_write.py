@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from dialects import EVERYTHING, NOW, Read, lines, read, told, written
+from contract.debezium import SOURCE, event
+from dialects import EVERYTHING, NOW, Read, lines, read, written
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
-from strategies import Changes, changes, examples, json_numbers, make_batch, names, plain_operations
-from test_debezium import AT, NAME, SOURCE, TEXTS, event
+from strategies import Changes, examples, make_batch, plain_operations
+from test_debezium import AT, NAME, TEXTS
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
@@ -306,68 +306,6 @@ def test_a_debezium_message_comes_back_as_it_was() -> None:
 
 # Round trips
 
-_STAMPS = st.one_of(st.none(), st.sampled_from(["2013-06-02 22:14:36.123456", "1969-12-31 23:59:59.999999"]))
-_TOKEN_NAMES = st.one_of(
-    st.sampled_from(
-        ["connector", "name", "snapshot", "txId", "lsn", "gtid", "file", "pos", "row", "scn", "db", "transaction.id",
-         "transaction.total_order", "tokens", "table", "ts_us", "position", "version", "sequence", "query"]
-    ),
-    names,
-)  # fmt: skip
-_TOKEN_TEXTS = st.one_of(
-    st.sampled_from(["1", "007", "", "mysql", "postgresql", "ggfmt", "false", "true", "5:11", "-5", "null"]), names
-)
-
-
-@st.composite
-def debezium_changes(draw: st.DrawFn) -> Changes:
-    """Operations with values that their columns can have, and tokens with and without a place in source blocks."""
-    made = draw(changes(number=json_numbers))
-    ops = [
-        replace(item, op_ts=draw(_STAMPS), tokens=draw(st.dictionaries(_TOKEN_NAMES, _TOKEN_TEXTS, max_size=5)))
-        for item in made.operations
-    ]
-    return Changes(made.table, ops, made.garbage)
-
-
-def _expected(made: Changes, full: bool) -> list[PlainOperation]:
-    """What is read back: of a table name of three parts the catalog is a token, unless full names are asked for."""
-    parts = made.table.name.split(".")
-    back = []
-    for item in made.operations:
-        tokens = dict(item.tokens)
-        if len(parts) == 3 and not full:
-            tokens = {"db": parts[0], **tokens}
-        back.append(replace(item, tokens=tokens))
-    return back
-
-
-@examples(150)
-@given(debezium_changes(), st.booleans(), st.sampled_from(["omitted", "placeholder"]))
-def test_what_is_written_is_read_back_less_the_losses(made: Changes, schemas: bool, missing: str) -> None:
-    try:
-        data = written(NAME, made, schemasEnable=str(schemas).lower(), missing=missing)
-    except RowErrors as error:
-        assert schemas  # whole numbers alone fit into the columns that are of them
-        assert {diagnostic.code for _, diagnostic in error.rows} == {"GG401"}
-        return
-    found = read(NAME, data)
-    assert found.reasons == []
-    assert found.plain == _expected(made, False)
-    if schemas:
-        kinds = [Kind(column.kind) for column in made.table.columns]
-        for table, _ in found.operations:
-            assert [column.type.kind for column in table.columns] == kinds
-
-
-@examples(60)
-@given(debezium_changes())
-def test_full_names_keep_the_catalog(made: Changes) -> None:
-    made = Changes(made.table, [replace(item, tokens={"R": "A"}) for item in made.operations], made.garbage)
-    found = read(NAME, written(NAME, made), told(NAME, tableName="full"))
-    assert found.plain == made.operations
-    assert {table.full_name for table, _ in found.operations} <= {made.table.name}
-
 
 def _values(type: SqlType) -> st.SearchStrategy[str]:
     if type.kind is Kind.DECIMAL:
@@ -410,24 +348,6 @@ def test_encoded_values_come_back_exactly(rows: list[tuple[str | None, ...]], is
     assert kinds == [column.type.kind for column in _EXACT.columns]
     if not iso:
         assert found.operations[0][0] == _EXACT
-
-
-@examples(40)
-@given(debezium_changes(), st.integers(1, 700))
-def test_it_does_not_matter_where_what_is_written_is_cut(made: Changes, size: int) -> None:
-    data = written(NAME, made)
-    assert read(NAME, data, size=size) == read(NAME, data)
-
-
-def test_messages_do_not_depend_on_their_batch() -> None:
-    operations = [
-        PlainOperation("I", AT, None, None, ROW, {"R": "A"}),
-        PlainOperation("I", AT, "1", None, ROW, {"connector": "mysql", "pos": "1"}),
-        PlainOperation("I", None, None, None, ROW, {}),
-    ]
-    for schemas in ("true", "false"):
-        singly = [line for operation in operations for line in write(operation, schemasEnable=schemas)]
-        assert write(*operations, schemasEnable=schemas) == singly
 
 
 def test_reading_is_the_same_by_the_plain_model() -> None:

@@ -2,156 +2,65 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
+from dialects import Read, read, told
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import PlainColumn, PlainOperation, PlainTable, row_image
 from runs import JSON_LINES, PIPES, content, operation, run_ggfmt, tables, write_lines
-from strategies import Changes, examples, make_batch, plain_operations, table_def
+from strategies import examples
 
-from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.formats.api.context import Context, Projection, WriterSettings
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.reading import Reject
+from ggfmt.formats.api.context import Context, WriterSettings
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
-from ggfmt.formats.goldengate.delimited import read as delimited_read
 from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
-from ggfmt.formats.goldengate.delimited.write import DelimitedTextFormatter
-from ggfmt.model.change import ChangeBatch
-from ggfmt.model.table import Catalog, Column, TableDef
+from ggfmt.model.table import Column, TableDef
 
 TABLE = TableDef("GG.T", (Column("A"), Column("B")))
 
-# Texts without delimiters, and none that stands for NULL or missing: all others are lost before they can be read.
-plain_texts = st.text(
-    st.one_of(st.sampled_from('"\\ ,=é表😀\t'), st.characters(exclude_categories=["Cs"], exclude_characters="|\n\r#")),
-    max_size=5,
-)
-token_texts = st.text("abcé表\"'", max_size=3)
 
-
-@st.composite
-def stories(draw: st.DrawFn) -> Changes:
-    table = PlainTable("S.T", tuple(PlainColumn(f"C{n}", "string") for n in range(draw(st.integers(1, 5)))))
-    operations: list[PlainOperation] = []
-    for kind in draw(st.lists(st.sampled_from("IUDT"), max_size=8)):
-        cells = {c.name: draw(st.one_of(st.none(), st.just(...), plain_texts)) for c in table.columns}
-        image: dict[str, Any] = {name: value for name, value in cells.items() if value is not ...}
-        stamp = draw(st.sampled_from(["2013-06-02 22:14:36.000000", "x"]))
-        tokens = draw(st.dictionaries(token_texts.filter(bool), token_texts, max_size=3))
-        before, after = (image if kind == "D" else None), (image if kind in "IU" else None)
-        operations.append(PlainOperation(kind, stamp, f"{len(operations):020d}", before, after, tokens))
-    return Changes(table, operations, False)
-
-
-options = st.builds(
-    DelimitedTextOptions,
-    include_column_names=st.booleans(),
-    include_current_timestamp=st.booleans(),
-    field_delimiter=st.sampled_from(["|", "||", "|#|"]),
-    line_delimiter=st.sampled_from(["\n", "\r\n", "#\n"]),
-    null_value_representation=st.just("null\r"),
-    missing_value_representation=st.just("missing\r"),
-    delete_op_key=st.sampled_from(["D", "DELETE"]),
-    encoding=st.sampled_from(["UTF-8", "UTF-16", "UTF-16LE"]),
-)
-
-
-def read(
-    data: bytes, catalog: Catalog, source: WriterSettings, cuts: Sequence[int] = ()
-) -> tuple[list[ChangeBatch], list[Reject]]:
-    """The batches and rejects of a file, read in splits that start at `cuts` where the layout allows it."""
-    layout = DelimitedTextReader.layout(data, True, source)
-    edges = [0, *sorted({cut for cut in cuts if cut < len(data)} - {0})] if layout.splittable else [0]
-    batches: list[ChangeBatch] = []
-    rejects: list[Reject] = []
-    for start, end in pairwise([*edges, max(len(data), 1)]):
-        reader = DelimitedTextReader(catalog, Projection(tokens=True), source)
-        length = end - start if layout.splittable else None
-        for chunk in DelimitedTextReader.chunks(io.BytesIO(data), "f", start, length, layout):
-            for event in reader.read(chunk):
-                if isinstance(event, ChangeBatch):
-                    batches.append(event)
-                elif isinstance(event, Reject):
-                    rejects.append(event)
-    return batches, rejects
-
-
-@examples(150)
-@given(stories(), options, st.booleans(), st.lists(st.integers(1, 400), max_size=4), st.sampled_from([1, 7, 1 << 20]))
-def test_what_the_text_shows_is_read_back(
-    made: Changes, chosen: DelimitedTextOptions, tokens: bool, cuts: list[int], chunk: int
-) -> None:
-    context = Context(include_tokens=tokens)
-    formatter = DelimitedTextFormatter(table_def(made.table), chosen, context, Clock())
-    framing = TextFraming(chosen.encoding)
-    frame, lost = framing.frame(formatter.format(make_batch(made)))
-    assert lost == 0
-    catalog = Catalog({made.table.name: table_def(made.table)})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited_read, "CHUNK_BYTES", chunk)
-        batches, rejects = read(framing.header + bytes(frame), catalog, WriterSettings(chosen, context), cuts)
-    assert rejects == []
-    found = [item for batch in batches for item in plain_operations(batch)]
-    assert len(found) == len(made.operations)
-    for new, old in zip(found, made.operations, strict=True):
-        assert (new.op, new.op_ts, new.pos) == (old.op, old.op_ts, old.pos)
-        assert new.tokens == (old.tokens if tokens else {})
-        assert row_image(new) == row_image(old)
-        assert (new.before is None, new.after is None) == (old.before is None, old.after is None)
+def found_in(data: bytes, *tables: TableDef, **options: str) -> Read:
+    source = told("delimitedtext", Context(), **{"fieldDelimiter": "|", "encoding": "UTF-8", **options})
+    return read("delimitedtext", data, source, trusted={table.full_name: table for table in tables})
 
 
 def test_a_value_that_stands_for_null_and_missing_is_missing() -> None:
-    source = WriterSettings(DelimitedTextOptions(field_delimiter="|", null_value_representation="", encoding="UTF-8"))
-    (batch,), _ = read(b"I|GG.T|t|c|p||x\n", Catalog({"GG.T": TABLE}), source)
-    assert plain_operations(batch)[0].after == {"B": "x"}
+    assert found_in(b"I|GG.T|t|c|p||x\n", TABLE, nullValueRepresentation="").plain[0].after == {"B": "x"}
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "message"),
+    ("line", "reason"),
     [
-        (b"I|GG.T|t|c|p|1", "GG311", "the line has 6 fields where there should be 7"),
-        (b"I|GG.T|t|c|p|1|2|3", "GG311", "the line has 8 fields where there should be 7"),
-        (b"I|GG.T", "GG311", "the line has 2 fields where there should be at least 5"),
-        (b"", "GG311", "the line has 1 fields where there should be at least 5"),
-        (b"X|GG.T|t|c|p|1|2", "GG304", "the operation type cannot be `X`"),
-        (b"I|GG.U|t|c|p|1|2", "GG205", "the table `GG.U` has no definition"),
-        (b"I|GG.T|t|c|p|\xe4|2", "GG303", "the line is not UTF-8: byte 0xe4 at byte 13 of it"),
+        (b"I|GG.T|t|c|p|1", "GG311 the line has 6 fields where there should be 7"),
+        (b"I|GG.T|t|c|p|1|2|3", "GG311 the line has 8 fields where there should be 7"),
+        (b"I|GG.T", "GG311 the line has 2 fields where there should be at least 5"),
+        (b"", "GG311 the line has 1 fields where there should be at least 5"),
+        (b"X|GG.T|t|c|p|1|2", "GG304 the operation type cannot be `X`"),
+        (b"I|GG.U|t|c|p|1|2", "GG205 the table `GG.U` has no definition"),
+        (b"I|GG.T|t|c|p|\xe4|2", "GG303 the line is not UTF-8: byte 0xe4 at byte 13 of it"),
     ],
 )
-def test_a_line_that_does_not_fit_is_a_reject_with_its_place(line: bytes, code: str, message: str) -> None:
+def test_a_line_that_does_not_fit_is_a_reject_with_its_place(line: bytes, reason: str) -> None:
     good = b"I|GG.T|t|c|p|1|2"
-    source = WriterSettings(DelimitedTextOptions(field_delimiter="|", encoding="UTF-8"))
-    batches, (reject,) = read(b"\n".join([good, line, good, b""]), Catalog({"GG.T": TABLE}), source)
-    assert sum(map(len, batches)) == 2
-    assert (reject.diagnostic.code, reject.diagnostic.message) == (code, message)
-    assert (reject.diagnostic.span.file, reject.diagnostic.span.offset) == ("f", len(good) + 1)
-    assert reject.record == line
+    found = found_in(b"\n".join([good, line, good, b""]), TABLE)
+    assert (len(found.plain), found.reasons) == (2, [reason])
+    (reject,) = found.rejects
+    assert (reject.record, reject.diagnostic.span.offset) == (line, len(good) + 1)
 
 
 def test_lines_that_do_not_name_their_table_need_one_definition() -> None:
-    source = WriterSettings(DelimitedTextOptions(field_delimiter="|", include_table_name=False, encoding="UTF-8"))
-    (batch,), _ = read(b"I|t|c|p|1|2\n", Catalog({"GG.T": TABLE}), source)
-    assert batch.table == TABLE
-    two = Catalog({"GG.T": TABLE, "GG.U": TableDef("GG.U", TABLE.columns)})
-    _, (reject,) = read(b"I|t|c|p|1|2\n", two, source)
-    assert reject.diagnostic.message == "lines do not name their table, and 2 are defined"
+    one = found_in(b"I|t|c|p|1|2\n", TABLE, includeTableName="false")
+    assert [table for table, _ in one.operations] == [TABLE]
+    two = found_in(b"I|t|c|p|1|2\n", TABLE, TableDef("GG.U", TABLE.columns), includeTableName="false")
+    assert two.reasons == ["GG205 lines do not name their table, and 2 are defined"]
 
 
 @examples(100)
 @given(st.binary(max_size=200), st.sampled_from(["UTF-8", "UTF-16", "ISO-8859-1"]))
 def test_any_bytes_give_operations_or_rejects(data: bytes, encoding: str) -> None:
-    source = WriterSettings(DelimitedTextOptions(field_delimiter="|", encoding=encoding))
-    _, rejects = read(data, Catalog({"GG.T": TABLE}), source)
-    assert all(0 <= (reject.diagnostic.span.offset or 0) <= len(data) for reject in rejects)
+    found_in(data, TABLE, encoding=encoding)
 
 
 def test_a_run_turns_delimited_text_into_json(tmp_path: Path) -> None:

@@ -5,31 +5,47 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import fastavro
 import pytest
+from contract import Case
+from contract.dts import (
+    COLUMNS,
+    KEYS,
+    ROW,
+    SCHEMAS,
+    cases,
+    datum,
+    file,
+    integer,
+    moment,
+    prefixed,
+    record,
+    story,
+    text,
+    time,
+    value,
+)
+from contract.rules import damaged
 from dialects import DATA, Read, discover, read, told, written
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
-from strategies import Changes, examples, java_numbers, json_numbers, make_batch, names, table_def, texts
+from oracle import PlainColumn, PlainOperation, PlainTable
+from strategies import Changes, examples, make_batch, table_def
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import Formatter, RowErrors
-from ggfmt.formats.dts import files as dts_files
 from ggfmt.formats.dts.charsets import decoder
 from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
-from ggfmt.formats.dts.schema import BRANCHES, NAMESPACE, record_schema, version_of
+from ggfmt.formats.dts.schema import BRANCHES, record_schema, version_of
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 OFFICIAL = DATA / "dts-avro"
-SCHEMAS = {born: fastavro.parse_schema(json.loads(json.dumps(record_schema(born)))) for born in (True, False)}
 needs_official = pytest.mark.skipif(not OFFICIAL.is_dir(), reason="the published schema files are not there")
 
 
@@ -63,61 +79,9 @@ def official(born: bool = True) -> Any:
     return schema
 
 
-def value(branch: str, **members: Any) -> Any:
-    return (f"{NAMESPACE}.{branch}", members)
-
-
-def integer(text: str) -> Any:
-    return value("Integer", precision=8, value=text)
-
-
-def text(data: bytes, charset: str = "utf8mb4") -> Any:
-    return value("Character", charset=charset, value=data)
-
-
-def moment(*parts: int | None) -> dict[str, int | None]:
-    members = ("year", "month", "day", "hour", "minute", "second", "millis")
-    return dict(zip(members, parts, strict=True))
-
-
-def time(*parts: int | None) -> Any:
-    return value("DateTime", **moment(*parts))
-
-
-COLUMNS = {"id": 8, "name": 253, "price": 246}
-ROW = [integer("1"), text(b"a"), value("Decimal", value="10.50", precision=10, scale=2)]
 SHOWN = {"id": "1", "name": "a", "price": "10.50"}
-KEYS = {"pk_uk_info": '{"PRIMARY":["id"],"uk":["name"]}'}
 TOKENS = {"source.sourceType": "MySQL", "id": "58", "sourceTxid": "7", "source.version": "8.0.28"}
 AT = "2023-10-11 00:33:28.000000"
-
-
-def record(
-    operation: str, before: Any = None, after: Any = None, columns: Any = COLUMNS, source: str = "MySQL", **others: Any
-) -> dict[str, Any]:
-    fields = columns if not isinstance(columns, dict) else [
-        {"name": name, "dataTypeNumber": number} for name, number in columns.items()
-    ]  # fmt: skip
-    return {
-        "version": 0, "id": 58, "sourceTimestamp": 1696984408, "sourcePosition": "72469@78", "safeSourcePosition": "",
-        "sourceTxid": "7", "source": {"sourceType": source, "version": "8.0.28"}, "operation": operation,
-        "objectName": "shop.t", "processTimestamps": None, "tags": KEYS, "fields": fields, "beforeImages": before,
-        "afterImages": after, "bornTimestamp": 0, **others,
-    }  # fmt: skip
-
-
-def datum(item: dict[str, Any], born: bool = True) -> bytes:
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, SCHEMAS[born], item)
-    return out.getvalue()
-
-
-def prefixed(*data: bytes) -> bytes:
-    return b"".join(len(item).to_bytes(4, "big") + item for item in data)
-
-
-def file(*items: dict[str, Any]) -> bytes:
-    return prefixed(*map(datum, items))
 
 
 def rows(*values: Any, number: int = 253, source: str = "MySQL", column: str = "x") -> Read:
@@ -849,142 +813,14 @@ def test_tokens_become_members_or_tags(op: str, tokens: dict[str, str], operatio
     assert item["tags"] == {"pk_uk_info": '{"PRIMARY":["id"]}', **tags}
 
 
-# There and back
-
-_POOLS: dict[Kind, st.SearchStrategy[str]] = {
-    Kind.STRING: texts,
-    Kind.INTERVAL: texts,
-    Kind.BOOLEAN: st.sampled_from(["true", "false"]),
-    Kind.INTEGER: st.integers(-(10**30), 10**30).map(str),
-    Kind.DECIMAL: st.one_of(json_numbers, java_numbers),
-    Kind.NUMBER: st.one_of(json_numbers, java_numbers),
-    Kind.FLOAT: st.floats(allow_nan=False, allow_infinity=False).map(repr),
-    Kind.DOUBLE: st.one_of(
-        st.floats(allow_nan=False, allow_infinity=False).map(repr), st.sampled_from(["NaN", "Infinity", "-Infinity"])
-    ),
-    Kind.DATE: st.one_of(st.dates().map(str), st.sampled_from(["0000-00-00", "2020-00-00"])),
-    Kind.BINARY: st.binary(max_size=20).map(lambda data: base64.b64encode(data).decode()),
-}
-_TOKEN_NAMES = st.one_of(
-    texts,
-    st.sampled_from(
-        ["id", "version", "sourceTxid", "bornTimestamp", "processTimestamps", "snapshot", "source.version", "tags.id"]
-    ),
-)
-_TOKEN_TEXTS = st.one_of(texts, st.sampled_from(["5", "0", "-7", "007", "9" * 18, "9" * 19, "true", "false", "[1,-2]"]))
-
-
-def times(digits: int) -> dict[Kind, st.SearchStrategy[str]]:
-    clock = st.times().map(lambda item: item.strftime("%H:%M:%S"))
-    fraction = st.one_of(st.just(""), st.integers(0, 10**digits - 1).map(lambda number: f".{number:0{digits}}"))
-    day = st.dates().map(str)
-    zone = st.sampled_from(["", "", "", " +08:00", " -0330", " UTC", " Asia/Shanghai", " Z"])
-    hours = st.sampled_from(["", "-"]).flatmap(
-        lambda sign: st.builds(
-            "{}{:02}:{:02}:{:02}".format, st.just(sign), st.integers(1, 900), *[st.integers(0, 59)] * 2
-        )
-    )
-    return {
-        Kind.TIME: st.builds("{}{}".format, hours, fraction),
-        Kind.TIMESTAMP: st.one_of(day, st.builds("{} {}{}{}".format, day, clock, fraction, zone)),
-    }
-
-
-@st.composite
-def dts_changes(draw: st.DrawFn, source: str) -> Changes:
-    pools = {**_POOLS, **times(9 if source == "Oracle" else 6)}
-    parts = st.text("abcÄ_$ü", min_size=1, max_size=4)
-    kinds = draw(st.lists(st.sampled_from(list(Kind)), min_size=1, max_size=6))
-    columns = draw(st.lists(names, min_size=len(kinds), max_size=len(kinds), unique=True))
-    keys = draw(st.permutations(range(len(kinds))))[: draw(st.integers(0, 2))]
-    table = PlainTable(
-        ".".join(draw(st.lists(parts, min_size=2, max_size=3))),
-        tuple(
-            PlainColumn(name, kind.value, keys.index(place) + 1 if place in keys else 0)
-            for place, (name, kind) in enumerate(zip(columns, kinds, strict=True))
-        ),
-    )
-
-    def image() -> PlainImage:
-        cells = {
-            name: draw(st.one_of(st.just("-"), st.none(), pools[kind]))
-            for name, kind in zip(columns, kinds, strict=True)
-        }
-        return {name: cell for name, cell in cells.items() if cell != "-"}
-
-    items = []
-    for op in draw(st.lists(st.sampled_from("IUUDT"), max_size=5)):
-        before = image() if op == "D" or (op == "U" and draw(st.booleans())) else None
-        after = image() if op in "IU" else None
-        op_ts = draw(st.sampled_from([None, "2013-06-02 22:14:36.123456", "1969-12-31 23:59:58.999999"]))
-        pos = draw(st.one_of(st.none(), texts))
-        tokens = draw(st.dictionaries(_TOKEN_NAMES, _TOKEN_TEXTS, max_size=3))
-        items.append(PlainOperation(op, op_ts, pos, before, after, tokens))
-    return Changes(table, items, draw(st.booleans()))
-
-
-def back(made: Changes, source: str) -> list[PlainOperation]:
-    """The operations as they are read back."""
-    kinds = {column.name: Kind(column.kind) for column in made.table.columns}
-
-    def cell(name: str, text: str | None) -> str | None:
-        if text is None:
-            return None
-        if kinds[name] is Kind.BOOLEAN and source != "PostgreSQL":
-            return str(int(text == "true"))
-        if kinds[name] is Kind.DATE and source == "Oracle":
-            return f"{text} 00:00:00"
-        return text
-
-    def image(cells: PlainImage | None) -> PlainImage | None:
-        return None if cells is None else {name: cell(name, text) for name, text in cells.items()}
-
-    found = []
-    for item in made.operations:
-        op_ts = item.op_ts and f"{item.op_ts[:19]}.000000"
-        tokens = {**item.tokens, "source.sourceType": source}
-        found.append(PlainOperation(item.op, op_ts, item.pos or None, image(item.before), image(item.after), tokens))
-    return found
-
-
-_READ_AS = {
-    "MySQL": {Kind.BOOLEAN: Kind.INTEGER, Kind.NUMBER: Kind.DECIMAL, Kind.INTERVAL: Kind.STRING},
-    "Oracle": {
-        Kind.BOOLEAN: Kind.DECIMAL, Kind.INTEGER: Kind.DECIMAL, Kind.NUMBER: Kind.DECIMAL, Kind.DATE: Kind.TIMESTAMP,
-        Kind.TIME: Kind.STRING, Kind.INTERVAL: Kind.STRING,
-    },
-    "PostgreSQL": {Kind.NUMBER: Kind.DECIMAL},
-}  # fmt: skip
-sources = st.sampled_from(["MySQL", "MySQL", "Oracle", "PostgreSQL"])
-
-
-@examples(250)
-@given(st.data(), sources, st.sampled_from(["length-prefixed", "container", "base64"]), st.booleans())
-def test_what_is_written_is_read_back_less_the_losses(
-    data: st.DataObject, source: str, framing: str, born: bool
-) -> None:
-    made = data.draw(dts_changes(source))
-    options = {"sourceType": source, "fileFraming": framing, "bornTimestamp": str(born).lower()}
-    file = written("dts_avro", made, None, **options)
-    found = read("dts_avro", file)
-    assert found.rejects == []
-    assert found.plain == back(made, source)
-    for table, item in found.operations:
-        if item.op != "T":
-            assert [(c.name, c.type.kind, c.key) for c in table.columns] == [
-                (c.name, _READ_AS[source].get(Kind(c.kind), Kind(c.kind)), c.key) for c in made.table.columns
-            ]
-    if made.operations:
-        assert FORMATS["dts_avro"].read_side.reader.sniff(file) is not None
-
-
 @needs_official
 @examples(60)
-@given(st.data(), sources, st.booleans())
-def test_the_published_schema_reads_what_is_written(data: st.DataObject, source: str, born: bool) -> None:
-    made = data.draw(dts_changes(source))
+@given(cases())
+def test_the_published_schema_reads_what_is_written(case: Case) -> None:
+    made, born = case.changes, case.options["bornTimestamp"] == "true"
     schema = fastavro.parse_schema(official(born))
-    items = decoded(written("dts_avro", made, sourceType=source, bornTimestamp=str(born).lower()), schema=schema)
+    options = {**case.options, "fileFraming": "length-prefixed"}
+    items = decoded(written("dts_avro", made, **options), schema=schema)
     assert [item["operation"] for item in items] == [
         {"I": "INSERT", "U": "UPDATE", "D": "DELETE", "T": "DDL"}[item.op]
         if item.op != "I" or item.tokens.get("snapshot", "false") == "false"
@@ -994,67 +830,7 @@ def test_the_published_schema_reads_what_is_written(data: st.DataObject, source:
     assert all(("bornTimestamp" in item) is born for item in items)
 
 
-@examples(60)
-@given(st.data(), st.integers(1, 60), st.integers(1, 400))
-def test_it_does_not_matter_where_a_file_is_cut(data: st.DataObject, block: int, size: int) -> None:
-    made = data.draw(dts_changes("MySQL"))
-    whole = written("dts_avro", made)
-    lines = written("dts_avro", made, fileFraming="base64")
-    found = read("dts_avro", whole)
-    patch = pytest.MonkeyPatch()
-    try:
-        patch.setattr(dts_files, "CHUNK_BYTES", block)
-        again = read("dts_avro", whole)
-    finally:
-        patch.undo()
-    assert again == found
-    assert read("dts_avro", lines, size=size) == read("dts_avro", lines)
-    assert read("dts_avro", lines).plain == found.plain
-
-
 # Damage
-
-
-def story() -> Sequence[dict[str, Any]]:
-    wide = {"x": 252, "at": 12, "f": 5}
-    row = [text(b"a"), time(2020, 1, 2, 3, 4, 5, 6), value("Float", value=1.5, precision=0, scale=0)]
-    return [
-        record("INSERT", None, ROW),
-        record("UPDATE", ROW, [None, *ROW[1:]]),
-        record("INSERT", None, row, wide, objectName="shop.u", processTimestamps=[1, 2]),
-        record("DDL", None, "truncate table t", None, objectName="shop"),
-        record("BEGIN", columns=None),
-        record("DELETE", ROW),
-    ]
-
-
-def _damaged(data: st.DataObject, good: bytes) -> bytes:
-    damaged = bytearray(good)
-    for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, len(damaged) - 1))
-        kind = data.draw(st.integers(0, 2))
-        if kind == 0:
-            damaged[place] = data.draw(st.integers(0, 255))
-        elif kind == 1:
-            del damaged[place : place + data.draw(st.integers(1, 5))]
-        else:
-            damaged[place:place] = data.draw(st.binary(min_size=1, max_size=4))
-    return bytes(damaged)
-
-
-@examples(300)
-@given(st.data())
-def test_damaged_records_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    good = list(map(datum, story()))
-    place = data.draw(st.integers(0, len(good) - 1))
-    items = [*good[:place], _damaged(data, good[place]), *good[place + 1 :]]
-    # With definitions, so that no value that was damaged tells what a column is.
-    trusted = {event.table.full_name: event.table for event in discover("dts_avro", prefixed(*good)).events}
-    found = read("dts_avro", prefixed(*items), trusted=trusted)
-    others = read("dts_avro", prefixed(*good[:place], *good[place + 1 :]), trusted=trusted)
-    for item in others.plain:
-        assert item in found.plain
-    assert len(found.plain) + len(found.rejects) + sum(found.others.values()) == len(good)
 
 
 @examples(200)
@@ -1066,9 +842,9 @@ def test_damaged_files_never_raise(data: st.DataObject, framing: str) -> None:
         good = b"".join(base64.b64encode(datum(item)) + b"\n" for item in story())
     else:
         good = container(*story(), codec="deflate" if framing == "deflate" else "null", sync_interval=300)
-    damaged = _damaged(data, good)
-    read("dts_avro", damaged)
-    FORMATS["dts_avro"].read_side.reader.sniff(damaged)
+    bad = data.draw(damaged(good))
+    read("dts_avro", bad)
+    FORMATS["dts_avro"].read_side.reader.sniff(bad)
 
 
 # A run

@@ -31,7 +31,6 @@ from strategies import (
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.writing import Formatter, Note, RowErrors
@@ -367,10 +366,3 @@ def test_a_number_as_java_reads_it_is_written_as_a_json_number_of_the_same_value
     shown = text.partition('"PRICE":')[2].partition("}")[0]
     assert oracle.is_json_number(shown)
     assert shown == oracle.json_number(number)
-
-
-@pytest.mark.parametrize("name", ["delimitedtext", "json"])
-def test_a_batch_without_operations_gives_no_messages(name: str) -> None:
-    format = FORMATS[name]
-    formatter = format.write_side.formatter(table_def(ORDERS), format.options(), Context(True), Clock(NOW))
-    assert messages(formatter, orders()) == []

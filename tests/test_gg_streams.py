@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dialects import discover, lines, read, told, written
-from hypothesis import given
-from hypothesis import strategies as st
+from contract.streams import AT, ROW, TYPES, message
+from dialects import lines, read, told, written
 from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, metadata, output_files, run_ggfmt, write_lines
-from strategies import Changes, changes, examples, json_numbers, table_def
+from strategies import Changes
 
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.writing import RowErrors
@@ -22,16 +20,9 @@ from ggfmt.java.text import IllegalValue
 from ggfmt.model.table import Column, Kind, SqlType
 
 NAME = "goldengate_streams_json"
-ROW = {"ID": 1, "NAME": "a", "NOTE": None}
 TEXTS = {"ID": "1", "NAME": "a", "NOTE": None}
-TYPES = {"ID": "number", "NAME": "string", "NOTE": "string"}
-AT = "2026-06-02 22:14:36.000000"
 SCHEMA = {"id": "S.T", "title": "x", "$schema": "http://json-schema.org/draft-04/schema#", "type": "object",
           "properties": {}}  # fmt: skip
-
-
-def message(kind: str | None, **others: Any) -> dict[str, Any]:
-    return {"qual_table": "S.T", "op_type": kind, "op_ts": AT, "pos": "7", **others}
 
 
 def operation(op: str, before: Any, after: Any, **tokens: str) -> PlainOperation:
@@ -248,96 +239,3 @@ def test_metadata_changes_go_through_files_of_any_layout(setting: str, size: int
 
     assert by_table(found.operations) == by_table(before.operations)
     assert len({event.table for event in found.definitions if event.table.full_name == "S.T"}) == 3
-
-
-_KINDS = {"integer": Kind.DECIMAL, "float": Kind.DECIMAL, "double": Kind.DECIMAL, "decimal": Kind.DECIMAL,
-          "boolean": Kind.BOOLEAN}  # fmt: skip
-
-
-@st.composite
-def streams_changes(draw: st.DrawFn) -> Changes:
-    made = draw(changes(number=json_numbers))
-    columns = tuple(replace(c, kind="string") if c.kind == "number" else c for c in made.table.columns)
-    return replace(made, table=replace(made.table, columns=columns))
-
-
-@examples(150)
-@given(streams_changes(), st.booleans(), st.sampled_from([("before", "after"), ("vorher é", "$a")]))
-def test_what_is_written_is_read_back_less_the_losses(made: Changes, strings: bool, names: tuple[str, str]) -> None:
-    options: dict[str, Any] = {
-        "treatAllColumnsAsStrings": str(strings).lower(), "beforeImageName": names[0], "afterImageName": names[1],
-    }  # fmt: skip
-    found = read(NAME, written(NAME, made, **options), told(NAME, **options))
-    assert found.rejects == []
-    assert found.plain == made.operations
-    keys = {name: place for place, name in enumerate((c.name for c in table_def(made.table).columns if c.key), 1)}
-    for table, _ in found.operations:
-        assert table.full_name == made.table.name
-        assert table.columns == tuple(
-            Column(
-                c.name, SqlType(Kind.STRING if strings else _KINDS.get(c.kind, Kind.STRING)), key=keys.get(c.name, 0)
-            )
-            for c in made.table.columns
-        )
-
-
-@examples(60)
-@given(streams_changes(), st.sampled_from(["missing", "null"]))
-def test_left_out_nulls_come_back_as_the_option_says(made: Changes, absent: str) -> None:
-    options: dict[str, Any] = {"omitNullColumnValues": "true", "absentMeans": absent}
-    found = read(NAME, written(NAME, made, **options), told(NAME, **options))
-
-    def shown(image: Any) -> Any:
-        if image is None:
-            return None
-        if absent == "null":
-            return {column.name: image.get(column.name) for column in made.table.columns}
-        return {name: value for name, value in image.items() if value is not None}
-
-    assert found.plain == [replace(o, before=shown(o.before), after=shown(o.after)) for o in made.operations]
-
-
-# Damaged records
-
-
-@examples(150)
-@given(st.data())
-def test_damaged_records_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    good = lines(
-        metadata("S.T", **TYPES), message("INSERT", after=ROW, xid=1), message("UPDATE", before=ROW, after=ROW),
-        {"specversion": "1.0", "data": message("DELETE", before=ROW)},
-    )  # fmt: skip
-    damaged = bytearray(good)
-    for _ in range(data.draw(st.integers(1, 4))):
-        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n '))
-    found = read(NAME, bytes(damaged))
-    for table, _ in found.operations:
-        assert not table.full_name.isascii() or table.full_name.encode() in bytes(damaged)
-    assert discover(NAME, bytes(damaged)).tables is not None
-
-
-_RECORDS = [
-    message("INSERT", after=ROW, xid=1, tokens={"A": "x"}, primary_keys=["ID"]),
-    message("UPDATE", before=ROW, after=ROW),
-    metadata("S.T", **TYPES),
-    {"specversion": "1.0", "data": message("DELETE", before=ROW)},
-]
-
-
-@examples(100)
-@given(st.sampled_from(_RECORDS), st.data())
-def test_members_of_other_types_are_operations_or_rejects(record: dict[str, Any], data: st.DataObject) -> None:
-    changed = dict(record)
-    name = data.draw(st.sampled_from(sorted(record)))
-    other = data.draw(st.sampled_from([..., None, 1, "x", True, [], {}, [1], {"NAME": [1]}, {"ID": {"type": "x"}}]))
-    changed.pop(name) if other is ... else changed.__setitem__(name, other)
-    found = read(NAME, lines(message("INSERT", after=ROW), changed))
-    assert found.plain[0] == operation("I", None, TEXTS)
-    assert len(found.plain) + len(found.rejects) + sum(found.others.values()) + len(found.definitions) >= 2
-
-
-@examples(40)
-@given(st.integers(1, 400), streams_changes())
-def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
-    data = written(NAME, made)
-    assert read(NAME, data, size=size) == read(NAME, data)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import oracle
 import pytest
+from contract.json import as_written, line
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle import PlainOperation, PlainTable
-from reading import as_written, chunk_size, layout_of, read, read_in_splits
+from reading import chunk_size, layout_of, read, read_in_splits
 from strategies import Changes, changes, examples, json_numbers, make_batch, names, table_def, texts
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.key_updates import key_updates
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.reading import Layout
 from ggfmt.formats.goldengate.json import JsonOptions
@@ -208,39 +207,7 @@ def test_goldengate_json_is_recognised_in_every_layout(layout: str, mark: bytes)
     assert JsonReader.sniff(data.replace(b'"op_type"', b'"kind"')) is None
 
 
-# Needs
-
-
-@examples(60)
-@given(readable, st.booleans())
-def test_a_reader_asked_for_one_image_gives_the_row_and_the_key_updates_of_the_full_one(
-    made: Changes, tokens: bool
-) -> None:
-    data = lay_out(made, "lines")
-    full = read(data, tables(made)).batches
-    narrow = read(data, tables(made), Projection(row_only=True, key_updates=True, tokens=tokens)).batches
-    assert len(full) == len(narrow) == bool(made.operations)
-    for whole, part in zip(full, narrow, strict=True):
-        assert row_images(part) == row_images(whole)
-        assert (part.tokens is not None) == tokens
-        updates, expected = key_updates(part), key_updates(whole)
-        assert (updates and updates.to_pylist()) == (expected and expected.to_pylist())
-
-
-def row_images(batch: Any) -> list[Mapping[str, str | None]]:
-    row = batch.row_image()
-    both = replace(batch, before=row, after=row)
-    from strategies import plain_operations
-
-    return [op.after or {} for op in plain_operations(both)]
-
-
 # What records may be
-
-
-def line(table: str = "S.T", op: str = "I", image: str = "after", more: str = "", **columns: object) -> bytes:
-    body = json.dumps(columns)
-    return f'{{"table":"{table}","op_type":"{op}","op_ts":"t","pos":"7","{image}":{body}{more}}}'.encode()
 
 
 T = TableDef("S.T", (Column("ID", SqlType(Kind.DECIMAL), key=1), Column("NAME"), Column("FLAG", SqlType(Kind.BOOLEAN))))

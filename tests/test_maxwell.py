@@ -4,47 +4,27 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from dialects import DATA, NOW, discover, lines, read, told, written
+from contract import Case
+from contract.maxwell import ROW, cases, message, statement
+from dialects import DATA, NOW, lines, read, told, written
 from hypothesis import given
-from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
-from strategies import Changes, changes, examples, json_numbers, make_batch, plain_operations, table_def
+from strategies import Changes, examples, make_batch, plain_operations
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.writing import RowErrors
 
-ROW = {"id": 1, "name": "a", "price": 10.50}
 TEXTS = {"id": "1", "name": "a", "price": "10.5"}
 AT = "2016-10-21 12:33:37.000000"
 
 
-def message(kind: str, data: Any, **others: Any) -> dict[str, Any]:
-    return {"database": "shop", "table": "t", "type": kind, "ts": 1477053217, "data": data, **others}
-
-
 def operation(op: str, before: Any, after: Any, pos: str | None = None, **tokens: str) -> PlainOperation:
     return PlainOperation(op, AT, pos, before, after, tokens)
-
-
-def statement(kind: Any = "table-alter", **others: Any) -> dict[str, Any]:
-    definition = {
-        "database": "shop", "charset": "utf8mb4", "table": "t", "primary-key": ["id"],
-        "columns": [
-            {"type": "bigint", "name": "id", "signed": False}, {"type": "varchar", "name": "name", "charset": "latin1"},
-            {"type": "decimal", "name": "price"}, {"type": "timestamp", "name": "at", "column-length": 6},
-            {"type": "bit", "name": "flags"}, {"type": "varchar", "name": "raw", "charset": "binary"},
-            {"type": "set", "name": "some", "enum-values": ["a", "b"]},
-        ],
-    }  # fmt: skip
-    return {
-        "type": kind, "database": "shop", "table": "t", "def": definition, "ts": 1477053126000, "sql": "...", **others,
-    }  # fmt: skip
 
 
 # Reading
@@ -146,6 +126,18 @@ def test_what_is_not_there_is_missing_or_null_as_the_option_says(projection: Pro
     assert [item.after or item.before for item in filled] == [TEXTS, two, two]
     if not projection.row_only:
         assert [item.before for item in filled] == [None, {**two, "id": "1"}, two]
+
+
+@pytest.mark.parametrize(
+    "projection", [Projection(tokens=True), Projection(row_only=True), Projection(row_only=True, key_updates=True)]
+)
+@pytest.mark.parametrize("absent", ["missing", "null"])
+def test_a_key_that_is_left_out_has_changed_if_it_is_null(absent: str, projection: Projection) -> None:
+    keys: Any = {"primary_key_columns": ["id"]}
+    rows = (message("update", {"name": "a"}, old={"id": 1}, **keys), message("update", ROW, old={"name": "b"}, **keys))
+    found = read("maxwell_json", lines(*rows), told("maxwell_json", absentMeans=absent), projection=projection)
+    asked = projection.key_updates or not projection.row_only
+    assert found.key_updates == [absent == "null" and asked, False]
 
 
 @pytest.mark.parametrize(
@@ -253,70 +245,10 @@ def test_values_that_are_not_told_apart_are_counted(
     assert counted >= Counter(expected)
 
 
-_STAMPS = st.one_of(st.none(), st.sampled_from(["2013-06-02 22:14:36.000000", "1969-12-31 23:59:59.000000"]))
-_TOKENS: list[dict[str, str]] = [
-    {},
-    {"xid": "7", "xoffset": "0"},
-    {"xid": "18446744073709551615"[:19], "commit": "true"},
-    {"gtid": "a:1", "server_id": "1", "thread_id": "2", "schema_id": "3", "push_ts": "4", "query": 'a "b"\n'},
-]
-
-
-@st.composite
-def maxwell_changes(draw: st.DrawFn) -> Changes:
-    made = draw(changes(number=json_numbers))
-    columns = tuple(replace(c, kind="string") if c.kind == "number" else c for c in made.table.columns)
-    ops = [
-        replace(
-            item,
-            op_ts=draw(_STAMPS),
-            pos=draw(st.sampled_from([None, "m.000006:800911", "a:1"])),
-            tokens=draw(st.sampled_from(_TOKENS)) | draw(st.sampled_from([{}, {"snapshot": "true"}]))
-            if item.op == "I"
-            else draw(st.sampled_from(_TOKENS)),
-        )
-        for item in made.operations
-        if item.op != "T"
-    ]
-    name = ".".join(made.table.name.split(".")[-2:])
-    return Changes(replace(made.table, name=name, columns=columns), ops, made.garbage)
-
-
-def _shown(item: PlainOperation, columns: tuple[str, ...], nulls: bool, absent: str) -> PlainOperation:
-    """The operation as its message shows it."""
-
-    def row(image: Any) -> Any:
-        if image is None:
-            return None
-        image = {name: value for name, value in image.items() if nulls or value is not None}
-        return {name: image.get(name) for name in columns} if absent == "null" else image
-
-    after, before = row(item.after), item.before
-    if item.op == "D":
-        before = row(before)
-    elif item.op == "U":
-        assert item.after is not None
-        old = {n: v for n, v in (before or {}).items() if n not in item.after or item.after[n] != v}
-        before = {**after, **old}
-    return replace(item, before=before, after=after, pos=item.pos or item.tokens.get("gtid"))
-
-
-@examples(150)
-@given(maxwell_changes(), st.booleans(), st.sampled_from(["missing", "null"]))
-def test_what_is_written_is_read_back_less_the_losses(made: Changes, nulls: bool, absent: str) -> None:
-    options: dict[str, Any] = {"outputNulls": str(nulls).lower(), "absentMeans": absent, "outputPrimaryKeys": "true"}
-    found = read("maxwell_json", written("maxwell_json", made, **options), told("maxwell_json", **options))
-    assert found.rejects == []
-    columns = found.operations[0][0].column_names if found.operations else ()
-    assert found.plain == [_shown(item, columns, nulls, absent) for item in made.operations]
-    for table, _ in found.operations:
-        assert table.full_name == made.table.name
-        assert set(table.column_names) <= set(table_def(made.table).column_names)
-
-
 @examples(60)
-@given(maxwell_changes())
-def test_messages_are_json_with_the_values_of_the_columns(made: Changes) -> None:
+@given(cases())
+def test_messages_are_json_with_the_values_of_the_columns(case: Case) -> None:
+    made = case.changes
     data = written("maxwell_json", made)
     kinds = {column.name: column.kind for column in made.table.columns}
     for line, item in zip(data.splitlines(), plain_operations(make_batch(made)), strict=True):
@@ -350,44 +282,3 @@ def test_recorded_messages() -> None:
     wanted = [line[3:-1].split(", ") for line in expected.read_text().splitlines() if line.startswith("+I[")]
     assert {fields[5]: fields[4] for fields in wanted} == last
     assert {(fields[1], fields[2]) for fields in wanted} == {("test", "product")}
-
-
-# Damaged messages
-
-
-@examples(150)
-@given(st.data())
-def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    good = lines(
-        message("insert", ROW, xid=1, xoffset=0), message("update", ROW, old={"name": None}, commit=True),
-        statement(), message("delete", ROW, primary_key_columns=["id"]),
-    )  # fmt: skip
-    damaged = bytearray(good)
-    for _ in range(data.draw(st.integers(1, 4))):
-        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n '))
-    found = read("maxwell_json", bytes(damaged))
-    for table, _ in found.operations:
-        assert all(part.encode() in bytes(damaged) for part in table.parts if part.isascii())
-    assert discover("maxwell_json", bytes(damaged)).tables is not None
-
-
-_RECORDS = [message("insert", ROW, xid=1), message("update", ROW, old={"name": None}), statement()]
-
-
-@examples(100)
-@given(st.sampled_from(_RECORDS), st.data())
-def test_members_of_other_types_are_operations_or_rejects(record: dict[str, Any], data: st.DataObject) -> None:
-    changed = dict(record)
-    name = data.draw(st.sampled_from(sorted(record)))
-    other = data.draw(st.sampled_from([..., None, 1, "x", True, [], {}, [1], {"a": 1}, {"columns": [{"name": "a"}]}]))
-    changed.pop(name) if other is ... else changed.__setitem__(name, other)
-    found = read("maxwell_json", lines(message("insert", ROW), changed))
-    assert found.plain[0] == operation("I", None, TEXTS)
-    assert len(found.plain) + len(found.rejects) + sum(found.others.values()) + len(found.definitions) >= 2
-
-
-@examples(40)
-@given(st.integers(1, 400), maxwell_changes())
-def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
-    data = written("maxwell_json", made)
-    assert read("maxwell_json", data, size=size) == read("maxwell_json", data)

@@ -267,7 +267,9 @@ def test_every_format_shows_the_sample_as_a_run_writes_it(name: str, tmp_path: P
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_formats_of_other_systems_are_shown_as_a_run_writes_them(name: str, tmp_path: Path) -> None:
-    handlers = read_configuration([str(ROOT / "conf" / f"{name}.properties")]).handlers
+    texts = [f"gg.handler.h.format={name}", "gg.handler.h.includeTokens=true"]
+    texts += ["gg.handler.h.format.includeHeader=true"] * ("include_header" in vars(FORMATS[name].options()))
+    handlers = read_configuration([], texts).handlers
     settings = RunSettings([str(SAMPLE)], handlers, str(tmp_path), current_timestamp=MOMENT, quarantine=True)
     rejects = execute(settings, InProcess).totals.handlers[handlers[0].name].rejected
     found = preview(PreviewSettings([str(SAMPLE)], handlers, ALL, current_timestamp=MOMENT))
@@ -597,7 +599,7 @@ def test_a_metadata_change_takes_effect_in_its_place(defined: bool, tmp_path: Pa
     assert len(fields(first([source], count=1, **others).handlers[1].tables[0])) == 1
 
 
-@pytest.mark.parametrize("name", ["delimitedtext", "avro_row", "avro_row_ocf"])
+@pytest.mark.parametrize("name", [name for name in WRITTEN if "pk_update_handling" in vars(FORMATS[name].options())])
 def test_primary_key_updates(name: str, tmp_path: Path) -> None:
     change = operation(1, kind="U")
     change["before"] = {**change["before"], "ID": "old"}

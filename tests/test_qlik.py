@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialects import DATA, NOW, Read, discover, lines, read, told, written
+from contract.qlik import COLUMNS, ROW, change, metadata
+from contract.qlik_avro import ID, column
+from dialects import DATA, NOW, Read, lines, read, told, written
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import PlainColumn, PlainOperation, PlainTable, json_number
+from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, output_files, run_ggfmt, snapshot, write_lines
-from strategies import Changes, changes, examples, make_batch, table_def
+from strategies import Changes, examples, make_batch, table_def
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join, join_binary
@@ -24,40 +26,6 @@ from ggfmt.formats.qlik.masks import BYTES, HEX_DIGITS, Ordinals, mask_pieces
 from ggfmt.formats.qlik.types import sql_type, type_word
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
-ID = "8FB9D3C10EA4B25751DF9CC8318F0A02"
-
-
-def column(ordinal: int, type: str = "STRING", key: int = 0, **others: Any) -> dict[str, Any]:
-    sizes = {"length": 0, "precision": 0, "scale": 0}
-    return {"ordinal": ordinal, "type": type, **sizes, "primaryKeyPosition": key, "nullable": not key, **others}
-
-
-COLUMNS = {"NAME": column(2), "ID": column(1, "INT4", 1), "PRICE": column(3, "NUMERIC", precision=10, scale=2)}
-
-
-def metadata(columns: Any = COLUMNS, schema_id: str | None = ID, **others: Any) -> dict[str, Any]:
-    lineage = {"server": "srv", "task": "job", "schema": "S", "table": "T", "tableVersion": 1, "timestamp": "x"}
-    lineage = {**lineage, **others}
-    message = {"schemaId": schema_id, "lineage": lineage, "tableStructure": {"tableColumns": columns}, "dataSchema": ""}
-    return {
-        "magic": "atMSG", "type": "MD", "headers": None, "messageSchemaId": schema_id, "messageSchema": None,
-        "message": message,
-    }  # fmt: skip
-
-
-def change(operation: str, data: Any, before: Any = None, schema_id: str | None = ID, **headers: Any) -> dict[str, Any]:
-    own = {
-        "operation": operation, "changeSequence": "201", "timestamp": "2023-03-21T21:34:19.511", "streamPosition": "p1",
-        "transactionId": "tx", "changeMask": None, "columnMask": None, "transactionEventCounter": 4,
-        "transactionLastEvent": True, **headers,
-    }  # fmt: skip
-    return {
-        "magic": "atMSG", "type": "DT", "headers": None, "messageSchemaId": schema_id, "messageSchema": None,
-        "message": {"data": data, "beforeData": before, "headers": own},
-    }  # fmt: skip
-
-
-ROW = {"ID": 1, "NAME": "a", "PRICE": "10.50"}
 TEXTS = {"ID": "1", "NAME": "a", "PRICE": "10.50"}
 AT = "2023-03-21 21:34:19.511000"
 TOKENS = {
@@ -536,80 +504,6 @@ def test_states_that_are_read_back_as_others_are_counted(name: str) -> None:
     assert back == [{"ID": "1", "NAME": None}, {"ID": "1"}, None, {"ID": "1"}]
 
 
-# Round trips
-
-_STAMPS = st.one_of(st.none(), st.sampled_from(["2013-06-02 22:14:36.123000", "1969-12-31 23:59:59.999000"]))
-_TOKENS: list[dict[str, str]] = [
-    {},
-    {"snapshot": "true", "transactionId": "x"},
-    {"changeSequence": "2", "transactionEventCounter": "12", "transactionLastEvent": "false", "externalSchemaId": "y"},
-]
-_JSON_NUMBERS = {"integer", "float", "double"}
-
-
-@st.composite
-def qlik_changes(draw: st.DrawFn, /, **options: Any) -> Changes:
-    made = draw(changes(**options))
-    columns = tuple(c if c.kind != "binary" else replace(c, kind="string") for c in made.table.columns)
-    name = ".".join(made.table.name.split(".")[-2:])
-    ops = []
-    for item in made.operations:
-        if item.op != "T":
-            position = draw(st.sampled_from([None, "7", "0000012"]))
-            tokens = {**draw(st.sampled_from(_TOKENS)), "other": "z"}
-            ops.append(replace(item, op_ts=draw(_STAMPS), pos=position, tokens=tokens))
-    kinds = {c.name: c.kind for c in columns}
-    clean = [replace(o, before=_shown_stamps(o.before, kinds), after=_shown_stamps(o.after, kinds)) for o in ops]
-    return Changes(replace(made.table, name=name, columns=columns), clean, made.garbage)
-
-
-def _shown_stamps(image: Any, kinds: dict[str, str]) -> Any:
-    return image and {k: v.replace("T", " ") if v and kinds[k] == "timestamp" else v for k, v in image.items()}
-
-
-def read_back(made: Changes, kinds: dict[str, str], number: Any) -> list[PlainOperation]:
-    """The operations as they are read from the messages that were written of them."""
-
-    def shown(image: Any) -> Any:
-        if image is None:
-            return None
-        return {k: v if v is None or kinds[k] not in _JSON_NUMBERS else number(v, kinds[k]) for k, v in image.items()}
-
-    back = []
-    for item in made.operations:
-        before = item.before
-        if item.op == "U" and before is not None:
-            assert item.after is not None
-            lost = {name for name, value in before.items() if value is None and name not in item.after}
-            null = dict.fromkeys(item.after)
-            before = {**null, **{name: value for name, value in before.items() if name not in lost}}
-        tokens = {name: text for name, text in item.tokens.items() if name != "other"}
-        if item.op != "I":
-            tokens.pop("snapshot", None)
-        back.append(replace(item, before=shown(before), after=shown(item.after), tokens=tokens))
-    return back
-
-
-@examples(150)
-@given(qlik_changes())
-def test_what_is_written_is_read_back_less_the_losses(made: Changes) -> None:
-    found = read("qlik_json", written("qlik_json", made))
-    assert found.rejects == []
-    kinds = {column.name: column.kind for column in made.table.columns}
-    assert found.plain == read_back(made, kinds, lambda value, kind: json_number(value))
-    for table, _ in found.operations:
-        assert table.full_name == made.table.name
-        assert table.column_names == table_def(made.table).column_names
-        assert table.primary_keys == table_def(made.table).primary_keys
-
-
-@examples(40)
-@given(st.integers(1, 2000), qlik_changes())
-def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
-    data = written("qlik_json", made)
-    assert read("qlik_json", data, size=size) == read("qlik_json", data)
-
-
 # Runs
 
 
@@ -699,39 +593,3 @@ def test_recorded_masks() -> None:
     customers = TableDef("S.T", (Column("CUSTOMER_ID", key=1), Column("FIRST_NAME"), Column("LAST_NAME")))
     (item,) = read("qlik_json", second, told("qlik_json", tableName="S.T"), trusted={"S.T": customers}).plain
     assert item.before == item.after == {"CUSTOMER_ID": "14", "LAST_NAME": "test2"}
-
-
-# Damaged messages
-
-
-@examples(150)
-@given(st.data())
-def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    good = lines(metadata(), change("INSERT", ROW, columnMask="07"), change("UPDATE", ROW, ROW, columnMask="05"))
-    damaged = bytearray(good)
-    for _ in range(data.draw(st.integers(1, 4))):
-        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n '))
-    found = read("qlik_json", bytes(damaged))
-    for table, _ in found.operations:
-        assert all(part.encode() in bytes(damaged) for part in table.full_name.split("."))
-    assert discover("qlik_json", bytes(damaged)).tables is not None
-
-
-@examples(150)
-@given(st.data())
-def test_members_may_lack_or_be_of_another_type(data: st.DataObject) -> None:
-    records = json.loads(json.dumps([metadata(), change("INSERT", ROW, columnMask="07"), change("DELETE", ROW)]))
-    record = records[data.draw(st.integers(0, 2))]
-    while True:
-        name = data.draw(st.sampled_from(sorted(record)))
-        if isinstance(record[name], dict) and record[name] and data.draw(st.booleans()):
-            record = record[name]
-            continue
-        break
-    if data.draw(st.booleans()):
-        del record[name]
-    else:
-        record[name] = data.draw(st.sampled_from([None, 1, "x", "", True, [], {}, {"a": 1}, -1, 10**30, 1.5]))
-    found = read("qlik_json", lines(*records))
-    assert {table.full_name for table, _ in found.operations} <= {"S.T", "T", "x.T", "S.x"}
-    assert len(found.operations) + len(found.rejects) + sum(found.others.values()) >= 2

@@ -5,19 +5,31 @@ from __future__ import annotations
 
 import io
 import json
-import struct
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import fastavro
 import pytest
-from dialects import DATA, Read, discover, layout_of, read, told, written
+from contract.qlik_avro import (
+    ENVELOPE,
+    ID,
+    ROW,
+    SCHEMA,
+    change,
+    column,
+    data_schema,
+    encoded,
+    envelope,
+    metadata,
+    record,
+)
+from dialects import DATA, Read, layout_of, read, told, written
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples
-from test_qlik import AT, BARE, ID, TABLE, TOKENS, column, qlik_changes, read_back
+from test_qlik import AT, BARE, TABLE, TOKENS
 
 from ggfmt.columnar.avro import zigzag_varint
 from ggfmt.formats import FORMATS
@@ -25,103 +37,8 @@ from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.qlik import envelope as qlik_envelope
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
-ENVELOPE = fastavro.parse_schema(
-    {
-        "type": "record",
-        "name": "MessageEnvelope",
-        "fields": [
-            {"name": "magic", "type": {"type": "fixed", "name": "magic5", "size": 5}},
-            {"name": "type", "type": "string"},
-            {"name": "headers", "type": ["null", {"type": "map", "values": "string"}]},
-            {"name": "messageSchemaId", "type": ["null", "string"]},
-            {"name": "messageSchema", "type": ["null", "string"]},
-            {"name": "message", "type": "bytes"},
-        ],
-    }
-)
-HEADERS = [
-    {
-        "name": "operation",
-        "type": {"type": "enum", "name": "operation", "symbols": ["INSERT", "UPDATE", "DELETE", "REFRESH"]},
-    },
-    *({"name": name, "type": "string"} for name in ("changeSequence", "timestamp", "streamPosition", "transactionId")),
-    *({"name": name, "type": [{"type": "null"}, {"type": "bytes"}]} for name in ("changeMask", "columnMask")),
-]
-
-
-def record(name: str, fields: Any) -> dict[str, Any]:
-    return {"type": "record", "name": name, "fields": fields}
-
-
-def data_schema(columns: dict[str, Any], headers: Any = HEADERS) -> str:
-    row = record("Data", [{"name": name, "type": ["null", kind]} for name, kind in columns.items()])
-    fields = [
-        {"name": "data", "type": row},
-        {"name": "beforeData", "type": ["null", "Data"]},
-        {"name": "headers", "type": record("Headers", headers)},
-    ]
-    return json.dumps(record("DataRecord", fields))
-
-
-def encoded(schema: str, value: Any) -> bytes:
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(schema)), value)
-    return out.getvalue()
-
-
-def envelope(kind: str, message: bytes, schema_id: str | None = ID, schema: str | None = None, **others: Any) -> bytes:
-    out = io.BytesIO()
-    value = {
-        "magic": b"atMSG", "type": kind, "headers": None, "messageSchemaId": schema_id, "messageSchema": schema,
-        "message": message, **others,
-    }  # fmt: skip
-    fastavro.schemaless_writer(out, ENVELOPE, value)
-    return out.getvalue()
-
-
-COLUMNS = {"ID": column(1, "INT4", 1), "NAME": column(2), "PRICE": column(3, "NUMERIC", precision=10, scale=2)}
-SCHEMA = data_schema({"ID": "int", "NAME": "string", "PRICE": "string"})
-ROW = {"ID": 1, "NAME": "a", "PRICE": "10.50"}
 TEXTS = {"ID": "1", "NAME": "a", "PRICE": "10.50"}
 SHOWN = {name: text for name, text in TOKENS.items() if not name.startswith("transaction") or name == "transactionId"}
-
-
-def metadata(columns: dict[str, Any] = COLUMNS, schema: str = SCHEMA, table: str = "T") -> bytes:
-    inner = [
-        {"name": name, "type": record(name, [
-            {"name": member, "type": "string" if member == "type" else "boolean" if member == "nullable" else "int"}
-            for member in about
-        ])}
-        for name, about in columns.items()
-    ]  # fmt: skip
-    lineage = {"server": "srv", "task": "job", "schema": "S", "table": table, "tableVersion": 1, "timestamp": "x"}
-    own = record(
-        "MetadataMessage",
-        [
-            {"name": "schemaId", "type": "string"},
-            {"name": "lineage", "type": record("Lineage", [
-                {"name": name, "type": "long" if name == "tableVersion" else "string"} for name in lineage
-            ])},
-            {"name": "tableStructure", "type": record("TableStructure", [
-                {"name": "tableColumns", "type": record("TableColumns", inner)}
-            ])},
-            {"name": "dataSchema", "type": "string"},
-        ],
-    )  # fmt: skip
-    text = json.dumps(own)
-    value = {"schemaId": ID, "lineage": lineage, "tableStructure": {"tableColumns": columns}, "dataSchema": schema}
-    return envelope("MD", encoded(text, value), schema=text)
-
-
-def change(
-    operation: str, data: Any, before: Any = None, schema: str = SCHEMA, told: str | None = None, **headers: Any
-) -> bytes:
-    own = {
-        "operation": operation, "changeSequence": "201", "timestamp": "2023-03-21T21:34:19.511", "streamPosition": "p1",
-        "transactionId": "tx", "changeMask": None, "columnMask": None, **headers,
-    }  # fmt: skip
-    message = encoded(schema, {"data": data, "beforeData": before, "headers": own})
-    return envelope("DT", message, None if told else ID, told)
 
 
 def operation(op: str, before: Any, after: Any) -> PlainOperation:
@@ -338,19 +255,6 @@ def test_it_does_not_matter_how_much_is_read_at_once(size: int, rubbish: bytes) 
     assert sum(len(reject.record) for reject in again.rejects) == sum(len(reject.record) for reject in whole.rejects)
 
 
-@examples(150)
-@given(st.data())
-def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    good = metadata() + change("INSERT", ROW, columnMask=b"\x05") + change("UPDATE", ROW, ROW)
-    damaged = bytearray(good)
-    for _ in range(data.draw(st.integers(1, 4))):
-        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
-    found = read("qlik_avro", bytes(damaged))
-    for table, _ in found.operations:
-        assert all(part.encode() in bytes(damaged) for part in table.full_name.split("."))
-    assert discover("qlik_avro", bytes(damaged)).tables is not None
-
-
 def test_it_is_recognised_by_its_first_bytes() -> None:
     for name, data in (("qlik_avro", metadata()), ("qlik_json", b'{"magic":"atMSG","type":"DT"}\n')):
         for other in ("qlik_avro", "qlik_json"):
@@ -441,55 +345,6 @@ def test_a_name_that_avro_does_not_have_cannot_be_written() -> None:
         written("qlik_avro", Changes(table, [PlainOperation("I", None, None, None, {"a b": "1"}, {})], False))
     ((_, diagnostic),) = error.value.rows
     assert (diagnostic.code, diagnostic.span.field) == ("GG206", "a b")
-
-
-_FRACTIONS = {"float": "f", "double": "d"}
-
-
-def as_avro(value: str, kind: str) -> str:
-    """A number as it is read from Avro."""
-    if kind == "integer":
-        return str(int(Decimal(value)))
-    number = float(value)
-    if kind == "double":
-        return repr(number)
-    (single,) = struct.unpack("f", struct.pack("f", number))
-    shortest = next(text for digits in range(1, 10) if struct.pack("f", float(text := f"{single:.{digits}g}"))
-                    == struct.pack("f", single))  # fmt: skip
-    return str(float(shortest))
-
-
-@examples(100)
-@given(
-    qlik_changes(number=st.sampled_from(["0", "7", "-120", "17520.00", "9007199254740993", "3E2"])),
-    st.sampled_from(["big-endian", "little-endian"]),
-)
-def test_what_is_written_is_read_back_less_the_losses(made: Changes, order: str) -> None:
-    names = {c.name: f"C{place}" for place, c in enumerate(made.table.columns)}
-    table = replace(made.table, columns=tuple(replace(c, name=names[c.name]) for c in made.table.columns))
-
-    def named(image: Any) -> Any:
-        return image and {names[name]: value for name, value in image.items()}
-
-    ops = [replace(item, before=named(item.before), after=named(item.after)) for item in made.operations]
-    made = Changes(table, ops, made.garbage)
-    found = read(
-        "qlik_avro", written("qlik_avro", made, avroMaskByteOrder=order), told("qlik_avro", avroMaskByteOrder=order)
-    )
-    assert found.rejects == []
-    kinds = {column.name: column.kind for column in table.columns}
-
-    def same(items: list[PlainOperation]) -> list[PlainOperation]:
-        """Numbers of 32 bits by their value: how many zeros and exponents they are printed with does not matter."""
-
-        def image(values: Any) -> Any:
-            return values and {k: str(float(v)) if v and kinds[k] == "float" else v for k, v in values.items()}
-
-        return [replace(item, before=image(item.before), after=image(item.after)) for item in items]
-
-    assert same(found.plain) == same(read_back(made, kinds, as_avro))
-    for definition, _ in found.operations:
-        assert definition.column_names == tuple(kinds)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from dialects import DATA, NOW, discover, lines, read, told, written
-from hypothesis import given
-from hypothesis import strategies as st
+from contract.shareplex import ROW, message
+from dialects import DATA, NOW, lines, read, told, written
 from oracle import PlainColumn, PlainOperation, PlainTable
-from strategies import Changes, changes, examples, make_batch
+from strategies import Changes, make_batch
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection
 
-ROW = {"ID": "1", "NAME": "a", "NOTE": None}
 AT = "2017-06-16 14:24:34.000000"
-
-
-def message(op: str | None, data: Any, key: Any = None, **meta: Any) -> dict[str, Any]:
-    told = {"time": "2017-06-16T14:24:34", "op": op, "table": "S.T", **meta}
-    return {"meta": told, "data": data} | ({} if key is None else {"key": key})
 
 
 def operation(op: str, before: Any, after: Any, pos: str | None = None, **tokens: str) -> PlainOperation:
@@ -166,7 +158,7 @@ def test_messages_are_written_as_shareplex_writes_them() -> None:
         '{"meta":{"op":"truncate","table":"S.T"},"data":{}}',
     ]
     options = {"updateData": "all", "opNames": "long", "utcSuffix": "true"}
-    found = [json.loads(line) for line in written("shareplex_json", Changes(TABLE, OPS, True), **options).splitlines()]  # type: ignore[arg-type]
+    found = [json.loads(line) for line in written("shareplex_json", Changes(TABLE, OPS, True), **options).splitlines()]
     assert [item["meta"]["op"] for item in found] == ["INSERT", "UPDATE", "UPDATE", "DELETE", "TRUNCATE"]
     assert [item["meta"].get("time") for item in found[:3]] == ["2017-06-16T14:24:34Z"] * 2 + [None]
     assert found[1]["data"] == {"ID": "1", "N": "x", "F": "true"}
@@ -181,50 +173,6 @@ def test_a_column_that_will_be_read_back_as_unchanged_is_counted() -> None:
     ((note, count),) = formatter.notes.items()
     assert (note.field, count) == ("N", 1)
     assert note.detail == "missing from the after image, which `completeAfter` will read back as unchanged"
-
-
-_STAMPS = st.one_of(st.none(), st.sampled_from(["2013-06-02 22:14:36.000000", "1969-12-31 23:59:59.000000"]))
-_TOKENS = [
-    {},
-    {"userid": "84", "seq": "1", "size": "2", "idx": "1/2", "trans": "7.0.4"},
-    {"userid": "x", "seq": "01", "rowid": 'A"\n', "posttime": "2017-06-16T14:33:52", "size": ""},
-]
-
-
-@st.composite
-def shareplex_changes(draw: st.DrawFn) -> Changes:
-    made = draw(changes())
-    ops = [
-        replace(
-            item,
-            op_ts=draw(_STAMPS),
-            pos=draw(st.sampled_from([None, "", "14589063118712"])),
-            tokens=draw(st.sampled_from(_TOKENS)),
-        )
-        for item in made.operations
-    ]
-    return Changes(replace(made.table, name=".".join(made.table.name.split(".")[-2:])), ops, made.garbage)
-
-
-def _shown(item: PlainOperation, data: str, complete: bool) -> PlainOperation:
-    """The operation as its message shows it."""
-    if item.op != "U" or item.before is None:
-        return item
-    assert item.after is not None
-    after = item.after
-    if data == "changed":
-        after = {n: v for n, v in after.items() if n not in item.before or item.before[n] != v}
-    return replace(item, after={**item.before, **after} if complete else after)
-
-
-@examples(150)
-@given(shareplex_changes(), st.sampled_from(["changed", "all"]), st.booleans(), st.sampled_from(["short", "long"]))
-def test_what_is_written_is_read_back_less_the_losses(made: Changes, data: str, complete: bool, names: str) -> None:
-    options: dict[str, Any] = {"updateData": data, "completeAfter": str(complete).lower(), "opNames": names}
-    found = read("shareplex_json", written("shareplex_json", made, **options), told("shareplex_json", **options))
-    assert found.rejects == []
-    assert found.plain == [_shown(item, data, complete) for item in made.operations]
-    assert {table.full_name for table, _ in found.operations} <= {made.table.name}
 
 
 # Real messages
@@ -244,39 +192,3 @@ def test_recorded_messages() -> None:
     assert every.plain[1].after == {**(update.before or {}), "CNTR_NO": "1171201606"}
     assert every.plain[2].before is not None
     assert every.plain[2].before["CG_NO"] is None
-
-
-# Damaged messages
-
-
-@examples(150)
-@given(st.data())
-def test_damaged_messages_are_operations_or_rejects_with_a_place(data: st.DataObject) -> None:
-    good = lines(message("ins", ROW, scn="1"), message("upd", {"NAME": "b"}, ROW), message("del", ROW, userid=1))
-    damaged = bytearray(good)
-    for _ in range(data.draw(st.integers(1, 4))):
-        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.sampled_from(b'"{}[],:0x\xff\n '))
-    source = told("shareplex_json", completeAfter=data.draw(st.sampled_from(["true", "false"])))
-    found = read("shareplex_json", bytes(damaged), source)
-    for table, _ in found.operations:
-        assert not table.full_name.isascii() or table.full_name.encode() in bytes(damaged)
-    assert discover("shareplex_json", bytes(damaged)).tables is not None
-
-
-@examples(100)
-@given(st.sampled_from(["meta", "data", "key", *message("ins", ROW, scn="1", userid=1)["meta"]]), st.data())
-def test_members_of_other_types_are_operations_or_rejects(name: str, data: st.DataObject) -> None:
-    changed: Any = message(data.draw(st.sampled_from(["ins", "upd", "del"])), dict(ROW), ROW, scn="1", userid=1)
-    place = changed if name in changed else changed["meta"]
-    other = data.draw(st.sampled_from([..., None, 1, "x", True, [], {}, [1], {"NAME": [1]}]))
-    place.pop(name) if other is ... else place.__setitem__(name, other)
-    found = read("shareplex_json", lines(message("ins", ROW), changed), told("shareplex_json", completeAfter="true"))
-    assert found.plain[0] == operation("I", None, ROW)
-    assert len(found.plain) + len(found.rejects) + sum(found.others.values()) == 2
-
-
-@examples(40)
-@given(st.integers(1, 400), shareplex_changes())
-def test_it_does_not_matter_where_a_file_is_cut(size: int, made: Changes) -> None:
-    data = written("shareplex_json", made)
-    assert read("shareplex_json", data, size=size) == read("shareplex_json", data)

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from runs import JSON_LINES, PIPES, manifest, metadata, operation, run_ggfmt, tables, write_lines
 
-from ggfmt.engine.output.names import counted, data_file, reject_file, safe_name, without_credentials
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.engine.output.names import counted, data_file, reject_file, safe_name
 from ggfmt.engine.runner import InProcess
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -209,12 +211,22 @@ def test_files_of_lines_are_cut_where_a_split_is_full(
         ("s3://user:secret@bucket/out", "s3://bucket/out"),
         ("hdfs://ogg@namenode:8020/out", "hdfs://namenode:8020/out"),
         ("s3://bucket/a@b/c", "s3://bucket/a@b/c"),
+        ("s3://key:sec/ret@bucket/out", "s3://bucket/out"),
+        ("s3://host:9000/a@b", "s3://host:9000/a@b"),
         ("/data/a@b/out", "/data/a@b/out"),
         ("s3://bucket/out?proxy=http://u:p@proxy/", "s3://bucket/out?proxy=http://proxy/"),
     ],
 )
 def test_credentials_are_not_shown(path: str, shown: str) -> None:
     assert without_credentials(path) == shown
+
+
+def test_no_diagnostic_shows_credentials() -> None:
+    shown = Diagnostic("GG504", "no master at `spark://u:pw@h:7077`", Span(file="s3://u:pw@b/x"), "try http://u:pw@h/")
+    moved = shown.at(file="hdfs://u:pw@n/y")
+    for text in (str(shown), str(moved), repr(shown), repr(moved)):
+        assert "pw" not in text
+    assert moved.span.file == "hdfs://n/y"
 
 
 def test_names_of_files() -> None:

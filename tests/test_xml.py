@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from contract.xml import xml_changes, xml_options
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import operation as json_operation
 from runs import output_files, run_ggfmt, write_lines
-from strategies import Changes, changes, examples, make_batch, names, operations, slice_batch, table_def, tables, texts
+from strategies import Changes, changes, examples, make_batch, slice_batch, table_def
 from test_golden import CASES, MANUAL
-from xml_oracle import can_carry, fits, xml_message
+from xml_oracle import fits, xml_message
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -32,49 +33,6 @@ from ggfmt.model.change import ChangeBatch
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)
 GOLDEN = [path for path in CASES if path.parent.name == "xml"]
 DEFAULTS = {spec.attr: spec.default for spec in XmlOptions.specs()}
-
-
-def cleaned(text: str) -> str:
-    return "".join(filter(can_carry, text))
-
-
-def clean(operation: PlainOperation) -> PlainOperation:
-    """The operation without the characters that XML cannot carry."""
-
-    def image(values: Mapping[str, str | None] | None) -> Mapping[str, str | None] | None:
-        if values is None:
-            return None
-        return {name: None if value is None else cleaned(value) for name, value in values.items()}
-
-    return PlainOperation(
-        operation.op,
-        None if operation.op_ts is None else cleaned(operation.op_ts),
-        None if operation.pos is None else cleaned(operation.pos),
-        image(operation.before),
-        image(operation.after),
-        {cleaned(name): cleaned(value) for name, value in operation.tokens.items()},
-    )
-
-
-@st.composite
-def xml_changes(draw: st.DrawFn, /, **options: Any) -> Changes:
-    """Changes that XML can carry."""
-    table = draw(tables(names.filter(can_carry)))
-    assume(can_carry(table.name))
-    return Changes(table, [clean(item) for item in draw(operations(table, **options))], draw(st.booleans()))
-
-
-xml_options = st.fixed_dictionaries(
-    {
-        "include_prolog": st.booleans(),
-        "iso8601_format": st.booleans(),
-        "encoding": st.sampled_from(["UTF-8", "ISO-8859-1", "UTF-16"]),
-        **{
-            f"{kind}_op_key": st.one_of(st.just(word), texts.map(cleaned))
-            for kind, word in zip(("insert", "update", "delete", "truncate"), "IUDT", strict=True)
-        },
-    }
-)
 
 
 def stamp(options: Mapping[str, Any]) -> str:

@@ -16,11 +16,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.credentials import without_credentials
 
 
 @dataclass(frozen=True)
 class Span:
-    """A place: in a text file by line and column, both from 1; in an input by byte offset; in data by table."""
+    """A place: in a text file by line and column, both from 1; in an input by byte offset; in data by table.
+
+    `file` is for people: a URI in it has lost its credentials.
+    """
 
     file: str | None = None
     line: int | None = None
@@ -31,6 +35,10 @@ class Span:
     table: str | None = None
     field: str | None = None
     position: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.file is not None:
+            object.__setattr__(self, "file", without_credentials(self.file))
 
     def __str__(self) -> str:
         """The place in one line: `file:line:column` or `file, byte offset`, then table, column and position."""
@@ -55,7 +63,8 @@ class Span:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values.
+    """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values. Neither
+    shows the credentials of a URI.
 
     `fix` is what to write in place of the text at `span`, where there is one safe answer.
     """
@@ -65,6 +74,11 @@ class Diagnostic:
     span: Span = Span()
     help: str | None = None
     fix: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", without_credentials(self.message))
+        if self.help is not None:
+            object.__setattr__(self, "help", without_credentials(self.help))
 
     @property
     def severity(self) -> Severity:

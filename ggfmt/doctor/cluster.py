@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ggfmt import __version__
+from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.doctor.checks import LIBRARIES, Directory, Library, load, try_directory
 from ggfmt.doctor.finding import LITTLE_SPACE, Finding, State, size_text
-from ggfmt.engine.output.names import without_credentials
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 _TASK_SECONDS = 0.5  # as long as that a task keeps its place, so that the others go to other executors
@@ -83,8 +83,7 @@ def ask_cluster(settings: SparkSettings) -> list[Finding]:
             found += judge(*_ask(session), platform.python_version())
     except GgfmtError as error:
         diagnostic = error.diagnostics[0]
-        message = without_credentials(diagnostic.message)
-        help = without_credentials(diagnostic.help) if diagnostic.help else None
+        message, help = diagnostic.message, diagnostic.help
         if found:
             found.append(Finding("executors", State.PROBLEM, message, help, _executors_facts(None, [])))
         else:

@@ -9,7 +9,8 @@ from typing import Any
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.engine.output.names import counted, without_credentials
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.task import Outcome
 from ggfmt.formats import FORMATS

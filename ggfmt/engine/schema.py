@@ -10,11 +10,12 @@ from pathlib import Path
 
 from ggfmt.columnar.replacement import UnusableName, replace_names, two_tables
 from ggfmt.config.handlers import Configuration
+from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine.discovery import find_definitions
 from ggfmt.engine.files import absolute, child
 from ggfmt.engine.inputs import plan_inputs, with_defaults
-from ggfmt.engine.output.names import safe_name, without_credentials
+from ggfmt.engine.output.names import safe_name
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import plan_splits
 from ggfmt.engine.runner import InProcess
@@ -26,8 +27,8 @@ from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 
 DDL = "ddl"
-# The format whose schemas are made, with default options, where no handler is configured.
-DEFAULT_FORMATS = {"json": "json", "avro": "avro_row", "xsd": "xml"}
+# The formats whose schemas are made, with default options, where no handler is configured: of each kind the first.
+DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed(FORMATS.items()) if format.schema_kind}
 
 
 @dataclass(frozen=True)

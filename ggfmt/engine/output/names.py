@@ -38,8 +38,3 @@ def reject_file(kind: str, run_stamp: str, part: int) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def without_credentials(path: str) -> str:
-    """A URI without the user and password it may hold."""
-    return re.sub(r"://[^/@]+@", "://", path)

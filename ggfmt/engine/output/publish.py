@@ -10,13 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt import __version__
+from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine import report
 from ggfmt.engine.execution import RunResults
 from ggfmt.engine.files import child
 from ggfmt.engine.output import commit
 from ggfmt.engine.output.commit import Journal, OutputDirectory
-from ggfmt.engine.output.names import data_file, reject_file, safe_name, stamp, without_credentials
+from ggfmt.engine.output.names import data_file, reject_file, safe_name, stamp
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.preparation import PreparedRun

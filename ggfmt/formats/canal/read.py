@@ -12,7 +12,7 @@ from msgspec import Raw
 from ggfmt.columnar.by_value import booleans, by_value
 from ggfmt.formats.canal import DELETE_IN_OLD
 from ggfmt.formats.mysql.types import sql_type
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, converting, given
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, lacks, no_op
 from ggfmt.model.table import Column, Kind, TableDef, join_name
@@ -20,6 +20,14 @@ from ggfmt.model.table import Column, Kind, TableDef, join_name
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": "I"}
 _TRUNCATE = re.compile(r"\s*truncate\b", re.IGNORECASE)
 _types = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def _base64(text: str) -> str:
+    """Base64 of bytes, each of which was written as the character with its number."""
+    return base64.b64encode(text.encode("latin-1")).decode()
+
+
+_BY_KIND = {Kind.BINARY: converting(by_value(_base64)), Kind.BOOLEAN: converting(booleans)}
 
 
 class CanalRecord(msgspec.Struct, gc=False):
@@ -43,6 +51,7 @@ class CanalRecord(msgspec.Struct, gc=False):
 class Canal(Dialect):
     record = CanalRecord
     overlay = True
+    by_kind = _BY_KIND
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -145,9 +154,6 @@ class Canal(Dialect):
         columns = tuple(Column(name, sql_type(text)) for name, text in types.items())
         return TableDef(table, columns).with_keys(keys or ())
 
-    def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
-        return tuple(_CONVERTS.get(column.type.kind) for column in table.columns)
-
 
 def _millis(value: int | str) -> int:
     try:
@@ -155,12 +161,5 @@ def _millis(value: int | str) -> int:
     except ValueError:
         raise Refused("GG308", "`es` is no number") from None
 
-
-def _base64(text: str) -> str:
-    """Base64 of bytes, each of which was written as the character with its number."""
-    return base64.b64encode(text.encode("latin-1")).decode()
-
-
-_CONVERTS = {Kind.BINARY: converting(by_value(_base64)), Kind.BOOLEAN: converting(booleans)}
 
 READ_SIDES = {"canal_json": dialect_input(Canal)}

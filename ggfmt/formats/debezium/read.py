@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.api.context import WriterSettings as Input
+from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions
 from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
@@ -42,7 +42,7 @@ class Debezium(Dialect):
     record = DebeziumRecord
     decoder = RecordDecoder()
 
-    def __init__(self, source: Input, with_tokens: bool = True) -> None:
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self.options = cast(DebeziumOptions, source.options or DebeziumOptions())
         self.keys_only = self.options.before_image == KEYS

@@ -6,7 +6,6 @@ several tables: changes are refused as those of an unknown table until a discove
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,7 +15,7 @@ from ggfmt.formats.qlik import STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
 from ggfmt.formats.qlik.messages import MAGIC, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.types import sql_type
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, stamp_text
 from ggfmt.formats.records.refused import NotYetKnown, Refused, lacks, no_op
 from ggfmt.model.table import Column, TableDef, split_name
 
@@ -24,7 +23,6 @@ _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"
 _SNAPSHOT = ("REFRESH", "READ")
 _MOST_COLUMNS = 1 << 16
 _SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
-_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z?", re.ASCII)
 _TABLE_HELP = (
     "read the file with its metadata message too, or give the table by `tableName` with `--input-option` and its "
     "definition by `--definitions`"
@@ -239,14 +237,12 @@ class Qlik(Dialect):
         if not text:
             return None
         if text != self._time[0]:
-            parts = _TIME.fullmatch(text)
+            stamp = stamp_text(text)
             try:
-                if parts is None:
-                    raise ValueError
-                datetime.fromisoformat(f"{parts[1]} {parts[2]}")
+                datetime.fromisoformat(stamp or "")
             except ValueError:
                 raise Refused("GG308", f"`timestamp` is no time: `{in_message(text)}`") from None
-            self._time = text, f"{parts[1]} {parts[2]}.{parts[3] or '':0<6}"
+            self._time = text, stamp or ""
         return self._time[1]
 
 

@@ -10,18 +10,15 @@ from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.qlik.dialect import Qlik
 from ggfmt.formats.qlik.messages import QlikRecord
 from ggfmt.formats.qlik.values import CONVERTS
-from ggfmt.formats.records.dialect import Convert, given
+from ggfmt.formats.records.dialect import given
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.model.table import TableDef
 
 
 class QlikJson(Qlik):
     """Images are JSON objects."""
 
     record = QlikRecord
-
-    def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
-        return tuple(CONVERTS.get(column.type.kind) for column in table.columns)
+    by_kind = CONVERTS
 
     def image(self, value: Any) -> Any:
         return given(value)

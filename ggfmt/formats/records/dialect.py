@@ -7,6 +7,7 @@ images, definitions, rejects and discovery are the same for all dialects (`recor
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import files as json_files
 from ggfmt.model.change import ImageColumn
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Kind, TableDef
 from ggfmt.options.table_keys import keys_of
 
 # From a column as the source wrote it to the column as the model has it; with it the rows that cannot be converted. A
@@ -86,6 +87,15 @@ def converting(kernel: Kernel) -> Convert:
     return convert
 
 
+_STAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z?", re.ASCII)
+
+
+def stamp_text(text: str) -> str | None:
+    """A time stamp as in ISO 8601, of UTC or of no zone, with six digits of a second; None if it is none."""
+    parts = _STAMP.fullmatch(text)
+    return None if parts is None else f"{parts[1]} {parts[2]}.{parts[3] or '':0<6}"
+
+
 class Dialect(ABC):
     """The records of one system. An instance serves one split: it may remember what earlier records told.
 
@@ -93,6 +103,7 @@ class Dialect(ABC):
     overlay    the before image of an update has changed columns only: the others are as in the after image
     keys_only  before images mean something in key columns alone: the others are missing
     absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
+    by_kind    how values are encoded in columns of a kind, where it is not as texts
     with_tokens  whether anybody asked for tokens
     keys       the names of key columns by table, as far as records tell them apart from definitions
     learned    what records told besides tables that other records, in any split, cannot be understood without
@@ -105,6 +116,7 @@ class Dialect(ABC):
     overlay: ClassVar[bool] = False
     keys_only: bool = False
     absent_is_null: bool = False
+    by_kind: ClassVar[Mapping[Kind, Convert]] = {}
 
     def __init__(self, source: WriterSettings = DEFAULT_SETTINGS, with_tokens: bool = True) -> None:
         self.source = source
@@ -155,7 +167,7 @@ class Dialect(ABC):
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
         """How values are encoded in tables that records do not describe."""
-        return (None,) * len(table.columns)
+        return tuple(self.by_kind.get(column.type.kind) for column in table.columns)
 
     # Where the records of a file are; for JSON, as the files of all dialects in JSON are laid out.
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.from_python import int64s, texts, token_maps
+from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
 from ggfmt.columnar.images import filled, overlaid, unless_all
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -137,7 +137,8 @@ class DialectReader(BatchingReader[_Table]):
         key_update = None
         if asked.row_only:
             if asked.key_updates:
-                key_update = key_updates(table.rows, old, new)
+                absent = None if self._dialect.absent_is_null else MISSING
+                key_update = key_updates(table.rows, old, new, MISSING if self.dialect.overlay else absent, absent)
             chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
             columns = self._image(table, chosen, delete, None, wrong)
             before, after = Image(columns, delete), Image(columns, unless_all(has_after))

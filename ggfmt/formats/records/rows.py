@@ -159,8 +159,15 @@ def _with_plain_names(image: bytes) -> bytes:
     return msgspec.json.encode({plain_name(name): value for name, value in raw_members(image).items()})
 
 
-def key_updates(rows: Rows, befores: Sequence[Any], afters: Sequence[Any]) -> pa.BooleanArray | None:
-    """Where a key column is in both of two rows and differs; None if it does so nowhere."""
+def key_updates(
+    rows: Rows,
+    befores: Sequence[Any],
+    afters: Sequence[Any],
+    before_absent: str | None = MISSING,
+    after_absent: str | None = MISSING,
+) -> pa.BooleanArray | None:
+    """Where a key column is in both of two rows and differs; None if it does so nowhere. One that a row lacks is taken
+    for what is given here."""
     if not rows.definition.key_indices:
         return None
     keys = rows.keys
@@ -171,13 +178,14 @@ def key_updates(rows: Rows, befores: Sequence[Any], afters: Sequence[Any]) -> pa
     ]
     changed = [False] * len(befores)
     for row in differing:
-        pairs = zip(_texts(keys(befores[row])), _texts(keys(afters[row])), strict=True)
+        pairs = zip(_texts(keys(befores[row]), before_absent), _texts(keys(afters[row]), after_absent), strict=True)
         changed[row] = any(old != new for old, new in pairs if MISSING not in (old, new))
     return pa.array(changed, pa.bool_()) if differing else None
 
 
-def _texts(keys: Any) -> list[str | None]:
-    return [_text(value) for value in (keys if isinstance(keys, tuple) else (keys,))]
+def _texts(keys: Any, absent: str | None) -> list[str | None]:
+    found = (_text(value) for value in (keys if isinstance(keys, tuple) else (keys,)))
+    return [absent if text == MISSING else text for text in found]
 
 
 def _text(value: str | Raw | None) -> str | None:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.json.values import raw_members
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given, stamp_text
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import Refused, decoded, lacks
 from ggfmt.formats.shareplex import AFTER, NUMBER_TOKENS, TEXT_TOKENS
@@ -25,7 +25,6 @@ _OPS = {
 }
 _BEFORE_HALF, _AFTER_HALF = "UPDATE BEFORE", "UPDATE AFTER"
 _STATEMENT = re.compile(r"(ALTER|CREATE|DROP|ADD|MODIFY|RENAME)\b", re.ASCII)
-_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z?", re.ASCII)
 
 
 class SharePlexMeta(msgspec.Struct, gc=False):
@@ -120,10 +119,10 @@ def _overlaid(key: Raw, row: Raw, table: str) -> bytes:
 
 
 def _stamp(time: str, table: str) -> str:
-    parts = _TIME.fullmatch(time)
-    if parts is None:
+    stamp = stamp_text(time)
+    if stamp is None:
         raise Refused("GG308", "`time` is no time such as `2017-06-16T14:24:34`", None, table)
-    return f"{parts[1]} {parts[2]}.{parts[3] or '':0<6}"
+    return stamp
 
 
 READ_SIDES = {"shareplex_json": dialect_input(SharePlex)}

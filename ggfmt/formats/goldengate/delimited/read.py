@@ -192,7 +192,7 @@ class DelimitedTextReader(PlacingReader):
             Image(columns, pc.and_not(exists, delete)),
             ordinals,
             None
-            if tokens is None
+            if tokens is None or not self.projection.tokens
             else tokens_of(tokens, options.key_value_pair_delimiter, options.key_value_delimiter),
             pa.repeat(pa.scalar(False), len(op)),
         )

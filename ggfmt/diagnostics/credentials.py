@@ -1,0 +1,13 @@
+"""Credentials in URIs, which are shown nowhere."""
+
+from __future__ import annotations
+
+import re
+
+# The second form is a password with a slash in it, which a URI should not have but that of an object store may.
+_CREDENTIALS = re.compile(r"://(?:[^/@\s]+|[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
+
+
+def without_credentials(text: str) -> str:
+    """The text with the user and the password left out of every URI in it."""
+    return _CREDENTIALS.sub("://", text)

@@ -1,0 +1,155 @@
+"""The contract of `debezium_json`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from dialects import lines
+from hypothesis import strategies as st
+from oracle import PlainOperation
+from strategies import changes, json_numbers, names
+
+from contract import Case, Contract, Recorded
+from contract.shown import flag
+from ggfmt.model.table import TableDef
+
+SOURCE = {
+    "version": "3.6.3.Final", "connector": "postgresql", "name": "srv", "ts_ms": 1600161894123, "snapshot": "false",
+    "db": "shop", "sequence": '["10","11"]', "ts_us": 1600161894123456, "ts_ns": 1600161894123456000,
+    "schema": "public", "table": "t", "txId": 5, "lsn": 11, "xmin": None,
+}  # fmt: skip
+MYSQL = {
+    "version": "1.1.1.Final", "connector": "mysql", "name": "srv", "ts_ms": 1600161894123, "snapshot": False,
+    "db": "shop", "table": "t", "server_id": 7, "gtid": None, "file": "bin.3", "pos": 154, "row": 0, "query": None,
+}  # fmt: skip
+ROW = {"id": 1, "name": "a"}
+
+
+def event(op: str, before: Any = None, after: Any = None, **others: Any) -> dict[str, Any]:
+    return {"before": before, "after": after, "source": SOURCE, "op": op, "ts_ms": 1, "transaction": None, **others}
+
+
+def field(
+    name: str, type: str, semantic: str | None = None, optional: bool = True, **parameters: str
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": type, "optional": optional, "field": name}
+    if semantic is not None:
+        found["name"] = semantic
+    if parameters:
+        found["parameters"] = parameters
+    return found
+
+
+ROW_FIELDS = [field("id", "int32", optional=False), field("name", "string")]
+
+
+def schema_of(*fields: dict[str, Any]) -> dict[str, Any]:
+    images = [{"type": "struct", "fields": fields, "optional": True, "field": name} for name in ("before", "after")]
+    own = {"type": "struct", "fields": [field("table", "string")], "optional": False, "field": "source"}
+    return {
+        "type": "struct",
+        "fields": [*images, own, field("op", "string")],
+        "optional": False,
+        "name": "srv.t.Envelope",
+    }
+
+
+def wrapped(payload: Any, *fields: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": schema_of(*(fields or ROW_FIELDS)), "payload": payload}
+
+
+def table_change(kind: str, **columns: dict[str, Any]) -> dict[str, Any]:
+    described = [
+        {"name": name, "position": place, "optional": name != "id", "typeExpression": told["typeName"], **told}
+        for place, (name, told) in enumerate(columns.items(), 1)
+    ]
+    table = None if kind == "DROP" else {"primaryKeyColumnNames": ["id"], "columns": described}
+    change = {"type": kind, "id": '"shop"."t"', "table": table}
+    return {
+        "source": MYSQL,
+        "ts_ms": 1,
+        "databaseName": "shop",
+        "schemaName": None,
+        "ddl": "...",
+        "tableChanges": [change],
+    }
+
+
+_STAMPS = st.one_of(st.none(), st.sampled_from(["2013-06-02 22:14:36.123456", "1969-12-31 23:59:59.999999"]))
+_TOKEN_NAMES = st.one_of(
+    st.sampled_from(
+        ["connector", "name", "snapshot", "txId", "lsn", "gtid", "file", "pos", "row", "scn", "db", "transaction.id",
+         "transaction.total_order", "tokens", "table", "ts_us", "position", "version", "sequence", "query"]
+    ),
+    names,
+)  # fmt: skip
+_TOKEN_TEXTS = st.one_of(
+    st.sampled_from(["1", "007", "", "mysql", "postgresql", "ggfmt", "false", "true", "5:11", "-5", "null"]), names
+)
+_LONGS = st.integers(-(1 << 63), (1 << 63) - 1).map(str)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Values that their columns can have, and tokens with and without a place in source blocks. Where schemas are
+    written, whole numbers alone fit into the columns that are of them."""
+    schemas = draw(st.booleans())
+    whole = schemas and draw(st.booleans())
+    made = draw(changes(number=_LONGS if whole else json_numbers))
+    columns = made.table.columns
+    if schemas and not whole:
+        columns = tuple(replace(c, kind="decimal") if c.kind == "integer" else c for c in columns)
+    full = draw(st.booleans())
+    operations = []
+    for item in made.operations:
+        tokens = draw(st.dictionaries(_TOKEN_NAMES, _TOKEN_TEXTS, max_size=5))
+        if full:  # what these say is part of the name
+            tokens = {name: text for name, text in tokens.items() if name not in ("connector", "db")}
+        operations.append(replace(item, op_ts=draw(_STAMPS), tokens=tokens))
+    options = {"schemasEnable": flag(schemas), "missing": draw(st.sampled_from(["omitted", "placeholder"]))}
+    made = replace(made, table=replace(made.table, columns=columns), operations=operations)
+    return Case(made, options, {"tableName": "full"} if full else {})
+
+
+def shown(case: Case) -> list[PlainOperation]:
+    """Of a table name of three parts the catalog is a token, unless full names are asked for."""
+    parts = case.changes.table.name.split(".")
+    if len(parts) < 3 or case.told:
+        return case.operations
+    return [replace(item, tokens={"db": parts[0], **item.tokens}) for item in case.operations]
+
+
+def read_as(case: Case) -> TableDef:
+    name = case.definition.full_name
+    return replace(case.definition, full_name=name if case.told else ".".join(name.split(".")[-2:]))
+
+
+def kinds(case: Case, table: TableDef) -> Any:
+    """Messages with a schema tell the types of columns."""
+    schemas = case.options["schemasEnable"] == "true"
+    return [(column.name, column.type.kind) for column in table.columns] if schemas else None
+
+
+CONTRACTS = {
+    "debezium_json": Contract(
+        cases(),
+        shown,
+        told=kinds,
+        table=read_as,
+        records=lines(
+            table_change("CREATE", id={"typeName": "INT", "jdbcType": 4}, name={"typeName": "TEXT", "jdbcType": 12}),
+            wrapped(event("c", None, ROW)),
+            event("u", ROW, {**ROW, "name": None}),
+            {**ROW, "__op": "d", "__table": "t", "__schema": "public", "__deleted": "true"},
+            {"schema": None, "payload": event("t")},
+            {"status": "END", "id": "5:2", "event_count": 1, "data_collections": []},
+            wrapped(event("d", ROW)),
+            event("c", None, ROW, source=MYSQL),
+        ).splitlines(),
+        base=1,
+        recorded=(
+            Recorded("debezium/apache_flink-connector-kafka__debezium-data-schema-exclude.txt", "IIIIIIIIIUUIIUUD"),
+        ),
+    )
+}

@@ -1,0 +1,460 @@
+"""What is asked of every format, by its contract and through the face that the engine uses: `RULES` by name.
+
+Nothing is lost on the way through writer and reader but what the contract says; the same comes out wherever a file is
+cut and whatever of it is asked for; and a damaged record is an operation, a reject with its place, or counted, and
+harms no other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow as pa
+import pytest
+from dialects import DATA, EVERYTHING, NOW, Read, chunk_bytes, discover, read, told, written
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from oracle import PlainOperation, row_image
+from strategies import examples, make_batch, slice_batch
+
+from contract import Case, Contract, contract_of
+from ggfmt.cli.schemas import SchemaKind
+from ggfmt.columnar.clock import Clock
+from ggfmt.engine.files import list_inputs
+from ggfmt.engine.inputs import detect_format
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Projection, WriterSettings
+from ggfmt.formats.api.reading import Discovery, Reader
+from ggfmt.formats.api.writing import RowErrors
+from ggfmt.model.table import TableDef
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A question, and of which contracts it is asked."""
+
+    ask: Callable[[Contract], None]
+    applies: Callable[[Contract], bool]
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(applies: Callable[[Contract], bool] = lambda contract: True) -> Callable[..., None]:
+    def add(ask: Callable[[Contract], None]) -> None:
+        RULES[ask.__name__] = Rule(ask, applies)
+
+    return add
+
+
+# The parts of a question
+
+
+def file_of(contract: Contract, case: Case) -> bytes:
+    return written(contract.name, case.changes, None, case.context, **case.options)
+
+
+def settings_of(contract: Contract, case: Case) -> WriterSettings:
+    return told(contract.name, case.context, **{**case.options, **case.told})
+
+
+def needed(contract: Contract, case: Case) -> dict[str, TableDef]:
+    """The definitions that a reader must be given, where the data do not tell them."""
+    table = contract.table(case)
+    return {table.full_name: table} if FORMATS[contract.name].read_side.discovery is None else {}
+
+
+def read_case(contract: Contract, case: Case, data: bytes, **others: Any) -> Read:
+    trusted = others.pop("trusted", needed(contract, case))
+    return read(contract.name, data, settings_of(contract, case), trusted=trusted, **others)
+
+
+def needed_for_records(contract: Contract) -> dict[str, TableDef]:
+    table = contract.table_of_records
+    return {} if table is None else {table.full_name: table}
+
+
+def known_tables(contract: Contract) -> dict[str, TableDef]:
+    """The tables of the contract's records, as one who knows them would define them."""
+    if FORMATS[contract.name].read_side.discovery is None:
+        return needed_for_records(contract)
+    found = discover(contract.name, contract.file(*contract.records), source_of_records(contract))
+    return {table.full_name: table for table in (*found.tables, *(event.table for event in found.events))}
+
+
+def source_of_records(contract: Contract) -> WriterSettings:
+    return told(contract.name, **contract.told_of_records)
+
+
+def accounted(found: Read) -> int:
+    """How many records there were, at least."""
+    return len(found.operations) + len(found.rejects) + sum(found.others.values()) + len(found.definitions)
+
+
+def named(found: Read) -> list[tuple[str, PlainOperation]]:
+    return [(table.full_name, operation) for table, operation in found.operations]
+
+
+def is_part(few: Iterable[Any], many: Iterable[Any]) -> bool:
+    """Whether the few are among the many, in their order."""
+    rest = iter(many)
+    return all(item in rest for item in few)
+
+
+def check_names(contract: Contract, found: Read, data: bytes, source: WriterSettings) -> None:
+    """No table has a name that nobody told."""
+    said = data + repr(source.options).encode()
+    for table, _ in found.operations:
+        for part in table.parts:
+            assert not re.fullmatch(r"\w+", part, re.ASCII) or part.encode() in said, f"who told of {part}?"
+
+
+# The declaration
+
+
+@rule()
+def declared(contract: Contract) -> None:
+    """The parts that the declaration names are there, and it names those that are there."""
+    format = FORMATS[contract.name]
+    assert re.fullmatch(r"[a-z0-9_]+", contract.name)
+    assert format.doc
+    assert format.schema_kind in (None, *get_args(SchemaKind))
+    assert format.options.parse({}) == format.options()
+    if format.reads is not None:
+        assert issubclass(format.read_side.reader, Reader)
+        assert format.read_side.discovery is None or issubclass(format.read_side.discovery, Discovery)
+    if format.writes is not None:
+        options = format.options()
+        assert isinstance(format.write_side.projection(options), Projection)
+    found = read(
+        contract.name,
+        contract.file(*contract.records),
+        source_of_records(contract),
+        trusted=needed_for_records(contract),
+    )
+    assert found.reasons == []
+    assert len(found.operations) > 1, "a record is damaged among others"
+
+
+# There and back
+
+
+@rule()
+def round_trip(contract: Contract) -> None:
+    @examples(150)
+    @given(contract.cases)
+    def is_read_back(case: Case) -> None:
+        found = read_case(contract, case, file_of(contract, case))
+        assert found.reasons == []
+        assert found.plain == contract.shown(case)
+        expected = contract.table(case)
+        for table, operation in found.operations:
+            assert table.full_name == expected.full_name
+            assert set(table.column_names) <= set(expected.column_names)
+            if operation.op != "T":
+                assert contract.told(case, table) == contract.told(case, expected)
+
+    is_read_back()
+
+
+@rule()
+def definitions(contract: Contract) -> None:
+    """A definition that the user gives decides what columns are, and takes nothing away."""
+
+    @examples(40)
+    @given(contract.cases)
+    def read_by_definition(case: Case) -> None:
+        expected, case = contract.table(case), replace(case, defined=True)
+        found = read_case(contract, case, file_of(contract, case), trusted={expected.full_name: expected})
+        assert found.reasons == []
+        assert found.plain == contract.shown(case)
+        known = set(expected.columns)
+        for table, _ in found.operations:
+            assert known.issuperset(table.columns)
+
+    read_by_definition()
+
+
+@rule(lambda contract: FORMATS[contract.name].writes is not None)
+def batches(contract: Contract) -> None:
+    """A message does not depend on those that are formatted with it."""
+    format = FORMATS[contract.name]
+
+    @examples(60)
+    @given(contract.cases, st.data())
+    def formats_alike(case: Case, data: st.DataObject) -> None:
+        batch = make_batch(case.changes)
+        options = format.options.parse(case.options)
+        formatter = format.write_side.formatter(batch.table, options, case.context, Clock(NOW))
+
+        def messages(part: Any) -> list[Any]:
+            made: pa.Array = formatter.format(formatter.arrange(part)[0])
+            listed: list[Any] = made.to_pylist()
+            return listed
+
+        cut = data.draw(st.integers(0, len(batch)))
+        parts = (slice_batch(batch, 0, cut), slice_batch(batch, cut, len(batch)))
+        assert [message for part in parts for message in messages(part)] == messages(batch)
+        assert messages(slice_batch(batch, cut, cut)) == []
+
+    formats_alike()
+
+
+@rule()
+def truncates(contract: Contract) -> None:
+    """A truncate comes back as one, or is refused where the contract says that it has no form."""
+
+    @examples(20)
+    @given(contract.cases)
+    def truncate(case: Case) -> None:
+        kept = [operation for operation in case.operations if operation.op == "I"]
+        changes = replace(case.changes, operations=[*kept, PlainOperation("T", None, None, None, None, {})])
+        case = replace(case, changes=changes)
+        if contract.truncates:
+            assert [item.op for item in read_case(contract, case, file_of(contract, case)).plain][-1] == "T"
+            return
+        with pytest.raises(RowErrors) as error:
+            file_of(contract, case)
+        assert [(row, diagnostic.code) for row, diagnostic in error.value.rows] == [(len(kept), "GG408")]
+
+    truncate()
+
+
+# The same however it is read
+
+_MOST_SPLITS = 12
+_SIZES = st.one_of(st.integers(1, 60), st.integers(61, 3000))
+
+
+@rule()
+def cuts(contract: Contract) -> None:
+    """It does not matter where a file is cut into splits, and splits into chunks; nor for the discovery."""
+    discovers = FORMATS[contract.name].read_side.discovery is not None
+
+    @examples(50)
+    @given(contract.cases, _SIZES, _SIZES)
+    def reads_alike(case: Case, size: int, chunk: int) -> None:
+        data, source = file_of(contract, case), settings_of(contract, case)
+        size = max(size, len(data) // _MOST_SPLITS)
+        whole = read_case(contract, case, data)
+        with chunk_bytes(max(chunk, len(data) // _MOST_SPLITS)):
+            assert read_case(contract, case, data, size=size) == whole
+            assert not discovers or discover(contract.name, data, source, size) == discover(contract.name, data, source)
+
+    reads_alike()
+    source, trusted = source_of_records(contract), needed_for_records(contract)
+    data = contract.file(*contract.records)
+    whole = read(contract.name, data, source, trusted=trusted)
+    edge = len(contract.file(*contract.records[: contract.base + 1]))
+    for size in {*(1 + len(data) // parts for parts in (1, 2, 3, 5, 8, 13)), *range(edge - 2, edge + 3)}:
+        with chunk_bytes(size):
+            assert read(contract.name, data, source, size=size, trusted=trusted) == whole
+
+
+@rule()
+def projections(contract: Contract) -> None:
+    """A reader of which less is asked tells the same of what is asked for."""
+
+    @examples(60)
+    @given(contract.cases, st.booleans(), st.booleans())
+    def tells_the_same(case: Case, tokens: bool, in_order: bool) -> None:
+        data = file_of(contract, case)
+        full = read_case(contract, case, data)
+        asked = Projection(row_only=True, key_updates=True, tokens=tokens, in_order=in_order)
+        narrow = read_case(contract, case, data, projection=asked)
+        assert [_row(item) for item in narrow.plain] == [_row(item) for item in full.plain]
+        assert [item.tokens for item in narrow.plain] == [item.tokens if tokens else {} for item in full.plain]
+        assert narrow.key_updates == full.key_updates
+        assert (narrow.places, narrow.definitions) == (full.places, full.definitions)
+        assert read_case(contract, case, data, projection=replace(EVERYTHING, in_order=True)) == full
+
+    tells_the_same()
+
+
+def _row(item: PlainOperation) -> tuple[Any, ...]:
+    return item.op, item.op_ts, item.pos, dict(row_image(item))
+
+
+@rule()
+def places(contract: Contract) -> None:
+    """An operation, and a reject, is told with the place of its record, with all of its frame or some."""
+    broken = b"{]" if contract.texts else b"\x01"
+    records = [*contract.records, broken, *contract.records[contract.base :]]
+    frames, offset = [], len(contract.head)
+    for record in records:
+        frame = contract.frame(record)
+        start = offset + frame.index(record)
+        frames.append((range(offset, start + 1), range(start + len(record), offset + len(frame) + 1)))
+        offset += len(frame)
+
+    def number(first: int, last: int) -> int:
+        (place,) = (place for place, (starts, ends) in enumerate(frames) if first in starts and last in ends)
+        return place
+
+    source = source_of_records(contract)
+    found = read(contract.name, contract.file(*records), source, trusted=needed_for_records(contract))
+    numbers = [number(*place) for place in found.places]
+    assert numbers == sorted(numbers)
+    assert len(contract.records) not in numbers
+    if contract.isolated:
+        (reject,) = found.rejects
+        offset = reject.diagnostic.span.offset or 0
+        assert number(offset, offset + len(reject.record)) == len(contract.records)
+
+
+@rule(lambda contract: bool(FORMATS[contract.name].marks))
+def recognised(contract: Contract) -> None:
+    """A file of the format is taken for it, of the contract's records as of what is written."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "file"
+
+        def taken_for(data: bytes) -> str:
+            path.write_bytes(data)
+            return detect_format(list_inputs([str(path)]))[0]
+
+        assert taken_for(contract.file(*contract.records)) == contract.name
+
+        @examples(20)
+        @given(contract.cases)
+        def is_taken_for_itself(case: Case) -> None:
+            assume(case.operations)
+            assert taken_for(file_of(contract, case)) == contract.name
+
+        is_taken_for_itself()
+
+
+# Damage
+
+_BYTES = st.one_of(st.sampled_from(b'"{}[],:0x\xff\n <>|=\0'), st.integers(0, 255))
+
+
+@st.composite
+def damaged(draw: st.DrawFn, good: bytes) -> bytes:
+    """The bytes with some of them changed, left out or added."""
+    data = bytearray(good)
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(data)))
+        kind = draw(st.sampled_from(["change", "change", "leave out", "add"]))
+        if kind == "change":
+            data[place : place + 1] = bytes([draw(_BYTES)])
+        elif kind == "leave out":
+            del data[place : place + draw(st.integers(1, 5))]
+        else:
+            data[place:place] = bytes(draw(st.lists(_BYTES, min_size=1, max_size=4)))
+    return bytes(data)
+
+
+@rule()
+def damaged_files(contract: Contract) -> None:
+    """Whatever bytes a file has: operations and rejects with places, which `read` checks."""
+    source = source_of_records(contract)
+    good, trusted = contract.file(*contract.records), needed_for_records(contract)
+
+    @examples(150)
+    @given(st.one_of(damaged(good), st.lists(_BYTES, max_size=200).map(bytes)))
+    def reads(data: bytes) -> None:
+        check_names(contract, read(contract.name, data, source, trusted=trusted), data, source)
+
+    reads()
+
+
+@rule(lambda contract: contract.isolated)
+def damaged_records(contract: Contract) -> None:
+    """A damaged record is an operation, a reject or counted, and harms no other."""
+    harmless = _neighbours(contract)
+
+    @examples(200)
+    @given(st.integers(contract.base, len(contract.records) - 1), st.data())
+    def harms_no_other(place: int, data: st.DataObject) -> None:
+        harmless(place, data.draw(damaged(contract.records[place])))
+
+    harms_no_other()
+
+
+_JUNK = ["null", "0", "-1.5", '""', '"x"', "true", "[]", "{}", "[1]", '{"a":1}', "9" * 30, '"8"', '"{}"', '[{"a":[1]}]']
+
+
+@rule(lambda contract: contract.texts)
+def members(contract: Contract) -> None:
+    """A record of which members are gone, or have other values, is an operation, a reject or counted, and harms no
+    other."""
+    harmless = _neighbours(contract)
+
+    @examples(200)
+    @given(st.integers(contract.base, len(contract.records) - 1), st.data())
+    def harm_no_other(place: int, data: st.DataObject) -> None:
+        record = json.loads(contract.records[place])
+        for _ in range(data.draw(st.integers(1, 2))):
+            path = data.draw(st.sampled_from(_paths(record) or [()]))
+            target = record
+            for step in path[:-1]:
+                target = target[step]
+            if path and data.draw(st.booleans()):
+                del target[path[-1]]
+            elif path:
+                target[path[-1]] = json.loads(data.draw(st.sampled_from(_JUNK)))
+        harmless(place, json.dumps(record).encode())
+
+    harm_no_other()
+
+
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The ways to all members of a value and of those below it."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path] * bool(path) + [found for key, item in items for found in _paths(item, (*path, key))]
+
+
+def _neighbours(contract: Contract) -> Callable[[int, bytes], None]:
+    """Checks that another record in the place of a good one harms none of the others. Definitions are given, so that no
+    value that was damaged tells what a column is."""
+    source = source_of_records(contract)
+    trusted, records = known_tables(contract), contract.records
+
+    def check(place: int, record: bytes) -> None:
+        data = contract.file(*records[:place], record, *records[place + 1 :])
+        found = read(contract.name, data, source, trusted=trusted)
+        others = read(contract.name, contract.file(*records[:place], *records[place + 1 :]), source, trusted=trusted)
+        assert is_part(named(others), named(found))
+        # A record that goes over two lines is one where both are read together, and two where they are not.
+        if b"\n" not in record:
+            size = len(contract.file(*records[:place])) + 1  # the next split starts within the damaged record
+            assert read(contract.name, data, source, size=size, trusted=trusted) == found
+        assert accounted(found) > accounted(others) or not record.strip()
+        check_names(contract, found, data, source)
+
+    return check
+
+
+# Other people's messages
+
+
+@rule(lambda contract: bool(contract.recorded))
+def recorded(contract: Contract) -> None:
+    """Recorded files are read whole, the same wherever they are cut and whatever is asked for, and are recognised."""
+    if not DATA.is_dir():
+        pytest.skip("the recorded messages are not there")
+    for file in contract.recorded:
+        data, source = (DATA / file.path).read_bytes(), told(contract.name, **file.options)
+        found = read(contract.name, data, source)
+        assert "".join(item.op for item in found.plain) == file.operations
+        assert (found.others, found.reasons) == (file.others, list(file.reasons))
+        assert read(contract.name, data, source, size=1 + len(data) // 3) == found
+        narrow = read(contract.name, data, source, projection=Projection(row_only=True, tokens=True))
+        assert [_row(item) for item in narrow.plain] == [_row(item) for item in found.plain]
+        if found.operations and FORMATS[contract.name].marks:
+            assert detect_format(list_inputs([str(DATA / file.path)]))[0] == contract.name
+
+
+def rules_of(name: str) -> list[str]:
+    """The rules that are asked of a format: of one whose contract cannot be loaded the first alone, which says why."""
+    try:
+        contract = contract_of(name)
+    except Exception:
+        return [next(iter(RULES))]
+    return [title for title, rule in RULES.items() if rule.applies(contract)]
