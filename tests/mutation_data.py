@@ -34,7 +34,7 @@ _GUARDS: dict[str, tuple[str, ...]] = {
     "ggfmt/formats/goldengate/json/read.py": ("test_json_rejects", "test_totals", "test_json_reader", "test_rejects"),
     "ggfmt/formats/goldengate/xml/write.py": ("test_golden", "test_xml"),
     "ggfmt/formats/json/files.py": ("test_images", "test_json_rejects", "test_json_reader"),
-    "ggfmt/formats/records/rows.py": _DIALECTS,
+    "ggfmt/formats/records/rows.py": (*_DIALECTS, "test_debezium"),
     "ggfmt/java/text.py": ("test_options", "test_properties"),
     "ggfmt/model/table.py": ("test_definitions", *_FORMATS),
     "ggfmt/options/value_types.py": ("test_options", "test_handler_config"),

@@ -77,6 +77,13 @@ def test_an_update_without_a_before_image_has_no_old(tmp_path: Path) -> None:
     assert [message["data"] for message in messages] == [[ALL]] * 3
 
 
+def test_the_number_of_a_message_of_canal_is_a_number(tmp_path: Path) -> None:
+    tokens: list[dict[str, str]] = [{}, {"id": "77"}, {"id": "x1"}, {"id": "-1"}]
+    story = [{**change("I", None, ALL), "tokens": own} for own in tokens]
+    data, _ = written(tmp_path, "canal_json", story, "includeTokens=true")
+    assert [json.loads(line)["id"] for line in data.splitlines()] == [0, 77, 0, 0]
+
+
 def test_deletes_in_old_and_groups_of_rows(tmp_path: Path) -> None:
     story = [change("I", None, {"ID": str(number)}) for number in range(5)]
     story += [change("D", {"ID": "1"}, None), change("D", {"ID": "2"}, None), change("U", {"ID": "3"}, {"ID": "4"})]
@@ -240,7 +247,10 @@ def test_a_record_of_lines_ends_at_its_line_and_another_with_its_brace(tmp_path:
     good = json.dumps(operation(0)).encode()
     broken = json.dumps(operation(1, NAME="first|second")).encode().replace(b"|", b"\n")
     first, second = broken.split(b"\n")
+    pretty = json.dumps(operation(0), indent=1).encode()
+    damaged = b'{\n"table": oops\n}'
     for name, data, rejects in (
+        ("pretty", damaged + b"\n" + pretty + b"\n" + pretty + b"\n", [damaged]),
         ("lines", good + b"\n" + broken + b"\n" + good + b"\n", [first, second]),
         ("array", b"[" + good + b",\n" + broken + b",\n" + good + b"]", [broken]),
     ):
