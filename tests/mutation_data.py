@@ -17,7 +17,7 @@ _GUARDS: dict[str, tuple[str, ...]] = {
     "ggfmt/columnar/metadata.py": ("test_columnar", *_FORMATS),
     "ggfmt/columnar/replacement.py": ("test_replace", "test_columnar"),
     "ggfmt/columnar/strings.py": ("test_columnar", *_FORMATS),
-    "ggfmt/columnar/timestamps.py": ("test_columnar", *_FORMATS),
+    "ggfmt/columnar/timestamps.py": ("test_columnar", "test_canal", "test_maxwell", *_FORMATS),
     "ggfmt/config/properties.py": ("test_properties", "test_handler_config"),
     "ggfmt/diagnostics/credentials.py": ("test_totals",),
     "ggfmt/engine/output/commit.py": ("test_commit", "test_run"),
