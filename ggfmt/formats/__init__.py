@@ -107,9 +107,10 @@ light: it loads neither Arrow nor decoders.
     from ggfmt.formats.api.context import WriterSettings
     from ggfmt.formats.api.reading import Chunk, Layout, ReadSide
     from ggfmt.formats.json.values import invalid_utf8
-    from ggfmt.formats.records.dialect import Change, Dialect, Found, Refused
+    from ggfmt.formats.records.dialect import Change, Dialect, Meaning
     from ggfmt.formats.records.discovery import DialectDiscovery
     from ggfmt.formats.records.reader import DialectReader
+    from ggfmt.formats.records.refused import Refused
     from ggfmt.model.change import OP_TYPES
 
 
@@ -136,7 +137,7 @@ light: it loads neither Arrow nor decoders.
                 except UnicodeDecodeError:
                     yield invalid_utf8(record)
 
-        def changes(self, record: str) -> Found:
+        def changes(self, record: str) -> Meaning:
             op, *fields = record.split(self.options.separator)
             if op not in OP_TYPES:
                 raise Refused("GG304", f"an operation cannot be `{op[:40]}`", "legal are `I`, `U`, `D` and `T`")
