@@ -369,7 +369,9 @@ def chosen(modules: Sequence[str], sample: int | None, seed: int) -> list[Mutant
     every = [mutant for module in modules for mutant in mutants_of(module)]
     if sample is None or sample >= len(every):
         return every
-    return sorted(random.Random(seed).sample(every, sample), key=lambda mutant: (mutant.module, mutant.start))
+    return random.Random(seed).sample(
+        every, sample
+    )  # in the order of the draw: a run that is ended early is a sample too
 
 
 def matching(wanted: Sequence[str]) -> list[str]:
@@ -412,13 +414,14 @@ def main() -> int:
 def judged(mutants: Sequence[Mutant], free: queue.Queue[Place], threshold: float) -> int:
     needed: dict[str, float] = {}
 
-    place = free.get()
-    for test in dict.fromkeys(test for mutant in mutants for test in GUARDED[mutant.module]):
+    def unchanged(test: str) -> None:
+        place = free.get()
         before = _children_seconds()
-        if not place.run([test]):
+        passes = place.run([test])
+        needed[test] = _children_seconds() - before  # with those of what runs beside it, which is no harm
+        free.put(place)
+        if not passes:
             raise SystemExit(f"{test} does not pass as it is\n{place.shown}")
-        needed[test] = _children_seconds() - before
-    free.put(place)
 
     def one(mutant: Mutant) -> tuple[Mutant, str]:
         place = free.get()
@@ -433,6 +436,7 @@ def judged(mutants: Sequence[Mutant], free: queue.Queue[Place], threshold: float
         return mutant, word
 
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        list(threads.map(unchanged, dict.fromkeys(test for mutant in mutants for test in GUARDED[mutant.module])))
         results = list(threads.map(one, mutants))
     return told(results, threshold)
 
@@ -445,6 +449,7 @@ def _children_seconds() -> float:
 
 def told(results: Sequence[tuple[Mutant, str]], threshold: float) -> int:
     """Print the survivors and the figures; the exit status."""
+    results = sorted(results, key=lambda result: (result[0].module, result[0].start))
     for mutant, word in results:
         if word == "SURVIVED":
             print(f"\n{mutant.place}: {mutant.kind} in {mutant.function or 'the module'}")

@@ -562,9 +562,9 @@ def test_schemas_of_unusable_names_are_errors() -> None:
     ]
 
 
-def test_the_example_of_the_readme() -> None:
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = page.split("### Search and replacement\n", 1)[1].split("```properties\n", 1)[1].split("```", 1)[0]
+def test_the_example_of_the_documents() -> None:
+    page = (ROOT / "ggfmt" / "docs" / "options.md").read_text(encoding="utf-8")
+    block = page.split("## Search and replacement\n", 1)[1].split("```properties\n", 1)[1].split("```", 1)[0]
     found = configured(*block.splitlines())
     assert found.diagnostics == ()
     assert replace_names(TableDef("S.A$B", (Column("C#"),)), found.replacements.schema).full_name == "S.A_B"
