@@ -13,6 +13,14 @@ light: it loads neither Arrow nor decoders.
     from dataclasses import dataclass
 
     from ggfmt.formats.api.format import Format
+    from ggfmt.formats.api.losses import (
+        BEFORE_NOT_SHOWN,
+        KEYS_NOT_SHOWN,
+        POSITION_NOT_SHOWN,
+        TIME_NOT_SHOWN,
+        TOKENS_NOT_SHOWN,
+        TYPES_NOT_SHOWN,
+    )
     from ggfmt.formats.records.options import DialectOptions
     from ggfmt.options.spec import option
     from ggfmt.options.value_types import Choice
@@ -34,8 +42,12 @@ light: it loads neither Arrow nor decoders.
             reads="ggfmt.formats.toy_lines.read",
             marks=(b"|", b";"),
             losses=(
-                "The before image of an update is not shown, nor the after image of a delete.",
-                "Times, positions, tokens, types of columns and keys are not shown.",
+                BEFORE_NOT_SHOWN,
+                TIME_NOT_SHOWN,
+                POSITION_NOT_SHOWN,
+                TOKENS_NOT_SHOWN,
+                KEYS_NOT_SHOWN,
+                TYPES_NOT_SHOWN,
             ),
         ),
     )
