@@ -10,6 +10,7 @@ _FORMATS = ("test_golden", "test_formatters")
 _GUARDS: dict[str, tuple[str, ...]] = {
     "ggfmt/columnar/avro.py": ("test_columnar", "test_avro"),
     "ggfmt/columnar/delimited.py": ("test_delimited_reader", *_FORMATS),
+    "ggfmt/columnar/images.py": _DIALECTS,
     "ggfmt/columnar/join.py": ("test_columnar", *_FORMATS),
     "ggfmt/columnar/json_image.py": ("test_columnar", *_FORMATS),
     "ggfmt/columnar/key_updates.py": ("test_columnar", *_FORMATS, "test_rejects"),
@@ -18,6 +19,7 @@ _GUARDS: dict[str, tuple[str, ...]] = {
     "ggfmt/columnar/strings.py": ("test_columnar", *_FORMATS),
     "ggfmt/columnar/timestamps.py": ("test_columnar", *_FORMATS),
     "ggfmt/config/properties.py": ("test_properties", "test_handler_config"),
+    "ggfmt/diagnostics/credentials.py": ("test_totals",),
     "ggfmt/engine/output/commit.py": ("test_commit", "test_run"),
     "ggfmt/engine/output/names.py": ("test_totals", "test_commit"),
     "ggfmt/engine/output/publish.py": ("test_totals", "test_rejects", "test_commit", "test_run"),

@@ -122,7 +122,10 @@ def test_what_old_does_not_show_was_as_it_is_after_the_update() -> None:
     ]
 
 
-def test_an_update_of_the_key_is_told_by_the_keys_that_both_images_show(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("handling", "ops"), [("delete-insert", "DIUUUUI"), ("abend", "UUUUI")])
+def test_an_update_of_the_key_is_told_by_the_keys_that_both_images_show(
+    handling: str, ops: str, tmp_path: Path
+) -> None:
     records = [
         canal("UPDATE", [ALL], [{"ID": "0"}]),
         canal("UPDATE", [ALL], [{"NAME": "x"}]),
@@ -133,15 +136,11 @@ def test_an_update_of_the_key_is_told_by_the_keys_that_both_images_show(tmp_path
     ]
     source = tmp_path / "in.json"
     source.write_bytes(lines(*records))
-    settings = ("delimitedtext", "format.pkUpdateHandling=delete-insert", "format.fieldDelimiter=|")
-    run_ggfmt(
-        [source],
-        tmp_path / "out",
-        f"gg.handler.h.format={settings[0]}",
-        *(f"gg.handler.h.{option}" for option in settings[1:]),
-        input_format="canal_json",
-    )
-    assert "".join(line[0] for line in content(tmp_path / "out", "h").decode().splitlines()) == "DIUUUUI"
+    options = ("=delimitedtext", f".pkUpdateHandling={handling}", ".fieldDelimiter=|")
+    settings = [f"gg.handler.h.format{option}" for option in options]
+    result = run_ggfmt([source], tmp_path / "out", *settings, input_format="canal_json", quarantine=True)
+    assert "".join(line[0] for line in content(tmp_path / "out", "h").decode().splitlines()) == ops
+    assert dict(result.totals.handlers["h"].rejected) == ({"GG402": 1} if handling == "abend" else {})
 
 
 @pytest.mark.parametrize(
