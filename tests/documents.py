@@ -48,6 +48,7 @@ from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.options.reference import markdown_table
 from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -251,12 +252,15 @@ def _dts_records(file: Path) -> str:
 
 
 def _losses(subject: str) -> str:
-    return "".join(f"* {loss}\n" for loss in FORMATS[subject].losses) or "Nothing.\n"
+    return loss_list(subject)
 
 
 def _fidelity(_: str) -> str:
-    rows = [(f"`{name}`", " ".join(format.losses) or "Nothing.") for name, format in FORMATS.items()]
-    return _table(("Format", "What its messages do not show"), rows)
+    return loss_table()
+
+
+def _matrix(_: str) -> str:
+    return matrix_part()
 
 
 def _formats(subject: str) -> str:
@@ -323,6 +327,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "fidelity": _fidelity,
     "formats": _formats,
     "losses": _losses,
+    "matrix": _matrix,
     "messages": _messages,
     "options": _options,
     "output": _output,

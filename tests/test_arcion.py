@@ -222,9 +222,9 @@ def _options(texts: dict[str, str], format: str) -> Options:
 @pytest.mark.parametrize(
     ("format", "options", "counted"),
     [
-        ("arcion_json", {}, {("n", "equal to the text that stands for NULL, which will be read back as one"): 1}),
+        ("arcion_json", {}, {("n", "equal to the text that stands for a NULL, which will be read back as one"): 1}),
         ("arcion_csv", {}, {}),
-        ("arcion_csv", {"mode": "snapshot"}, {("id", "missing from the row, which shows them as NULL"): 1}),
+        ("arcion_csv", {"mode": "snapshot"}, {("id", "missing from the image, which will be read back as NULL"): 1}),
     ],
 )
 def test_values_that_are_not_told_apart_are_counted(format: str, options: dict[str, str], counted: Any) -> None:

@@ -278,7 +278,7 @@ def test_what_is_lost_is_counted() -> None:
         ("id", missing): 1,
         ("d", missing): 1,
         ("b", missing): 1,
-        ("t", "with more digits than milliseconds have"): 1,
+        ("t", "with a finer time than CDL has, which was cut off"): 1,
     }
 
 

@@ -306,11 +306,11 @@ def test_values_that_hold_a_delimiter_are_counted_by_column(made: Changes, field
             for name, delimiter in (("field", field), ("line", line)):
                 if value is not None and delimiter in value:
                     what = f"with the {name} delimiter inside, which will be read back wrong"
-                    expected[Note("GG403", made.table.name, column, what)] += 1
+                    expected[Note("GG403", made.table.name, column, what, "delimiter_inside")] += 1
             for state, text in (("NULL", "NULL"), ("missing column", "")):
                 if value == text:
                     what = f"equal to the text that stands for a {state}, which will be read back as one"
-                    expected[Note("GG406", made.table.name, column, what)] += 1
+                    expected[Note("GG406", made.table.name, column, what, "text_as_state")] += 1
     assert formatter.notes == expected
 
 

@@ -450,7 +450,7 @@ def test_the_checks_hold_for_a_format_that_is_declared_later() -> None:
         text = "\n".join(("gg.handlerlist=k", "gg.handler.k.format=new", *(f"gg.handler.k.{line}" for line in lines)))
         reading = ConfigurationReading([("f", parse_content(text.encode(), "f"))], {"new": new})
         reading.handlers()
-        return [(finding.span.line, finding.code) for finding in reading.told()]
+        return [(finding.span.line, finding.code) for finding in reading.reported()]
 
     assert found("type=kafka") == [(2, "GG112")]
     assert found("format.between=ab", "format.nothing=xaby") == [(3, "GG117"), (4, "GG116")]

@@ -226,7 +226,10 @@ def test_a_truncate_a_bad_time_and_a_bad_number_cannot_be_written() -> None:
     ("options", "expected"),
     [
         ({}, {("N", "missing from the before image, which will be read back as unchanged"): 1}),
-        ({"outputNulls": "false", "absentMeans": "null"}, {("F", "missing, which will be read back as NULL"): 2}),
+        (
+            {"outputNulls": "false", "absentMeans": "null"},
+            {("F", "missing from the image, which will be read back as NULL"): 2},
+        ),
         ({"outputNulls": "false"}, {("N", "NULL, which will be read back as missing"): 1}),
     ],
 )

@@ -84,6 +84,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / REGISTRY).write_text(registry.replace(line, f'"{SYSTEMS[-1]}", "{NAME}")'), encoding="utf-8")
     (root / "tests/contract" / f"{NAME}.py").write_text(CONTRACT, encoding="utf-8")
     (root / "toy.properties").write_text(HANDLER, encoding="utf-8")
+    (root / "conf" / f"{NAME}.properties").write_text(ggfmt(root, "init", NAME), encoding="utf-8")
     return root
 
 
@@ -112,9 +113,9 @@ def test_the_example_is_written_as_all_code_is(project: Path) -> None:
 
 
 def test_all_that_is_asked_of_formats_is_asked_of_a_new_one(project: Path) -> None:
-    """All tests that have the formats as parameters, the contract among them, and those of the layers; but those whose
-    tables of pairs and pages are made by hand or by a command."""
-    left = ("test_matrix.py", "test_new_format.py", "test_readme.py")
+    """All tests that have the formats as parameters, the contract among them, and those of the layers; but those of the
+    pages, which are written by hand, and of the pairs."""
+    left = ("test_documents.py", "test_matrix.py", "test_new_format.py")
     texts = {path.name: path.read_text(encoding="utf-8") for path in sorted((project / "tests").glob("test_*.py"))}
     about_formats = [name for name, text in texts.items() if "FORMATS" in text or "MODULES" in text]
     asked = [f"tests/{name}" for name in about_formats if name not in left]

@@ -71,7 +71,7 @@ def test_totals_are_those_of_all_splits(tmp_path: Path, split_size: int | None) 
     losses = totals["handlers"]["d"]["losses"]
     what = "with the field delimiter inside, which will be read back wrong"
     assert losses == [
-        {"code": "GG403", "table": table, "column": "NAME", "values": values, "what": what}
+        {"loss": "delimiter_inside", "code": "GG403", "table": table, "column": "NAME", "values": values, "what": what}
         for table, values in (("GG.A", 2), ("GG.B", 1))
     ]
     assert len(totals["warnings"]) == 3

@@ -50,15 +50,15 @@ def doctor(
     from ggfmt.render.doctor import findings_json, print_findings
     from ggfmt.spark.session import SparkSettings
 
-    found = examine(SparkSettings(master, spark_properties(spark_conf), java_home), archive=class_archive)
+    findings = examine(SparkSettings(master, spark_properties(spark_conf), java_home), archive=class_archive)
     if sys.stdout is not None:  # it may be closed
         with _writing():
             if as_json:
-                write_text(findings_json(found), sys.stdout)
+                write_text(findings_json(findings), sys.stdout)
             else:
-                print_findings(found, sys.stdout)
+                print_findings(findings, sys.stdout)
             sys.stdout.flush()
-    if worst(found) is State.PROBLEM:
+    if worst(findings) is State.PROBLEM:
         raise typer.Exit(1)
 
 

@@ -24,7 +24,7 @@ def calls_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:
 def register(app: typer.Typer, command: Callable[..., None], *, bare: bool = False) -> None:
     """Make a function a command; `bare`: it can be called without anything, otherwise that shows its help."""
     paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n")]
-    calls = [found[1] for paragraph in paragraphs if (found := _CALL.fullmatch(paragraph))]
+    calls = [match[1] for paragraph in paragraphs if (match := _CALL.fullmatch(paragraph))]
     sentences = [paragraph for paragraph in paragraphs if not _CALL.fullmatch(paragraph)]
     help = calls_first(calls, sentences)
     app.command(no_args_is_help=not bare, help=help, short_help=sentences[0])(command)

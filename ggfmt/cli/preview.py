@@ -63,7 +63,7 @@ def preview(
         configuration = read_configuration(texts(config), settings or [], handlers or [])
         warn(configuration.diagnostics)
         input_format, source = written_input(input_format, input_config, input_options)
-        found = engine.preview(
+        result = engine.preview(
             engine.PreviewSettings(
                 inputs=inputs,
                 handlers=configuration.handlers,
@@ -77,8 +77,8 @@ def preview(
                 replacements=configuration.replacements,
             )
         )
-        print_preview(found, sys.stdout)
-    if found.rejected:
+        print_preview(result, sys.stdout)
+    if result.rejected:
         raise typer.Exit(4)
 
 

@@ -84,12 +84,12 @@ def explain(
     from ggfmt.config.symbols import meaning, nearest
     from ggfmt.render.explanation import explain, explanation_json, explanation_markdown, print_explanation
 
-    found = meaning(word)
-    if found is None:
+    symbol = meaning(word)
+    if symbol is None:
         near = nearest(word)
         help = f"did you mean `{near}`?" if near else "give a code such as `GG103`, a property or a format"
         raise typer.BadParameter(f"`{word}` is no code, property or format; {help}", param_hint="WORD")
-    explanation = explain(found, word)
+    explanation = explain(symbol, word)
     if output_format == "json":
         typer.echo(explanation_json(explanation), nl=False)
     elif output_format == "markdown":

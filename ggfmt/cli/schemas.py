@@ -53,21 +53,21 @@ def schema(
     if config or settings:
         configuration = read_configuration(texts(config), settings or [], handlers or [])
         warn(configuration.diagnostics)
-    found = schemas(inputs or [], configuration, load_definitions(texts(definitions)), input_format, kind)
+    files_of_schemas = schemas(inputs or [], configuration, load_definitions(texts(definitions)), input_format, kind)
     if check:
         if output is None:
             raise typer.BadParameter("give the directory to compare with", param_hint="-o")
-        drifts = list(drift(found, output))
+        drifts = list(drift(files_of_schemas, output))
         for _, difference in drifts:
             typer.echo(difference)
         if drifts:
             raise ConfigurationError(*(diagnostic for diagnostic, _ in drifts))
     elif output is None:
-        for file in found:
+        for file in files_of_schemas:
             typer.echo(file.content.decode("utf-8", "replace"))
     else:
         try:
-            for path in write(found, output):
+            for path in write(files_of_schemas, output):
                 typer.echo(str(path))
         except OSError as error:
             raise typer.BadParameter(f"`{output}` cannot be written: {error.strerror}", param_hint="-o") from None

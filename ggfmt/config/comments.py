@@ -54,9 +54,9 @@ def tell_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> l
 
     Where such a comment makes a value illegal, the finding that says so says why instead.
     """
-    told = list(findings)
+    kept = list(findings)
     errors: dict[tuple[str | None, int | None], list[int]] = {}
-    for at, finding in enumerate(told):
+    for at, finding in enumerate(kept):
         if finding.severity is Severity.ERROR:
             errors.setdefault((finding.span.file, finding.span.line), []).append(at)
     for entry in entries:
@@ -64,17 +64,17 @@ def tell_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> l
             mark = next(mark for mark in _NO_COMMENT if entry.key.startswith(mark))
             help = "start the line with `#`"
             span = replace(entry.key_span, length=len(mark))
-            told.append(Diagnostic("GG113", f"`{mark}` starts no comment", span, help))
+            kept.append(Diagnostic("GG113", f"`{mark}` starts no comment", span, help))
             continue
         for comment in _comments_in(entry):
             explained = [
-                at for at in errors.get((entry.file, entry.line), ()) if _is_why(comment, entry, told[at].span)
+                at for at in errors.get((entry.file, entry.line), ()) if _is_why(comment, entry, kept[at].span)
             ]
             for at in explained:
-                told[at] = replace(told[at], help=f"the comment is part of the value: {comment.help}")
+                kept[at] = replace(kept[at], help=f"the comment is part of the value: {comment.help}")
             if not explained:
-                told.append(comment)
-    return told
+                kept.append(comment)
+    return kept
 
 
 def _comments_in(entry: Entry) -> Iterator[Diagnostic]:
@@ -146,12 +146,12 @@ class Ignores:
 
     def silences(self, finding: Diagnostic) -> bool:
         """Whether a comment asks for silence about the finding; it then counts as one that is needed."""
-        found = False
+        ignored = False
         for ignore in self._ignores:
             span = finding.span
             if (ignore.code, ignore.span.file) == (finding.code, span.file) and span.line in ignore.below:
-                ignore.used = found = True
-        return found
+                ignore.used = ignored = True
+        return ignored
 
     def findings(self, all_known: bool) -> Iterator[Diagnostic]:
         """GG122 for comments without effect; `all_known`: all findings of the files were asked about."""

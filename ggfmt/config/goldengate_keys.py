@@ -130,10 +130,10 @@ def _fits(key: str, pieces: Sequence[str]) -> bool:
         return False
     at, end = len(first), len(key) - len(last)
     for piece in inner:
-        found = key.find(piece, at, end)
-        if found < 0:
+        place = key.find(piece, at, end)
+        if place < 0:
             return False
-        at = found + len(piece)
+        at = place + len(piece)
     return at <= end
 
 

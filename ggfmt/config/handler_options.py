@@ -141,13 +141,13 @@ class Assembly:
             self._give("format", entry)
         chosen = self.given.get("format")
         text = (trim(chosen.value) if chosen else "") or DEFAULT_FORMAT
-        found = self._written(text)
-        if found is None:
+        value = self._written(text)
+        if value is None:
             message, help = self._no_format("***" if chosen and chosen.secret else text)
             self._report("GG106", message, chosen.value_span if chosen else Span(), help)
             # With a comment behind it, it is clear which format was meant: its properties are looked at too.
-            found = self._written(before_comment(chosen)) if chosen else None
-        return found
+            value = self._written(before_comment(chosen)) if chosen else None
+        return value
 
     def _written(self, text: str) -> Format | None:
         for name, format in self.formats.items():

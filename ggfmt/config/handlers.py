@@ -44,7 +44,7 @@ def read_configuration(
         sources.append((SETTINGS, entries_from_settings(settings)))
     reading = ConfigurationReading(sources, FORMATS)
     configs = reading.handlers(handlers)
-    findings = tuple(finding for finding in reading.told() if finding.severity is not Severity.NOTE)
+    findings = tuple(finding for finding in reading.reported() if finding.severity is not Severity.NOTE)
     if any(finding.severity is Severity.ERROR for finding in findings):
         raise ConfigurationError(*findings)
     return Configuration(configs, findings, reading.run, reading.replacements)

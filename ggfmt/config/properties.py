@@ -251,8 +251,8 @@ class _LogicalLine:
 
 
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
-    return start if found is None else found.end()
+    match = pattern.match(text, start)
+    return start if match is None else match.end()
 
 
 def _entry(element: javaproperties.KeyValue, logical: _LogicalLine, file: str) -> Entry:
@@ -309,6 +309,6 @@ def _is_secret(key: str, value: str) -> bool:
 def _masked(line: str, value_column: int | None) -> str:
     """The line with its value masked; without a column, all after the word that tells of a secret."""
     if value_column is None:
-        found = _SECRET_KEY.search(line)
-        return line if found is None else line[: found.end()] + _MASK
+        match = _SECRET_KEY.search(line)
+        return line if match is None else line[: match.end()] + _MASK
     return line[:value_column] + _MASK

@@ -57,8 +57,8 @@ def handler_key(key: str, listed: Iterable[str] = ()) -> HandlerKey | None:
         prefix = f"gg.handler.{name}."
         if key.startswith(prefix) and len(key) > len(prefix):
             return HandlerKey(name, key[len(prefix) :])
-    found = _HANDLER_KEY.fullmatch(key)
-    return HandlerKey(found[1], found[2]) if found else None
+    match = _HANDLER_KEY.fullmatch(key)
+    return HandlerKey(match[1], match[2]) if match else None
 
 
 def find_option(name: str, specs: Sequence[OptionSpec]) -> Match | None:
@@ -118,9 +118,9 @@ def nearest_format_property(name: str, handler: Sequence[OptionSpec], format: Se
 
 def nearest_key(key: str, listed: Iterable[str]) -> str | None:
     """What was probably meant by a key that is below no handler."""
-    found = re.fullmatch(r"(?:gg\.)?(?:handlers?\.)?([^.]+)\.(.+)", key, re.DOTALL | re.IGNORECASE)
-    if found and found[1] in set(listed):
-        return f"gg.handler.{found[1]}.{found[2]}"
+    match = re.fullmatch(r"(?:gg\.)?(?:handlers?\.)?([^.]+)\.(.+)", key, re.DOTALL | re.IGNORECASE)
+    if match and match[1] in set(listed):
+        return f"gg.handler.{match[1]}.{match[2]}"
     if key.startswith("gg.handler.") and key[len("gg.handler.") :] in set(listed):
         return f"{key}.format"
     plain = [known for known in OUTSIDE_SCOPE if "*" not in known]

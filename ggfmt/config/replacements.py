@@ -42,8 +42,8 @@ def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> R
         given[name] = entry
     for entry in given.values():
         if not has_comment(entry):
-            found = misread_wrapper(entry, Text()) or lost_blanks(entry, Text())
-            findings += [found] if found else []
+            problem = misread_wrapper(entry, Text()) or lost_blanks(entry, Text())
+            findings += [problem] if problem else []
     schema, content = (tuple(_pairs(f"gg.{what}replace", given, findings)) for what in ("schema", "content"))
     findings += [
         Diagnostic("GG120", f"`{entry.key}` is not applied: there is no `{missing}`", entry.key_span, help)

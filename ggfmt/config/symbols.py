@@ -105,9 +105,9 @@ def meaning(word: str) -> Symbol | None:
     key = word.partition("=")[0].strip()
     if key.upper() in CODES:
         return CodeSymbol(key.upper(), CODES[key.upper()])
-    found = _property(key)
-    if found is not None:
-        return found
+    symbol = _property(key)
+    if symbol is not None:
+        return symbol
     for name, format in FORMATS.items():
         if name.lower() == key.lower():
             return FormatSymbol(format)
@@ -176,9 +176,9 @@ def _property(key: str) -> PropertySymbol | None:
         sections, name = (_FORMAT, HANDLER, _OWN, ""), key
     for prefix, owners in _sections():
         if prefix in sections:
-            found = _find(prefix, owners, name, handler)
-            if found is not None:
-                return found
+            symbol = _find(prefix, owners, name, handler)
+            if symbol is not None:
+                return symbol
     return None
 
 

@@ -58,7 +58,7 @@ def load_definitions(paths: Iterable[str]) -> dict[str, TableDef]:
     ConfigurationError with the problems of all files: GG201, GG202 and GG203.
     """
     problems: list[Diagnostic] = []
-    found: dict[str, tuple[int, str, TableDef]] = {}
+    definitions: dict[str, tuple[int, str, TableDef]] = {}
     for path in paths:
         try:
             files = _files(path)
@@ -72,14 +72,14 @@ def load_definitions(paths: Iterable[str]) -> dict[str, TableDef]:
                 problems.extend(error.diagnostics)
                 continue
             for table in tables:
-                known_kind, first, known = found.setdefault(table.full_name, (kind, file, table))
+                known_kind, first, known = definitions.setdefault(table.full_name, (kind, file, table))
                 if kind < known_kind:
-                    found[table.full_name] = (kind, file, table)
+                    definitions[table.full_name] = (kind, file, table)
                 elif kind == known_kind and known != table:
                     problems.append(_conflict(first, known, file, table))
     if problems:
         raise ConfigurationError(*problems)
-    return {name: table for name, (_, _, table) in found.items()}
+    return {name: table for name, (_, _, table) in definitions.items()}
 
 
 def _files(path: str) -> list[str]:

@@ -61,9 +61,9 @@ def _headings(lines: list[str]) -> Iterator[tuple[int, int]]:
     fenced = False
     for number, line in enumerate(lines):
         fenced ^= bool(_FENCE.match(line))
-        found = None if fenced else _HEADING.match(line)
-        if found:
-            yield number, len(found[1])
+        match = None if fenced else _HEADING.match(line)
+        if match:
+            yield number, len(match[1])
 
 
 @cache
@@ -85,10 +85,10 @@ def words() -> dict[str, tuple[Page, str]]:
     named: dict[str, tuple[Page, str]] = {}
     for page in pages().values():
         for heading, text in page.sections():
-            found = _NAMED.match(heading)
-            if found:
+            match = _NAMED.match(heading)
+            if match:
                 whole = page.path.startswith("formats/")
-                named.setdefault(found[1] or found[2], (page, page.text if whole else text))
+                named.setdefault(match[1] or match[2], (page, page.text if whole else text))
     return named
 
 

@@ -75,17 +75,17 @@ def _make(archive: ClassArchive, java: Java) -> Path:
     if free < _LARGEST:
         message = f"{size_text(free)} are free in `{archive.directory}`, and it takes up to {size_text(_LARGEST)}"
         raise Abend(Diagnostic("GG506", message, help=_ELSEWHERE))
-    made = archive.directory / f"{archive.name}.{os.getpid()}"
+    draft = archive.directory / f"{archive.name}.{os.getpid()}"
     try:
-        session = SparkRunner(SparkSettings("local[2]", java_home=str(java.home), archive_to=made))
+        session = SparkRunner(SparkSettings("local[2]", java_home=str(java.home), archive_to=draft))
         with session:
             session.run(_nothing, [0, 1])
-        if not made.exists():
+        if not draft.exists():
             help = f"see the log file `{session.log_path}`"
             raise Abend(Diagnostic("GG503", "Java ended without it", help=help))
-        return archive.keep(made)
+        return archive.keep(draft)
     finally:
-        made.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 def _nothing(item: int, attempt: int) -> None:

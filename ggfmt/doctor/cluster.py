@@ -73,22 +73,22 @@ def ask_cluster(settings: SparkSettings) -> list[Finding]:
     master = without_credentials(settings.master or runner.master)
     facts: dict[str, object] = {"master": master, "runs": None, "seconds": None}
     clock = time.monotonic()
-    found: list[Finding] = []
+    findings: list[Finding] = []
     try:
         with runner as session:
             took = time.monotonic() - clock
             facts |= {"runs": session.version, "seconds": round(took, 1)}
             message = f"{session.version} at `{master}`, started in {took:.1f} seconds"
-            found.append(Finding("session", State.OK, message, facts=facts))
-            found += judge(*_ask(session), platform.python_version())
+            findings.append(Finding("session", State.OK, message, facts=facts))
+            findings += judge(*_ask(session), platform.python_version())
     except GgfmtError as error:
         diagnostic = error.diagnostics[0]
         message, help = diagnostic.message, diagnostic.help
-        if found:
-            found.append(Finding("executors", State.PROBLEM, message, help, _executors_facts(None, [])))
+        if findings:
+            findings.append(Finding("executors", State.PROBLEM, message, help, _executors_facts(None, [])))
         else:
-            found.append(Finding("session", State.PROBLEM, message, help, facts))
-    return found
+            findings.append(Finding("session", State.PROBLEM, message, help, facts))
+    return findings
 
 
 def _ask(session: SparkRunner) -> tuple[list[Report], int]:
@@ -130,27 +130,27 @@ def judge(reports: list[Report], registered: int, own: str) -> list[Finding]:
 def _wrong(report: Report, own: str) -> list[Finding]:
     """What is wrong with one executor."""
     where, facts = f"the executor on `{report.host}`", _facts(report)
-    found = []
+    findings = []
     if report.python.split(".")[:2] != own.split(".")[:2]:
-        found.append((State.PROBLEM, f"{where} has Python {report.python}, and this is {own}", _PYTHON))
+        findings.append((State.PROBLEM, f"{where} has Python {report.python}, and this is {own}", _PYTHON))
     if report.ggfmt != __version__:
         message = f"{where} has ggfmt {report.ggfmt}, and this is {__version__}"
-        found.append((State.PROBLEM, message, "install the same there, or none: it is sent along"))
+        findings.append((State.PROBLEM, message, "install the same there, or none: it is sent along"))
     for name, library in report.libraries.items():
         if library.problem is not None:
             package = LIBRARIES[name][0]
             message = f"{where} cannot load {package}: {library.problem}"
             help = f"pip install {package} for `{report.path}`, or set PYSPARK_PYTHON to a Python that has it"
-            found.append((State.PROBLEM, message, help))
+            findings.append((State.PROBLEM, message, help))
     for directory in report.scratch:
         if directory.free is None:
             message = f"{where} cannot write to `{directory.path}`: {directory.problem}"
             help = "set SPARK_LOCAL_DIRS of the workers to a directory that can be written and has room"
-            found.append((State.PROBLEM, message, help))
+            findings.append((State.PROBLEM, message, help))
         elif directory.free < LITTLE_SPACE:
             message = f"{where} has {size_text(directory.free)} free in `{directory.path}`, which is little"
-            found.append((State.WARNING, message, "free some space, or set SPARK_LOCAL_DIRS of the workers"))
-    return [Finding("executor", state, message, help, facts) for state, message, help in found]
+            findings.append((State.WARNING, message, "free some space, or set SPARK_LOCAL_DIRS of the workers"))
+    return [Finding("executor", state, message, help, facts) for state, message, help in findings]
 
 
 def _executors_facts(registered: int | None, reports: list[Report]) -> dict[str, object]:

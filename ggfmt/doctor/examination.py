@@ -16,9 +16,9 @@ def examine(settings: SparkSettings, *, archive: bool = False) -> list[Finding]:
     """
     java, runtime = machine.java(settings.java_home)
     spark, home = machine.spark()
-    found = [machine.python(), machine.ggfmt(), machine.user(), java, spark, *machine.libraries()]
-    found += [machine.scratch(), machine.cache()]
-    found.append((make_archive if archive else find_archive)(runtime, home))
+    findings = [machine.python(), machine.ggfmt(), machine.user(), java, spark, *machine.libraries()]
+    findings += [machine.scratch(), machine.cache()]
+    findings.append((make_archive if archive else find_archive)(runtime, home))
     if settings.master is not None:
-        found += ask_cluster(settings)
-    return found
+        findings += ask_cluster(settings)
+    return findings

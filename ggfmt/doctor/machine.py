@@ -52,13 +52,13 @@ def user() -> Finding:
 def java(java_home: str | None) -> tuple[Finding, Java | None]:
     """The Java that a run would take, where it is usable; `java_home` is the value of `--java-home`."""
     try:
-        found = find_java(java_home)
+        runtime = find_java(java_home)
     except Abend as error:
         (diagnostic,) = error.diagnostics
         facts = dict.fromkeys(("version", "home", "origin"))
         return Finding("java", State.PROBLEM, diagnostic.message, diagnostic.help, facts), None
-    facts = {"version": found.version, "home": str(found.home), "origin": found.origin}
-    return Finding("java", State.OK, f"{found.version} in `{found.home}` ({found.origin})", facts=facts), found
+    facts = {"version": runtime.version, "home": str(runtime.home), "origin": runtime.origin}
+    return Finding("java", State.OK, f"{runtime.version} in `{runtime.home}` ({runtime.origin})", facts=facts), runtime
 
 
 def spark() -> tuple[Finding, Path | None]:
@@ -83,16 +83,16 @@ def spark() -> tuple[Finding, Path | None]:
 
 def libraries() -> list[Finding]:
     """Arrow, and the libraries that decode and encode."""
-    found = []
+    findings = []
     for name, (package, *_) in LIBRARIES.items():
         library = load(name)
         facts = {"version": library.version}
         if library.problem is None:
-            found.append(Finding(name, State.OK, f"{library.version}", facts=facts))
+            findings.append(Finding(name, State.OK, f"{library.version}", facts=facts))
         else:
             message, help = f"{package} cannot be loaded: {library.problem}", f"pip install --force-reinstall {package}"
-            found.append(Finding(name, State.PROBLEM, message, help, facts))
-    return found
+            findings.append(Finding(name, State.PROBLEM, message, help, facts))
+    return findings
 
 
 def scratch() -> Finding:
@@ -104,11 +104,11 @@ def scratch() -> Finding:
     except OSError as error:
         facts: dict[str, object] = dict.fromkeys(("path", "free_bytes"))
         return Finding("scratch", State.PROBLEM, (error.strerror or str(error)).lower(), help, facts)
-    found = _room("scratch", path, State.PROBLEM, help)
-    if found.state is State.OK and named is not None and os.path.abspath(os.environ[named]) != path:
+    finding = _room("scratch", path, State.PROBLEM, help)
+    if finding.state is State.OK and named is not None and os.path.abspath(os.environ[named]) != path:
         message = f"{named} names `{os.environ[named]}`, which cannot be written; `{path}` is used instead"
-        return Finding("scratch", State.WARNING, message, help, found.facts)
-    return found
+        return Finding("scratch", State.WARNING, message, help, finding.facts)
+    return finding
 
 
 def cache() -> Finding:

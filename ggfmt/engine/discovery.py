@@ -25,10 +25,16 @@ log = logging.getLogger("ggfmt")
 
 def discover(job: Job, splits: Sequence[Split], runner: Runner, progress: Progress | None = None) -> Job:
     """The job with all definitions of its input: those that hold from the start, and the metadata change events."""
-    found = find_definitions(job.input_format, job.catalog, splits, runner, progress, job.source)
-    log.info("in the data: %s, %s", counted(len(found.tables), "table"), counted(len(found.events), "metadata change"))
-    source = replace(job.source, facts=found.facts)
-    return replace(job, catalog=job.catalog.with_tables(found.tables), events=found.events, settled=True, source=source)
+    discovered = find_definitions(job.input_format, job.catalog, splits, runner, progress, job.source)
+    log.info(
+        "in the data: %s, %s",
+        counted(len(discovered.tables), "table"),
+        counted(len(discovered.events), "metadata change"),
+    )
+    source = replace(job.source, facts=discovered.facts)
+    return replace(
+        job, catalog=job.catalog.with_tables(discovered.tables), events=discovered.events, settled=True, source=source
+    )
 
 
 def find_definitions(
@@ -65,10 +71,10 @@ def settle(
     make = FORMATS[input_format].read_side.discovery
     if make is None:  # its data do not tell what the tables are
         return Discovered(())
-    found = make.settle(look(False, source), catalog, False)
-    if not found.complete:
-        found = make.settle(look(True, replace(source, facts=found.facts)), catalog, True)
-    return found
+    discovered = make.settle(look(False, source), catalog, False)
+    if not discovered.complete:
+        discovered = make.settle(look(True, replace(source, facts=discovered.facts)), catalog, True)
+    return discovered
 
 
 def discover_split(

@@ -76,9 +76,9 @@ def example(word: PropertySymbol) -> Example:
         return alone
     switched = _with_switches(settings, handler, line) if formats else ()
     for given in (*settings, *switched):
-        found = _difference(given, line)
-        if found is not None:
-            return found
+        difference = _difference(given, line)
+        if difference is not None:
+            return difference
     return alone
 
 

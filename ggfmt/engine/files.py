@@ -144,10 +144,10 @@ def _glob_matches(pattern: str, path: str) -> bool:
 
 
 def _files_below(fs: pafs.FileSystem, base: str) -> list[pafs.FileInfo]:
-    found = fs.get_file_info(pafs.FileSelector(base, recursive=True, allow_not_found=True))
+    infos = fs.get_file_info(pafs.FileSelector(base, recursive=True, allow_not_found=True))
     prefix = base.rstrip("/") + "/"
     files = []
-    for item in found:
+    for item in infos:
         below = item.path[len(prefix) :] if item.path.startswith(prefix) else item.path
         if item.type == pafs.FileType.File and not any(name[:1] in "_." for name in below.split("/")):
             files.append(item)

@@ -38,9 +38,9 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
         if len(reasons) == 1:
             ((name, reason),) = reasons.items()
             return name, f"in {file.shown}, {reason}"
-        found = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
+        verdict = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
         help = "name only files of changes, or give `--input-format`"
-        raise Abend(Diagnostic("GG309", f"the first record {found}", Span(file=file.shown), help))
+        raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
     return READ[0], "there is no input"
 
 

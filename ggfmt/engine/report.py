@@ -14,6 +14,7 @@ from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.task import Outcome
 from ggfmt.formats import FORMATS
+from ggfmt.formats.api.loss import Loss, happening
 from ggfmt.formats.api.writing import Note
 from ggfmt.java.text import visible
 from ggfmt.model.change import OP_TYPES, OpType
@@ -22,6 +23,9 @@ from ggfmt.model.table import TableDef
 
 @dataclass
 class HandlerTotals:
+    """What became of one handler's messages. `notes` counts losses by what they happened to; `not_shown` are those that
+    its format and options have whatever the values, which nobody counts."""
+
     messages: int = 0
     extras: int = 0
     files: int = 0
@@ -29,6 +33,7 @@ class HandlerTotals:
     rejected: Counter[str] = field(default_factory=Counter)
     notes: Counter[Note] = field(default_factory=Counter)
     lost_characters: int = 0
+    not_shown: tuple[Loss, ...] = ()
 
 
 @dataclass
@@ -66,7 +71,7 @@ class Totals:
 
 
 def add_up(outcomes: Sequence[Outcome], targets: Sequence[HandlerOutput]) -> Totals:
-    totals = Totals(handlers={target.handler: HandlerTotals() for target in targets})
+    totals = Totals(handlers={target.handler: HandlerTotals(not_shown=_not_shown(target)) for target in targets})
     for outcome in outcomes:
         totals.operations += outcome.operations
         totals.rejected_records += outcome.rejected_records
@@ -80,6 +85,12 @@ def add_up(outcomes: Sequence[Outcome], targets: Sequence[HandlerOutput]) -> Tot
             handler.notes += written.notes
             handler.lost_characters += written.lost_characters
     return totals
+
+
+def _not_shown(target: HandlerOutput) -> tuple[Loss, ...]:
+    settings = target.settings
+    losses = happening(FORMATS[settings.format].losses, settings.options, settings.context)
+    return tuple(loss for loss in losses if not loss.note)
 
 
 def definitions_met(outcomes: Sequence[Outcome]) -> list[TableDef]:
@@ -189,8 +200,16 @@ def as_document(totals: Totals) -> dict[str, Any]:
                 "bytes": handler.size,
                 "rejects": dict(handler.rejected),
                 "lost_characters": handler.lost_characters,
+                "not_shown": [{"loss": loss.id, "what": loss.text} for loss in handler.not_shown],
                 "losses": [
-                    {"code": note.code, "table": note.table, "column": note.field, "values": count, "what": note.detail}
+                    {
+                        "loss": note.loss,
+                        "code": note.code,
+                        "table": note.table,
+                        "column": note.field,
+                        "values": count,
+                        "what": note.detail,
+                    }
                     for note, count in _ordered(handler.notes)
                 ],
             }

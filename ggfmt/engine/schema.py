@@ -61,11 +61,11 @@ def schemas(
     problems: list[Diagnostic] = []
     for request in requests:
         for table in tables:
-            made = _ddl(request, table) if kind == DDL else _schema(request, table)
-            if isinstance(made, Diagnostic):
-                problems.append(made)
+            result = _ddl(request, table) if kind == DDL else _schema(request, table)
+            if isinstance(result, Diagnostic):
+                problems.append(result)
             else:
-                files |= {file.name: file for file in made}
+                files |= {file.name: file for file in result}
     if problems:
         raise ConfigurationError(*problems)
     return list(files.values())
@@ -90,8 +90,8 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
             location = None if root is None else child(absolute(root), handler.name)
             requests.append(SchemaRequest(HandlerSettings.of(handler, configuration.run.compatibility), location))
     if not requests:
-        shown = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
-        message = f"formats without such schemas: {shown}"
+        formats = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
+        message = f"formats without such schemas: {formats}"
         raise UsageError(Diagnostic("GG106", message, help="configure another format, or give another `--kind`"))
     return requests
 
@@ -130,14 +130,14 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
 def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
     input_format, _, planned = plan_inputs(inputs, input_format)
     catalog = Catalog(definitions)
-    found = find_definitions(
+    discovered = find_definitions(
         input_format,
         catalog,
         plan_splits(planned, 1),
         InProcess(),
         source=with_defaults(DEFAULT_SETTINGS, input_format),
     )
-    return list(catalog.with_tables([*found.tables, *(event.table for event in found.events)]).tables())
+    return list(catalog.with_tables([*discovered.tables, *(event.table for event in discovered.events)]).tables())
 
 
 def write(files: Sequence[SchemaFile], directory: Path) -> Iterator[Path]:
@@ -163,8 +163,10 @@ def drift(files: Sequence[SchemaFile], directory: Path) -> Iterator[tuple[Diagno
             continue
         if old != file.content:
             before, after = (text.decode("utf-8", "replace").splitlines() for text in (old, file.content))
-            shown = "\n".join(difflib.unified_diff(before, after, str(path), "as it would be written", lineterm=""))
-            yield _changed(path, "the schema is not the one that would be written" + _meaning(file, old)), shown
+            difference = "\n".join(
+                difflib.unified_diff(before, after, str(path), "as it would be written", lineterm="")
+            )
+            yield _changed(path, "the schema is not the one that would be written" + _meaning(file, old)), difference
 
 
 def _changed(path: Path, message: str) -> Diagnostic:

@@ -27,6 +27,7 @@ from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries
 from ggfmt.engine.pipeline import Pipeline, Preamble, fingerprint
 from ggfmt.engine.plan import HandlerOutput, Job, Range, Split
 from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.losses import CHARACTER_REPLACED
 from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange
 from ggfmt.formats.api.writing import Note
 from ggfmt.model.change import ChangeBatch
@@ -261,11 +262,11 @@ class _Output:
     def loss(self) -> Diagnostic | None:
         """The first values of those written so far that are not shown as they are."""
         for note, count in self._pipeline.notes.items():
-            reason = f"{counted(count, 'value')} {note.detail}"
+            reason = f"{counted(count, 'value')} {note.detail} (`{note.loss}`)"
             return Diagnostic("GG407", reason, Span(table=note.table, field=note.field), _STRICT_HELP)
         lost = sum(series.lost for series in self._every_series())
         if lost:
-            reason = f"the encoding does not have {counted(lost, 'character')}"
+            reason = f"the encoding does not have {counted(lost, 'character')} (`{CHARACTER_REPLACED.id}`)"
             return Diagnostic("GG407", reason, help="choose another `encoding`")
         return None
 

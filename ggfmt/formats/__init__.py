@@ -13,6 +13,14 @@ light: it loads neither Arrow nor decoders.
     from dataclasses import dataclass
 
     from ggfmt.formats.api.format import Format
+    from ggfmt.formats.api.losses import (
+        BEFORE_NOT_SHOWN,
+        KEYS_NOT_SHOWN,
+        POSITION_NOT_SHOWN,
+        TIME_NOT_SHOWN,
+        TOKENS_NOT_SHOWN,
+        TYPES_NOT_SHOWN,
+    )
     from ggfmt.formats.records.options import DialectOptions
     from ggfmt.options.spec import option
     from ggfmt.options.value_types import Choice
@@ -34,8 +42,12 @@ light: it loads neither Arrow nor decoders.
             reads="ggfmt.formats.toy_lines.read",
             marks=(b"|", b";"),
             losses=(
-                "The before image of an update is not shown, nor the after image of a delete.",
-                "Times, positions, tokens, types of columns and keys are not shown.",
+                BEFORE_NOT_SHOWN,
+                TIME_NOT_SHOWN,
+                POSITION_NOT_SHOWN,
+                TOKENS_NOT_SHOWN,
+                KEYS_NOT_SHOWN,
+                TYPES_NOT_SHOWN,
             ),
         ),
     )
@@ -107,9 +119,10 @@ light: it loads neither Arrow nor decoders.
     from ggfmt.formats.api.context import WriterSettings
     from ggfmt.formats.api.reading import Chunk, Layout, ReadSide
     from ggfmt.formats.json.values import invalid_utf8
-    from ggfmt.formats.records.dialect import Change, Dialect, Found, Refused
+    from ggfmt.formats.records.dialect import Change, Dialect, Meaning
     from ggfmt.formats.records.discovery import DialectDiscovery
     from ggfmt.formats.records.reader import DialectReader
+    from ggfmt.formats.records.refused import Refused
     from ggfmt.model.change import OP_TYPES
 
 
@@ -136,7 +149,7 @@ light: it loads neither Arrow nor decoders.
                 except UnicodeDecodeError:
                     yield invalid_utf8(record)
 
-        def changes(self, record: str) -> Found:
+        def changes(self, record: str) -> Meaning:
             op, *fields = record.split(self.options.separator)
             if op not in OP_TYPES:
                 raise Refused("GG304", f"an operation cannot be `{op[:40]}`", "legal are `I`, `U`, `D` and `T`")

@@ -117,11 +117,11 @@ class TableEncoder:
             except UnicodeEncodeError:
                 pass
         tokens = text if self.whole or not self._pair.search(text) else self._token.findall(text)
-        made = list(map(self._codes.get, tokens))
-        lost = made.count(None)
+        codes = list(map(self._codes.get, tokens))
+        lost = codes.count(None)
         if lost:
-            return b"".join([self._replacement if code is None else code for code in made]), lost
-        return b"".join(made), 0  # type: ignore[arg-type]  # there is no None in it
+            return b"".join([self._replacement if code is None else code for code in codes]), lost
+        return b"".join(codes), 0  # type: ignore[arg-type]  # there is no None in it
 
 
 class ShiftingEncoder:

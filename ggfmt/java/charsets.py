@@ -57,10 +57,10 @@ def refusal(charset: str) -> str | None:
 
 def native_charset() -> str:
     """Java's name for the charset of this machine's locale; UTF-8 where that is none that can be written."""
-    told = locale.getpreferredencoding(False)
-    name = canonical_name(told)
+    preferred = locale.getpreferredencoding(False)
+    name = canonical_name(preferred)
     if name is None:
-        codec = codecs.lookup(told).name
+        codec = codecs.lookup(preferred).name
         name = next((own for own, known in _CODECS.items() if _is_python(known) and _same(known, codec)), "UTF-8")
     return "UTF-8" if refusal(name) else name
 

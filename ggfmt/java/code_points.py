@@ -93,11 +93,11 @@ def _merged(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def category(prefix: str) -> CodePoints:
     """The characters of a general category (`Lu`) or of all that start with a letter (`L`), by Python's tables."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for name, ranges in _categories().items():
         if name.startswith(prefix):
-            found += ranges
-    return CodePoints(tuple(_merged(found)))
+            merged += ranges
+    return CodePoints(tuple(_merged(merged)))
 
 
 _NAMES = "L Lu Ll Lt Lm Lo M Mn Me Mc N Nd Nl No Z Zs Zl Zp C Cc Cf Co Cs Cn P Pd Ps Pe Pc Po Pi Pf S Sm Sc Sk So"
@@ -106,10 +106,10 @@ CATEGORIES = frozenset(_NAMES.split(" "))
 
 @cache
 def _categories() -> dict[str, list[tuple[int, int]]]:
-    found: dict[str, list[tuple[int, int]]] = {}
+    by_name: dict[str, list[tuple[int, int]]] = {}
     start = 0
     for name, group in groupby(map(unicodedata.category, map(chr, range(LAST + 1)))):
         end = start + sum(1 for _ in group)
-        found.setdefault(name, []).append((start, end - 1))
+        by_name.setdefault(name, []).append((start, end - 1))
         start = end
-    return found
+    return by_name

@@ -199,36 +199,36 @@ class _Parser(PatternCursor):
         return _Part(f"(?={_END}|[\\r\\x85\\u2028\\u2029]|(?<!\\r)\\n)")
 
     def _repeated(self, part: _Part, has_line_end: bool) -> _Part:
-        found = self.match(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}")
-        if found is None:
+        quantifier = self.match(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}")
+        if quantifier is None:
             if self.peek() == "{":
                 raise wrong("`{` must be followed by numbers and `}`; write `\\{` for the character")
             return part
-        if found in ("*", "+", "?"):
-            low, high = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[found]
+        if quantifier in ("*", "+", "?"):
+            low, high = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[quantifier]
         else:
-            first, comma, last = found[1:-1].partition(",")
+            first, comma, last = quantifier[1:-1].partition(",")
             low = int(first)
             high = int(last) if last else -1 if comma else low
             if 0 <= high < low:
-                raise wrong(f"`{found}` ends before it starts")
+                raise wrong(f"`{quantifier}` ends before it starts")
             if max(low, high) >= 1 << 31:
-                raise wrong(f"`{found}` is too large")
+                raise wrong(f"`{quantifier}` is too large")
         if has_line_end:
             # Java takes `\r\n` apart again for what follows, but not inside of most repetitions.
-            raise refused(f"`\\R` inside of the repetition `{found}`", "Java and Python match differently")
+            raise refused(f"`\\R` inside of the repetition `{quantifier}`", "Java and Python match differently")
         if not part.low and high not in (0, 1):
-            raise refused(f"`{found}` after what may match nothing", "Java and Python repeat differently")
+            raise refused(f"`{quantifier}` after what may match nothing", "Java and Python repeat differently")
         mode = self.match("[?+]") or ""
         if mode == "+":
-            self._check_atomic(part, f"the possessive quantifier `{found}+`")
-        if found != "?":
+            self._check_atomic(part, f"the possessive quantifier `{quantifier}+`")
+        if quantifier != "?":
             self.repeated |= part.groups
         re2 = None
         if part.re2 is not None and part.low and mode != "+" and max(low, high) <= (_MOST if part.single else 1):
-            re2 = f"(?:{part.re2}){found}{mode}"
+            re2 = f"(?:{part.re2}){quantifier}{mode}"
         return _Part(
-            f"(?:{part.python}){found}{mode}",
+            f"(?:{part.python}){quantifier}{mode}",
             re2,
             part.low * low,
             part.needle if low else "",
@@ -339,8 +339,8 @@ class _Parser(PatternCursor):
             while self.peek() in tuple("0123456789") and number * 10 + int(self.peek()) <= self.groups:
                 number = number * 10 + int(self.next("a digit"))
             return self._reference(number, f"\\{number}")
-        found = self.escaped(char)
-        return _one_of(found) if isinstance(found, CodePoints) else self._literal(found)
+        escape = self.escaped(char)
+        return _one_of(escape) if isinstance(escape, CodePoints) else self._literal(escape)
 
     def _reference(self, number: int, shown: str) -> _Part:
         if number not in self.closed:

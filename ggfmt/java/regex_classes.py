@@ -87,16 +87,16 @@ class PatternCursor:
         return self.text[self.at - 1]
 
     def eat(self, text: str) -> bool:
-        found = self.text.startswith(text, self.at)
-        self.at += len(text) * found
-        return found
+        starts = self.text.startswith(text, self.at)
+        self.at += len(text) * starts
+        return starts
 
     def match(self, pattern: str) -> str | None:
-        found = re.compile(pattern).match(self.text, self.at)
-        if found is None:
+        match = re.compile(pattern).match(self.text, self.at)
+        if match is None:
             return None
-        self.at = found.end()
-        return found[0]
+        self.at = match.end()
+        return match[0]
 
     def escaped(self, char: str) -> int | CodePoints:
         """What an escape stands for inside of a class as well: a character, or a set of them."""
@@ -112,15 +112,15 @@ class PatternCursor:
             return ord(self.next("a character")) ^ 64
         digits = {"0": r"[0-3][0-7]{0,2}|[4-7][0-7]?", "x": r"[0-9A-Fa-f]{2}|\{[0-9A-Fa-f]+\}", "u": r"[0-9A-Fa-f]{4}"}
         if char in digits:
-            found = self.match(digits[char])
-            if found is None:
+            match = self.match(digits[char])
+            if match is None:
                 raise wrong(f"`\\{char}` is not followed by its digits")
-            code = int(found.strip("{}"), 8 if char == "0" else 16)
+            code = int(match.strip("{}"), 8 if char == "0" else 16)
             if char == "u" and 0xD800 <= code < 0xDC00:
                 low = self.match(r"\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}")
                 code = 0x10000 + (code - 0xD800) * 0x400 + int(low[2:], 16) - 0xDC00 if low else code
             if code > sys.maxunicode or 0xD800 <= code < 0xE000:
-                raise wrong(f"`\\{char}{found}` is no character")
+                raise wrong(f"`\\{char}{match}` is no character")
             return code
         if char in _ESCAPE_NAMES:
             raise refused(f"`\\{char}` ({_ESCAPE_NAMES[char]})")
@@ -129,10 +129,10 @@ class PatternCursor:
         return ord(char)
 
     def _property(self) -> CodePoints:
-        found = self.match(r"\{[^}]*\}|[A-Za-z]")
-        if found is None:
+        match = self.match(r"\{[^}]*\}|[A-Za-z]")
+        if match is None:
             raise wrong("`\\p` is not followed by the name of a property")
-        name = found.strip("{}")
+        name = match.strip("{}")
         plain = re.sub(r"^(?:Is(?=[A-Z][a-z]?$)|(?:gc|general_category)=)", "", name)
         if self.flags.i and plain in _CASED:
             raise refused(f"`\\p{{{name}}}` under `(?i)`", _VERSIONS)

@@ -27,17 +27,17 @@ def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
             pieces.append(text[at])
             at += 1
             continue
-        found = re.compile(r"\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})").match(text, at)
+        match = re.compile(r"\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})").match(text, at)
         help = "write `\\\\$` for a dollar sign"
-        if found is None:
+        if match is None:
             raise IllegalValue("is no Java replacement: `$` is not followed by a group", help)
-        at = found.end()
-        if found[2] is not None:
-            if found[2] not in names:
-                raise IllegalValue(f"refers to the group `{found[2]}`, which the pattern does not have", help)
-            number = names[found[2]]
+        at = match.end()
+        if match[2] is not None:
+            if match[2] not in names:
+                raise IllegalValue(f"refers to the group `{match[2]}`, which the pattern does not have", help)
+            number = names[match[2]]
         else:
-            number = int(found[1])
+            number = int(match[1])
             if number > regex.groups:
                 raise IllegalValue(f"refers to group {number} of {regex.groups}", help)
             while text[at : at + 1] in tuple("0123456789") and number * 10 + int(text[at]) <= regex.groups:

@@ -20,15 +20,15 @@ class TableKeys(ValueType[Keys]):
         return "tables with their key columns, such as `S.ORDERS=ID;S.LINES=ORDER_ID,LINE`"
 
     def parse(self, text: str) -> Keys:
-        found = []
+        keys = []
         for part in filter(None, map(trim, text.split(";"))):
             table, equals, columns = map(trim, part.partition("="))
             names = tuple(map(trim, columns.split(",")))
             if not equals or not table or not all(names) or len(set(names)) < len(names):
-                shown = part if len(part) <= 60 else part[:57] + "..."
-                raise IllegalValue(f"cannot be `{shown}`", f"give {self.legal}")
-            found.append((table, names))
-        return tuple(found)
+                excerpt = part if len(part) <= 60 else part[:57] + "..."
+                raise IllegalValue(f"cannot be `{excerpt}`", f"give {self.legal}")
+            keys.append((table, names))
+        return tuple(keys)
 
     def render(self, value: Keys) -> str:
         return ";".join(f"{table}={','.join(columns)}" for table, columns in value)

@@ -49,7 +49,7 @@ def findings_rich(findings: Sequence[Finding], columns: int) -> Text:
 
 def findings_json(findings: Sequence[Finding]) -> str:
     """The findings as a JSON object, with the worst state of all."""
-    told = [
+    document = [
         {
             "name": finding.name,
             "state": finding.state.value,
@@ -59,7 +59,7 @@ def findings_json(findings: Sequence[Finding]) -> str:
         }
         for finding in findings
     ]
-    return json.dumps(_sound({"state": worst(findings).value, "findings": told}), indent=2) + "\n"
+    return json.dumps(_sound({"state": worst(findings).value, "findings": document}), indent=2) + "\n"
 
 
 def print_findings(findings: Sequence[Finding], stream: TextIO) -> None:

@@ -150,7 +150,7 @@ def _format(word: FormatSymbol) -> Explanation:
     facts: list[_Fact] = [(label, ("yes" if able else "no",)) for label, able in abilities.items()]
     facts.append(("schema", (format.schema_kind or "none",)))
     if format.losses:
-        facts.append(("not shown", format.losses))
+        facts.append(("not shown", tuple(loss.text for loss in format.losses)))
     facts.append(("properties", (f"`ggfmt options {format.name}` lists them",)))
     facts.append(("page", (f"`ggfmt docs {format.name}` shows it",)))
     data = {
@@ -159,7 +159,7 @@ def _format(word: FormatSymbol) -> Explanation:
         "explanation": format.doc,
         **abilities,
         "schema": format.schema_kind,
-        "losses": list(format.losses),
+        "losses": [{"loss": loss.id, "what": loss.text} for loss in format.losses],
         "properties": [spec.name for spec in format.options.specs()],
     }
     return Explanation(format.name, (format.doc,), tuple(facts), data=data)

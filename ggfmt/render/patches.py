@@ -18,8 +18,8 @@ def print_patch(patch: bytes, stream: TextIO) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    shown = Text(end="")
+    text = Text(end="")
     for line in patch.decode("utf-8", "backslashreplace").split("\n")[:-1]:
         style = next((style for start, style in _STYLES.items() if line.startswith(start)), "")
-        shown.append("".join(part if part == "\t" else visible(part) for part in line) + "\n", style)
-    Console(file=stream).print(shown, soft_wrap=True, end="")
+        text.append("".join(part if part == "\t" else visible(part) for part in line) + "\n", style)
+    Console(file=stream).print(text, soft_wrap=True, end="")

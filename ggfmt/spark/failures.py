@@ -92,15 +92,15 @@ def cause_of_job(message: str) -> str:
 
 def cause_of_exception(error: Exception) -> str:
     """Why Java threw, in one clause. The exceptions behind it have to be asked for, and the JVM may be gone by now."""
-    told: list[str] = []
+    causes: list[str] = []
     try:
         throwable = error.java_exception  # type: ignore[attr-defined]
-        while throwable is not None and len(told) < 20:
-            told.append(str(throwable.toString()))
+        while throwable is not None and len(causes) < 20:
+            causes.append(str(throwable.toString()))
             throwable = throwable.getCause()
     except Exception:
-        told = told or [str(error)]
-    return innermost(told)
+        causes = causes or [str(error)]
+    return innermost(causes)
 
 
 def java_message(error: Exception) -> str:
@@ -124,10 +124,10 @@ def clause(text: str) -> str:
     """The first line without the name of Java's class, which is kept where there is nothing else to understand."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
     line = line.removeprefix("Error: ")
-    while (found := _EXCEPTION.match(line)) and line[found.end() :].startswith(": "):
-        rest = line[found.end() + 2 :]
+    while (exception := _EXCEPTION.match(line)) and line[exception.end() :].startswith(": "):
+        rest = line[exception.end() + 2 :]
         if " " not in rest.strip():
-            line = line[found.start() :].rpartition(f": {rest}")[0].rpartition(".")[2] + f": {rest}"
+            line = line[exception.start() :].rpartition(f": {rest}")[0].rpartition(".")[2] + f": {rest}"
             break
         line = rest
     if len(line) > _LONGEST_CLAUSE:

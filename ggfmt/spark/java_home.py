@@ -139,7 +139,7 @@ def _inspect_executable(executable: Path, origin: str) -> Java | _Unusable:
     if (executable.parent.parent / "release").is_file() and executable == _executable(executable.parent.parent):
         return _inspect(executable.parent.parent, origin)
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             [executable, "-XshowSettings:properties", "-version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -148,7 +148,7 @@ def _inspect_executable(executable: Path, origin: str) -> Java | _Unusable:
         )
     except (OSError, subprocess.SubprocessError):
         return _Unusable("has a `java` that does not run")
-    text = (told.stderr + told.stdout).decode(errors="replace")
+    text = (answer.stderr + answer.stdout).decode(errors="replace")
     home = re.search(r"^\s*java\.home = (.+?)\s*$", text, re.MULTILINE)
     version = re.search(r"^\s*java\.version = (\S+)", text, re.MULTILINE) or re.search(r'version "([^"]+)"', text)
     if version is None:

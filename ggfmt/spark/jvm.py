@@ -71,7 +71,7 @@ def start_jvm(
 
     Raises Abend (GG503), naming `log` and the cause, when the JVM ends or does not listen within two minutes.
     """
-    told = scratch / "gateway"
+    gateway_file = scratch / "gateway"
     environment = {
         **environment,
         "JAVA_HOME": str(java.home),
@@ -79,7 +79,7 @@ def start_jvm(
         "SPARK_ENV_LOADED": "1",
         "SPARK_SCALA_VERSION": _scala_version(home),
         "SPARK_CONNECT_MODE": "0",
-        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(gateway_file),
     }
     with log.open("ab") as output:
         command = _command(java, home, conf, environment, log)
@@ -96,7 +96,7 @@ def start_jvm(
         except OSError as error:
             raise _not_started(str(error), log) from error
     try:
-        port, secret = _connection(process, told, log)
+        port, secret = _connection(process, gateway_file, log)
     except BaseException:
         _end(process, 0)
         raise
@@ -125,7 +125,7 @@ def _command(java: Java, home: Path, conf: Mapping[str, str], environment: Mappi
     launcher += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     with log.open("ab") as output:
         try:
-            made = subprocess.run(
+            version = subprocess.run(
                 [*launcher, "pyspark-shell"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -137,10 +137,10 @@ def _command(java: Java, home: Path, conf: Mapping[str, str], environment: Mappi
         except OSError as error:
             raise _not_started(str(error), log) from error
         # The launcher prints a NUL and a line end before the command, and whatever it has to say before that.
-        said, mark, words = made.stdout.partition(b"\0\n")
+        said, mark, words = version.stdout.partition(b"\0\n")
         output.write(said)
     command = [os.fsdecode(word) for word in words.split(b"\0") if word]
-    if made.returncode or not mark or not command:
+    if version.returncode or not mark or not command:
         raise _not_started(cause_in_log(log), log)
     if _VECTOR_FLAG in command and not _has_module(java, _VECTOR_MODULE):
         command.remove(_VECTOR_FLAG)
@@ -179,17 +179,17 @@ def _has_module(java: Java, module: str) -> bool:
     return any(line.partition("@")[0] == module for line in listed.stdout.splitlines())
 
 
-def _connection(process: subprocess.Popen[bytes], told: Path, log: Path) -> tuple[int, str]:
+def _connection(process: subprocess.Popen[bytes], gateway_file: Path, log: Path) -> tuple[int, str]:
     """Wait for the file in which the gateway tells its port and secret; Spark renames it into place when complete."""
     deadline = time.monotonic() + _START_SECONDS
-    while not told.exists():
+    while not gateway_file.exists():
         if process.poll() is not None:
             raise _not_started(cause_in_log(log), log)
         if time.monotonic() > deadline:
             raise _not_started(f"it was not ready within {_START_SECONDS:.0f} seconds", log)
         time.sleep(0.01)
-    content = told.read_bytes()
-    told.unlink()
+    content = gateway_file.read_bytes()
+    gateway_file.unlink()
     port, length = struct.unpack_from("!ii", content)
     return port, content[8 : 8 + length].decode()
 

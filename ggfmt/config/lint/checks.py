@@ -81,9 +81,9 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
         if misread is not None:
             yield misread
             continue
-        for found in (lost_blanks(item.entry, kind, item.spec.default), odd_delimiter(item.entry, kind, item.value)):
-            if found is not None:
-                yield found
+        for problem in (lost_blanks(item.entry, kind, item.spec.default), odd_delimiter(item.entry, kind, item.value)):
+            if problem is not None:
+                yield problem
 
 
 def _later_releases(values: list[_Value], release: str | None) -> Iterator[Diagnostic]:

@@ -62,8 +62,8 @@ class _Search:
                 self._report(f"the {kind}", argument, help if os.path.isdir(argument) else None)
         if self.findings:
             raise UsageError(*self.findings)
-        found = tuple(source for source in self.found.values() if source is not None)
-        return HandlerFiles(found, len(self.passed_over - self.found.keys()))
+        handler_files = tuple(source for source in self.found.values() if source is not None)
+        return HandlerFiles(handler_files, len(self.passed_over - self.found.keys()))
 
     def _take(self, argument: str) -> bool:
         """Whether the argument stands for any file, be it one that cannot be read."""
@@ -133,7 +133,7 @@ def _by_name(path: str) -> list[str]:
 def _is_handler_file(source: HandlerFile) -> bool:
     """Whether the file has a key of GoldenGate, or is one of which it cannot be told."""
     entries, findings, *_ = parse_content(source.content, source.name)
-    return any(entry.key.startswith("gg.") for entry in entries) or any(found.code == "GG100" for found in findings)
+    return any(entry.key.startswith("gg.") for entry in entries) or any(finding.code == "GG100" for finding in findings)
 
 
 def relative_name(name: str) -> str | None:

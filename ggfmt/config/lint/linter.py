@@ -16,4 +16,4 @@ def lint(content: bytes, file: str) -> tuple[Diagnostic, ...]:
     """Every finding of a handler file, in the order of its lines and columns, less those that its comments silence."""
     reading = ConfigurationReading([(file, parse_content(content, file))], FORMATS)
     reading.handlers()
-    return reading.told(errors_too=True)
+    return reading.reported(errors_too=True)

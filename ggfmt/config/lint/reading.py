@@ -72,14 +72,14 @@ class ConfigurationReading:
         self._findings = tell_comments(judged, self._findings)
         return tuple(config for config in configs if config is not None)
 
-    def told(self, errors_too: bool = False) -> tuple[Diagnostic, ...]:
+    def reported(self, errors_too: bool = False) -> tuple[Diagnostic, ...]:
         """The findings in order, less those that comments silence; errors are silenced only with `errors_too`."""
-        told = []
+        kept = []
         for finding in self._findings:
             silenced = self._ignores.silences(finding)
             if not silenced or (finding.severity is Severity.ERROR and not errors_too):
-                told.append(finding)
-        return tuple(sorted([*told, *self._ignores.findings(self._all_known)], key=self._order))
+                kept.append(finding)
+        return tuple(sorted([*kept, *self._ignores.findings(self._all_known)], key=self._order))
 
     def _order(self, finding: Diagnostic) -> tuple[int, int, int]:
         span = finding.span
@@ -266,7 +266,7 @@ def _is_directory_name(name: str) -> bool:
 
 def _name_span(entry: Entry, name: str) -> Span:
     """The place of one name in a list; of the whole value where it cannot be seen."""
-    found = re.search(rf"(?<![^,\s]){re.escape(name)}(?![^,\s\\])", entry.source[entry.value_column - 1 :])
-    if found is None:
+    match = re.search(rf"(?<![^,\s]){re.escape(name)}(?![^,\s\\])", entry.source[entry.value_column - 1 :])
+    if match is None:
         return entry.value_span
-    return Span(entry.file, entry.line, entry.value_column + found.start(), len(name), entry.source)
+    return Span(entry.file, entry.line, entry.value_column + match.start(), len(name), entry.source)

@@ -100,31 +100,31 @@ class OutputDirectory:
 
     def check(self, handlers: Sequence[str], mode: str) -> list[str]:
         """The files that the run replaces under `overwrite`; UsageError if `mode` does not allow the run."""
-        found = [
+        files = [
             child(self.root, info.path[len(self.path) :].lstrip("/"))
             for handler in handlers
             for info in self._files(child(self.path, handler))
         ]
-        if mode == "append" or not found:
+        if mode == "append" or not files:
             return []
-        shown = Span(file=found[0])
+        place = Span(file=files[0])
         if mode == "error":
             help = "give `--mode append` or `--mode overwrite`, or another output directory"
-            raise UsageError(Diagnostic("GG501", "the output directory already holds output", shown, help))
+            raise UsageError(Diagnostic("GG501", "the output directory already holds output", place, help))
         if self.fs.get_file_info(self.metadata(_MANIFEST)).type != pafs.FileType.File:
             help = "remove it yourself, or give another output directory"
             raise UsageError(
-                Diagnostic("GG501", "the output directory holds files that ggfmt did not write", shown, help)
+                Diagnostic("GG501", "the output directory holds files that ggfmt did not write", place, help)
             )
-        return found
+        return files
 
     def existing(self, directory: str) -> set[str]:
         """Names of the files in a directory below the root."""
         return {os.path.basename(info.path) for info in self._files(child(self.path, directory), recursive=False)}
 
     def _files(self, directory: str, recursive: bool = True) -> list[pafs.FileInfo]:
-        found = self.fs.get_file_info(pafs.FileSelector(directory, recursive=recursive, allow_not_found=True))
-        return [info for info in found if info.type == pafs.FileType.File]
+        infos = self.fs.get_file_info(pafs.FileSelector(directory, recursive=recursive, allow_not_found=True))
+        return [info for info in infos if info.type == pafs.FileType.File]
 
     def _take_lock(self) -> None:
         if fcntl is None or not is_local(self.fs):

@@ -71,8 +71,8 @@ def publish(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
         target = targets[file.handler]
         path = naming.name(file, target, is_reject)
         moves.append((file.path, child(target.root, path)))
-        shown = path if len(outputs) == 1 else child(without_credentials(target.root), path)
-        listed.append(_entry(file, shown, is_reject))
+        listed_path = path if len(outputs) == 1 else child(without_credentials(target.root), path)
+        listed.append(_entry(file, listed_path, is_reject))
     manifest = {**_describe(prepared, results), "files": listed}
     text = json.dumps(manifest, indent=2, ensure_ascii=False).encode()
     schemas = _schema_files(job.targets, results.definitions, prepared.moment)

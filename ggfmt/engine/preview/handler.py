@@ -159,8 +159,8 @@ class PreviewHandler:
             self.lost_characters += lost
             split = formatted.operations.op[formatted.sources[row]].as_py() != arranged.op[row].as_py()
             kind, position = OpType(arranged.op[row].as_py()).name.lower(), arranged.position[row].as_py()
-            shown = show.message(bytes(data))
-            table.add(arranged.ordinal[row].as_py(), Message(kind, position, bytes(data), shown, split))
+            display = show.message(bytes(data))
+            table.add(arranged.ordinal[row].as_py(), Message(kind, position, bytes(data), display, split))
 
     def _show(self, table: _Table, formatted: Formatted) -> tuple[Show, Framing]:
         """Made for the first message of a definition, because there may be no schema of one without messages."""

@@ -87,19 +87,19 @@ def preview(settings: PreviewSettings) -> Preview:
         size = max(size, head.read) * GROWTH
         if settings.table is None and size > ENOUGH_BYTES:
             break
-    found = window.preview(head.whole)
+    result = window.preview(head.whole)
     for warning in window.warnings():
         log.warning("%s", warning)
     if discovering and not head.whole and FORMATS[head.input_format].read_side.discovery is not None:
         log.info("definitions are as found in the part that was read; a run reads all of the data, and may find others")
-    return found
+    return result
 
 
 def _read(settings: PreviewSettings, head: Head, size: int, discovering: bool) -> _Window:
     catalog, source = Catalog(dict(settings.definitions)), head.source
     if discovering:
-        found = _discovered(head, catalog, size)
-        catalog, source = catalog.with_tables(found.tables), replace(source, facts=found.facts)
+        discovered = _discovered(head, catalog, size)
+        catalog, source = catalog.with_tables(discovered.tables), replace(source, facts=discovered.facts)
     _check_names(catalog.current, settings)
     window = _Window(settings, head.reader, catalog, source, settled=discovering)
     for chunk in head.chunks(size):
@@ -183,21 +183,22 @@ class _Window:
             raise UsageError(self._no_table(self._wanted))
         met = {name: self._operations[name] for name in sorted(self._operations, key=self._first.__getitem__)}
         handlers = tuple(handler.preview(met, unread) for handler in self.handlers)
-        shown = tuple(diagnostic for _, diagnostic in strays.first)
-        return Preview(handlers, shown, strays.count - len(shown), whole)
+        first = tuple(diagnostic for _, diagnostic in strays.first)
+        return Preview(handlers, first, strays.count - len(first), whole)
 
     def warnings(self) -> Iterator[str]:
         """What was written otherwise than a reader might expect, in the words of a run."""
-        told = {
+        of_handlers = {
             handler.name: (handler.notes, handler.lost_characters)
             for handler in self.handlers
             if handler.notes or handler.lost_characters
         }
-        if told:
+        if of_handlers:
             from ggfmt.engine import report  # most previews have nothing to warn of, and need none of what it loads
 
             totals = {
-                name: report.HandlerTotals(notes=notes, lost_characters=lost) for name, (notes, lost) in told.items()
+                name: report.HandlerTotals(notes=notes, lost_characters=lost)
+                for name, (notes, lost) in of_handlers.items()
             }
             yield from report.warnings(report.Totals(handlers=totals))
 

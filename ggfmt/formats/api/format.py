@@ -13,6 +13,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ggfmt.formats.api.loss import Loss
 from ggfmt.options.spec import Options
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Format:
     marks        an input of this format has one of these in its first bytes; none: it cannot be recognised
     schema_kind  what kind of schemas it has: a key of `ggfmt schema --kind`; None for none
     schema_in_run  a run writes the schemas; otherwise they are for `ggfmt schema` alone
-    losses       what of operations the messages do not show, in sentences; values that this happens to are counted
+    losses       what of operations the messages do not show; those of single values are counted where they happen
     by_table     a file can hold one table only, and one definition of it
     proposed     what a new handler file sets otherwise than by default: lines of it, less `gg.handler.<name>.`
     """
@@ -42,7 +43,7 @@ class Format:
     marks: tuple[bytes, ...] = ()
     schema_kind: str | None = None
     schema_in_run: bool = True
-    losses: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
     by_table: bool = False
     proposed: tuple[str, ...] = ()
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.loss import Loss
 from ggfmt.formats.api.show import Show
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
@@ -28,13 +29,14 @@ class RowErrors(Exception):
 
 @dataclass(frozen=True)
 class Note:
-    """Something that happened to values of a column and is told once, with a count, in the totals: the number of values
-    and then `detail`."""
+    """A loss (by its id) that happened to values of a column and is told once, with a count, in the totals: the number
+    of values and then `detail`."""
 
     code: str
     table: str
     field: str
     detail: str
+    loss: str
 
 
 class Formatter(ABC):
@@ -55,6 +57,11 @@ class Formatter(ABC):
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
         """The operations to write for a batch, and for each the row it comes from; RowErrors if some must not be."""
         return batch, range(len(batch))
+
+    def count(self, loss: Loss, field: str, values: int, **words: str) -> None:
+        """Takes note of a loss that happened to some values of a column; `words` stand in the note of the loss."""
+        if values:
+            self.notes[Note(loss.code, self.table.full_name, field, loss.note.format(**words), loss.id)] += values
 
     def traced(self, messages: pa.Array) -> Iterator[str]:
         """The messages as text, for a log at level TRACE, where they are no text themselves."""

@@ -17,6 +17,20 @@ import re
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    EMPTY_BEFORE_AS_NONE,
+    INSERTS_ONLY,
+    KEYS_NOT_SHOWN,
+    MISSING_AS_NULL,
+    POSITION_NOT_SHOWN,
+    TEXT_AS_STATE,
+    TIME_DIGITS,
+    TIME_NOT_SHOWN,
+    TOKENS_NOT_SHOWN,
+    TOKENS_RESERVED,
+    TRUNCATE_REFUSED,
+    TYPES_NOT_SHOWN,
+)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import IllegalValue
 from ggfmt.options.spec import option
@@ -122,12 +136,18 @@ class ArcionCsvOptions(DialectOptions):
 
 
 _COMMON = (
-    "The time of the operation has milliseconds.",
-    "A truncate is refused.",
-    "Types, keys and the sizes of columns are not shown.",
-    "Tokens named `timestamp`, `log` and `position` are not shown: the cursor has the time and position of the "
-    "operation by these names.",
-    "A before image of an update that has no columns is not told from none.",
+    EMPTY_BEFORE_AS_NONE,
+    TIME_DIGITS.to(3),
+    TOKENS_RESERVED.named("timestamp", "log", "position").saying(
+        ": the cursor has the time and position by these names"
+    ),
+    KEYS_NOT_SHOWN,
+    TYPES_NOT_SHOWN,
+    TRUNCATE_REFUSED,
+)
+_SNAPSHOT = tuple(
+    loss.when(f"mode={SNAPSHOT}")
+    for loss in (INSERTS_ONLY, MISSING_AS_NULL, TIME_NOT_SHOWN, POSITION_NOT_SHOWN, TOKENS_NOT_SHOWN)
 )
 
 FORMATS = (
@@ -139,7 +159,7 @@ FORMATS = (
         reads="ggfmt.formats.arcion.read",
         proposed=("fileSuffix=.json",),
         marks=(b'"opType"',),
-        losses=(*_COMMON, "A text that is equal to `nullLiteral` is read as NULL."),
+        losses=(*_COMMON, TEXT_AS_STATE.saying("NULL")),
     ),
     Format(
         name="arcion_csv",
@@ -151,11 +171,7 @@ FORMATS = (
             "fileSuffix=.csv",
             "format.includeHeader=true",
         ),
-        losses=(
-            *_COMMON,
-            "A snapshot has inserts alone: it shows no times, positions and tokens, and a missing column is not told "
-            "from NULL.",
-        ),
+        losses=(*_COMMON, *_SNAPSHOT),
         by_table=True,
     ),
 )

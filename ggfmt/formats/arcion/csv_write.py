@@ -58,7 +58,7 @@ class ArcionCsvFormatter(DialectFormatter):
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         if self.options.mode == SNAPSHOT:
             self.refuse(batch, [OpType.UPDATE, OpType.DELETE, OpType.TRUNCATE], "a snapshot of Arcion")
-            self.count_missing({"after": batch.after}, "missing from the row, which shows them as NULL")
+            self.count_missing(batch.after)
             return self._line([self._fields.of(column) for column in values_of(batch.after)])
         self.refuse(batch, [OpType.TRUNCATE], "Arcion")
         micros = self.micros(batch)

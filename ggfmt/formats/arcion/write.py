@@ -15,6 +15,7 @@ from ggfmt.columnar.json_image import ImageObjects
 from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.losses import TEXT_AS_STATE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import ArcionJsonOptions
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
@@ -72,7 +73,7 @@ class ArcionFormatter(DialectFormatter):
         columns = []
         for column, values in zip(self.table.columns, values_of(image), strict=True):
             equal = pc.equal(values, null).true_count
-            self.count(column.name, equal, "equal to the text that stands for NULL, which will be read back as one")
+            self.count(TEXT_AS_STATE, column.name, equal, state="a NULL")
             columns.append(ImageColumn(values.fill_null(null)))
         return self.objects(Image(tuple(columns)), rows)
 

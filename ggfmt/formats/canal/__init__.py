@@ -12,6 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    BEFORE_OVERLAID,
+    CATALOG_NOT_SHOWN,
+    POSITION_BY_GTID,
+    TIME_DIGITS,
+    TOKENS_BY_NAME,
+    TYPES_NEAREST,
+)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Choice, Int
@@ -45,11 +53,12 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"isDdl"', b'"type"'),
         losses=(
-            "The time of the operation has milliseconds.",
-            "A column that the before image of an update lacks, and its after image has, is read as unchanged.",
-            "Tokens other than `id` and `gtid` are not shown; a position is shown as `gtid`.",
-            "The catalog of a table name is not shown.",
-            "A type that MySQL does not have is read as the one nearest to it.",
+            BEFORE_OVERLAID,
+            TIME_DIGITS.to(3),
+            POSITION_BY_GTID,
+            TOKENS_BY_NAME.named("id", "gtid"),
+            TYPES_NEAREST.has("MySQL"),
+            CATALOG_NOT_SHOWN,
         ),
     ),
 )

@@ -22,6 +22,7 @@ from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.losses import BEFORE_OVERLAID
 from ggfmt.formats.canal import DELETE_IN_OLD, CanalOptions
 from ggfmt.formats.mysql.types import type_text
 from ggfmt.formats.records.formatter import DialectFormatter, json_object, json_words, quoted, text_output
@@ -103,8 +104,7 @@ class CanalFormatter(DialectFormatter):
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
             columns.append(ImageColumn(old.values, unlike(old, new)))
             if old.present is not None:
-                gone = lost(update, old, new)
-                self.count(column.name, gone, "missing from the before image, which will be read back as unchanged")
+                self.count(BEFORE_OVERLAID, column.name, lost(update, old, new))
         return Image(tuple(columns), update)
 
 

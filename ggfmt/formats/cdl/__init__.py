@@ -15,7 +15,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    CATALOG_NOT_SHOWN,
+    MISSING_AS_NULL,
+    NUMBER_SPELLING,
+    POSITION_WHOLE_NUMBER,
+    SIZES_NOT_SHOWN,
+    TIME_CUT,
+    TIME_DIGITS,
+    TIME_FILLED,
+    TOKENS_WHOLE_NUMBERS,
+    TRUNCATE_REFUSED,
+    TYPES_NEAREST,
+)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Choice, Text
 
@@ -48,16 +62,17 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"message_version"',),
         losses=(
-            "A missing column is not told from NULL.",
-            "The time of the operation has milliseconds.",
-            "A truncate is refused.",
-            "A time stamp has milliseconds, and is read back with six digits, unless `timestamps` is `text`.",
-            "A number that JSON would write otherwise is read back as JSON writes it.",
-            "Sizes of types are not shown; dates, times of day and intervals become texts, other numbers decimals.",
-            "The catalog of a table name is not shown.",
-            "A position that is no whole number is not shown, nor are its leading zeros.",
-            "Tokens are `DATA_STORE`, `LOB_COLUMNS`, `HEARTBEAT_IDENTIFIER` and `message_type`, and those that are "
-            "whole numbers; others are not shown.",
+            MISSING_AS_NULL,
+            NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
+            TIME_CUT.to(3).except_when(f"timestamps={TEXT}"),
+            TIME_FILLED.to(6).except_when(f"timestamps={TEXT}"),
+            TIME_DIGITS.to(3),
+            POSITION_WHOLE_NUMBER,
+            TOKENS_WHOLE_NUMBERS.named("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type"),
+            TYPES_NEAREST.has("CDL").saying(": dates, times of day and intervals are texts, other numbers decimals"),
+            SIZES_NOT_SHOWN,
+            CATALOG_NOT_SHOWN,
+            TRUNCATE_REFUSED,
         ),
     ),
 )

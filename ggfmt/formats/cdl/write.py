@@ -22,6 +22,7 @@ from ggfmt.columnar.strings import escape_json_text, quote_json
 from ggfmt.columnar.timestamps import floor_millis, text_micros
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.losses import TIME_CUT
 from ggfmt.formats.cdl import TEXT, CdlOptions
 from ggfmt.formats.cdl.types import VALUES, field_of, millis
 from ggfmt.formats.connect import schemas as connect
@@ -31,8 +32,6 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
 _OPERATIONS = json_words([op.name for op in OpType])
-_MISSING = "missing from the image, which will be read back as NULL"
-_TOO_FINE = "with more digits than milliseconds have"
 _OWN_TOKENS = ("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type", "lsn")
 
 
@@ -56,7 +55,7 @@ class CdlFormatter(DialectFormatter):
         unique: Piece = "null"
         if self._keys:
             unique, _ = self._unique.of(Image(self._key_columns(batch)), rows)
-        self.count_missing({"before": batch.before, "after": batch.after}, _MISSING)
+        self.count_missing(batch.before, batch.after)
         self._count_too_fine(batch)
 
         def text(name: str) -> pa.StringArray:
@@ -105,7 +104,7 @@ class CdlFormatter(DialectFormatter):
                     values = pc.if_else(image.exists, values, pa.scalar(None, pa.string()))
                 micros, _ = text_micros(values)
                 rest = pc.subtract(micros, pc.multiply(floor_millis(micros), 1000))
-                self.count(self.table.columns[index].name, pc.greater(rest, 0).true_count, _TOO_FINE)
+                self.count(TIME_CUT, self.table.columns[index].name, pc.greater(rest, 0).true_count, than="CDL has")
 
 
 def _key_places(table: TableDef) -> list[int]:

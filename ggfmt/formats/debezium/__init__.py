@@ -15,8 +15,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    CATALOG_NOT_SHOWN,
+    KEYS_NOT_SHOWN,
+    NUMBER_SPELLING,
+    PLACEHOLDER_AS_MISSING,
+    SCALE_OF_COLUMN,
+    TIME_FILLED,
+    TIME_SPELLING,
+    TOKENS_NOT_SHOWN,
+    TYPES_BY_ENCODING,
+    TYPES_BY_VALUE,
+)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import IllegalValue
+from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Text
 
@@ -158,6 +171,8 @@ class DebeziumOptions(DialectOptions):
     )
 
 
+_FINER = "; a finer one is a reject"
+
 FORMATS = (
     Format(
         name="debezium_json",
@@ -176,13 +191,28 @@ FORMATS = (
             b'"data_collections"',
         ),
         losses=(
-            "The primary key of a table, and which columns cannot be NULL, are not shown.",
-            "Tokens that a source block has no member for are shown with `includeTokens` alone.",
-            "Without `schemasEnable` the types of columns are not shown.",
-            "The catalog of a table name is shown, but read only with `tableName=full`.",
-            "With `decimalHandlingMode=precise` a decimal has the digits of its column's scale.",
-            "Times other than with `timePrecisionMode=text` are written with the digits of their unit.",
-            "A text that is the placeholder is read as a missing column.",
+            PLACEHOLDER_AS_MISSING,
+            NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
+            NUMBER_SPELLING.of(Kind.DECIMAL, Kind.NUMBER).when(f"decimalHandlingMode={DOUBLE}"),
+            SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
+            TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
+            TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
+            TIME_SPELLING.when(f"timePrecisionMode={ISO_STRING}").except_when("schemasEnable=true"),
+            TOKENS_NOT_SHOWN.partly()
+            .saying(" that a source block has no member for")
+            .except_when("includeTokens=true"),
+            KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
+            TYPES_BY_VALUE.except_when("schemasEnable=true"),
+            TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
+                f"decimalHandlingMode={PRECISE}"
+            ),
+            *(
+                TYPES_BY_ENCODING.saying("A time without a scale is read with that of its unit.").when(
+                    f"timePrecisionMode={mode}"
+                )
+                for mode in (ADAPTIVE_TIME_MICROS, CONNECT)
+            ),
+            CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
         ),
     ),
 )

@@ -9,6 +9,7 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.losses import PLACEHOLDER_AS_MISSING
 from ggfmt.formats.debezium import AS_PLACEHOLDER, DebeziumOptions
 from ggfmt.formats.debezium.encode import encoding_of
 from ggfmt.formats.debezium.envelope import EventEnvelope, TokenColumns
@@ -18,7 +19,6 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
 _CODES = json_words("cudt")
-_COLLIDES = "the placeholder of unavailable values, which will be read back as missing"
 
 
 class DebeziumFormatter(DialectFormatter):
@@ -72,7 +72,7 @@ class DebeziumFormatter(DialectFormatter):
                 if hits.true_count:
                     for mask in (values.present, image.exists):
                         hits = hits if mask is None else pc.and_(hits, mask)
-                    self.count(column.name, hits.true_count, _COLLIDES)
+                    self.count(PLACEHOLDER_AS_MISSING, column.name, hits.true_count)
             if self._options.missing == AS_PLACEHOLDER and encoding.placeholder is not None:
                 values = _with_placeholder(values, encoding.placeholder)
             columns.append(values)

@@ -30,8 +30,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    DIGITS_OF_DOUBLE,
+    NOTHING_FOR_ZERO,
+    SIZES_NOT_SHOWN,
+    TIME_CUT,
+    TIME_DIGITS,
+    TIME_FILLED,
+    TOKENS_RESERVED,
+    TRUNCATE_REFUSED,
+    TYPES_NEAREST,
+)
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Text
 
@@ -89,14 +101,18 @@ FORMATS = (
         proposed=("fileSuffix=.dts",),
         marks=(b"\0", b"Obj\x01", *_in_base64(KEYS_TAG.encode())),
         losses=(
-            "The time of the operation has seconds; one at the start of 1970 is read as none, as is an empty position.",
-            "A type that the source does not have is read as the one nearest to it: a boolean of MySQL or Oracle as 1 "
-            "or 0, a time or an interval of Oracle as a text, a date of Oracle with a time. Sizes are not shown.",
-            "A number with a binary fraction is Avro's double: trailing zeros, and digits beyond its precision, are "
-            "not kept.",
-            "Fractions of a second are filled up to six digits, of Oracle to nine; what follows them is cut off.",
-            "The tokens `source.sourceType` and `pk_uk_info` are not shown: the options and the key say what they are.",
-            "A truncate of a table whose name has one part has no form and is refused.",
+            DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
+            *(loss.to(6).except_when(f"sourceType={ORACLE}") for loss in (TIME_CUT, TIME_FILLED)),
+            *(loss.to(9).when(f"sourceType={ORACLE}") for loss in (TIME_CUT, TIME_FILLED)),
+            TIME_DIGITS.to(0),
+            NOTHING_FOR_ZERO,
+            TOKENS_RESERVED.named("source.sourceType", KEYS_TAG).saying(": the options and the key say what they are"),
+            TYPES_NEAREST.has("the source").saying(
+                ": a boolean of MySQL or Oracle is 1 or 0, a time or an interval of Oracle a text, "
+                "a date of Oracle has a time"
+            ),
+            SIZES_NOT_SHOWN,
+            TRUNCATE_REFUSED.partly().saying(" of a table whose name has one part"),
         ),
     ),
 )

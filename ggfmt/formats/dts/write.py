@@ -12,6 +12,7 @@ from ggfmt.columnar.join import Piece, join_binary
 from ggfmt.columnar.metadata import OpKeys
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.losses import TIME_CUT
 from ggfmt.formats.api.writing import Framing, RowErrors, WriteSide
 from ggfmt.formats.avro.container import ObjectContainer
 from ggfmt.formats.dts import BASE64, CONTAINER, KEYS_TAG, DtsOptions
@@ -107,7 +108,7 @@ class DtsFormatter(DialectFormatter):
             encoded = cells.pieces(column, rows)
             pieces += encoded.pieces
             wrong |= {row: index for row in encoded.bad if row not in wrong}
-            self.count(self.table.columns[index].name, encoded.cut, "with a finer time than DTS has, which was cut off")
+            self.count(TIME_CUT, self.table.columns[index].name, encoded.cut, than="DTS has")
         if wrong:
             return [], wrong
         pieces.append(END)

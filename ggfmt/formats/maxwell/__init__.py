@@ -19,7 +19,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.records.options import DialectOptions, absent_means_option, primary_keys_option
+from ggfmt.formats.api.losses import (
+    BEFORE_OVERLAID,
+    CATALOG_NOT_SHOWN,
+    KEYS_NOT_SHOWN,
+    MISSING_AS_NULL,
+    NO_BEFORE_AS_EMPTY,
+    NULL_AS_MISSING,
+    NUMBER_SPELLING,
+    POSITION_NOT_SHOWN,
+    TIME_DIGITS,
+    TOKENS_BY_NAME,
+    TRUNCATE_REFUSED,
+    TYPES_BY_VALUE,
+)
+from ggfmt.formats.records.options import (
+    ABSENT_MISSING,
+    ABSENT_NULL,
+    DialectOptions,
+    absent_means_option,
+    primary_keys_option,
+)
+from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool
 
@@ -51,16 +72,24 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"database"',),
         losses=(
-            "A truncate has no form.",
-            "The time of the operation has seconds.",
-            "A column that the before image of an update lacks, and its after image has, is read as unchanged; so is "
-            "all of an update without a before image.",
-            "Types of columns are not shown, only whether a value is a number, a boolean or a text.",
-            "Tokens other than `xid`, `xoffset`, `commit`, `gtid`, `server_id`, `thread_id`, `schema_id`, `push_ts`, "
-            "`query` and `snapshot` are not shown, nor are those of a number that are none, nor an `xoffset` beside a "
-            "`commit`.",
-            "The catalog of a table name is not shown.",
-            "With `outputNulls=false`, NULL and missing are not told apart.",
+            NULL_AS_MISSING.partly()
+            .saying(" in a whole row")
+            .when("outputNulls=false", f"absentMeans={ABSENT_MISSING}"),
+            MISSING_AS_NULL.saying(" of a whole row").when(f"absentMeans={ABSENT_NULL}"),
+            NO_BEFORE_AS_EMPTY,
+            BEFORE_OVERLAID,
+            NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE),
+            TIME_DIGITS.to(0),
+            POSITION_NOT_SHOWN.saying(", but for a token `gtid`, which is then read as it").when(
+                "outputPosition=false"
+            ),
+            TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS, COMMIT, SNAPSHOT).saying(
+                ", nor those of a number that are none, nor an `xoffset` beside a `commit`"
+            ),
+            KEYS_NOT_SHOWN.when("outputPrimaryKeyColumns=false"),
+            TYPES_BY_VALUE,
+            CATALOG_NOT_SHOWN,
+            TRUNCATE_REFUSED,
         ),
     ),
 )

@@ -15,6 +15,7 @@ from ggfmt.columnar.join import Piece, join
 from ggfmt.columnar.strings import escape_json_text
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.losses import BEFORE_OVERLAID
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions
 from ggfmt.formats.records.formatter import (
@@ -32,7 +33,6 @@ from ggfmt.model.table import TableDef
 
 _TYPES = json_words(["insert", "update", "delete"])
 _NOTHING = pa.scalar(None, pa.string())
-_UNCHANGED = "missing from the before image, which will be read back as unchanged"
 
 
 class MaxwellFormatter(DialectFormatter):
@@ -87,10 +87,12 @@ class MaxwellFormatter(DialectFormatter):
 
     def _images(self, batch: ChangeBatch) -> tuple[Image, Image]:
         """The images of whole rows, less the columns that are NULL where these are to be left out."""
-        if self.options.output_nulls:
-            return batch.before, batch.after
         gone = Image(batch.before.columns, pc.equal(batch.op, OpType.DELETE.value))
         absent_is_null = self.options.absent_means == ABSENT_NULL
+        if absent_is_null:
+            self.count_missing(gone, batch.after)
+        if self.options.output_nulls:
+            return batch.before, batch.after
         before, after = (self.without_nulls(image, len(batch), absent_is_null) for image in (gone, batch.after))
         return before, after
 
@@ -102,7 +104,7 @@ class MaxwellFormatter(DialectFormatter):
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
             columns.append(ImageColumn(old.values, unlike(old, new)))
             gone = pc.and_not(update, and_present(exists, old))
-            self.count(column.name, and_present(gone, new).true_count, _UNCHANGED)
+            self.count(BEFORE_OVERLAID, column.name, and_present(gone, new).true_count)
         return Image(tuple(columns), updates_from(batch))
 
     def _keys(self, batch: ChangeBatch) -> list[Piece] | None:

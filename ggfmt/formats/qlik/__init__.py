@@ -23,7 +23,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    BEFORE_MISSING_AS_NULL,
+    BEFORE_NULL_AS_MISSING,
+    CATALOG_NOT_SHOWN,
+    DIGITS_OF_DOUBLE,
+    NUMBER_SPELLING,
+    TIME_DIGITS,
+    TOKENS_BY_NAME,
+    TRUNCATE_REFUSED,
+    TYPES_NEAREST,
+)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Choice, Text
 
@@ -60,19 +72,21 @@ class QlikAvroOptions(QlikOptions):
     )
 
 
+# The headers that are tokens, besides the one of `changeSequence` and `streamPosition` that is no position.
+TOKENS = ("transactionId", "transactionEventCounter", "transactionLastEvent", "externalSchemaId")
+
 _LOSSES = (
-    "A truncate has no form and is refused.",
-    "The time of the operation has milliseconds.",
-    "A column that only the before image of an update lacks is read as NULL, and a NULL of the before image as missing "
-    "where the after image lacks the column.",
-    "Tokens other than those with the names of headers, and `snapshot`, are not shown.",
-    "The catalog of a table name is not shown.",
-    "A type that Qlik Replicate does not have is read as the one nearest to it.",
+    BEFORE_MISSING_AS_NULL,
+    BEFORE_NULL_AS_MISSING,
+    TIME_DIGITS.to(3),
+    TOKENS_BY_NAME.named(CHANGE_SEQUENCE, *TOKENS, "snapshot").saying(
+        f"; with `position={CHANGE_SEQUENCE}`, `{STREAM_POSITION}` is one of them in its place"
+    ),
+    TYPES_NEAREST.has("Qlik Replicate"),
+    CATALOG_NOT_SHOWN,
+    TRUNCATE_REFUSED,
 )
-_DIGITS = (
-    "Integers, and numbers with binary fractions, are Avro's longs, floats and doubles: trailing zeros, and digits "
-    "beyond their precision, are not kept."
-)
+_NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE)
 
 FORMATS = (
     Format(
@@ -83,7 +97,7 @@ FORMATS = (
         reads="ggfmt.formats.qlik.read",
         proposed=("fileSuffix=.json",),
         marks=(b'"atMSG"', b'"changeSequence"', b'"headers_operation"'),
-        losses=_LOSSES,
+        losses=(*_LOSSES, NUMBER_SPELLING.of(*_NUMBERS)),
     ),
     Format(
         name="qlik_avro",
@@ -93,6 +107,10 @@ FORMATS = (
         reads="ggfmt.formats.qlik.avro_read",
         proposed=("fileSuffix=.avro",),
         marks=(b"atMSG\x04",),
-        losses=(*_LOSSES, _DIGITS),
+        losses=(
+            *_LOSSES,
+            DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
+            NUMBER_SPELLING.of(Kind.INTEGER),
+        ),
     ),
 )

@@ -23,6 +23,7 @@ from ggfmt.columnar.strings import quote_json
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.losses import BEFORE_MISSING_AS_NULL, BEFORE_NULL_AS_MISSING
 from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions
 from ggfmt.formats.qlik.masks import HEX_DIGITS, mask_pieces
 from ggfmt.formats.qlik.messages import MAGIC
@@ -135,13 +136,11 @@ class QlikFormatter(DialectFormatter):
             if old.present is not None:
                 lost = pc.and_not(exists, old.present)
                 lost = lost if new.present is None else pc.and_(lost, new.present)
-                self.count(
-                    column.name, lost.true_count, "missing from the before image, which will be read back as NULL"
-                )
+                self.count(BEFORE_MISSING_AS_NULL, column.name, lost.true_count)
             if new.present is not None:
                 lost = pc.and_(pc.and_not(exists, new.present), old.values.is_null())
                 lost = lost if old.present is None else pc.and_(lost, old.present)
-                self.count(column.name, lost.true_count, "NULL in the before image, which will be read back as missing")
+                self.count(BEFORE_NULL_AS_MISSING, column.name, lost.true_count)
 
 
 HEADERS = (

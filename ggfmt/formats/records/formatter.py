@@ -17,7 +17,8 @@ from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import Formatter, Note, RowErrors, WriteSide
+from ggfmt.formats.api.losses import MISSING_AS_NULL, NULL_AS_MISSING
+from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSide
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Kind, TableDef
 
@@ -119,16 +120,9 @@ class DialectFormatter(Formatter):
             "GG408", f"{system} has no form for a {name}", place, "set it aside: `--on-reject quarantine`"
         )
 
-    def count(self, field: str, rows: int, detail: str) -> None:
-        """Takes note of a loss: the number of values, and then `detail`."""
-        if rows:
-            self.notes[Note("GG406", self.table.full_name, field, detail)] += rows
-
     def without_nulls(self, image: Image, rows: int, absent_is_null: bool) -> Image:
-        """The image of n operations less the columns that are NULL. Those that a reader will not take for what they
-        are, by what it takes columns for that are not there, are counted."""
-        if absent_is_null:
-            self.count_missing({"": image}, "missing, which will be read back as NULL")
+        """The image of n operations less the columns that are NULL, which are counted unless a reader takes columns
+        for NULL that are not there."""
         columns = []
         for column, values in zip(self.table.columns, image.columns, strict=True):
             valid = values.values.is_valid()
@@ -137,14 +131,14 @@ class DialectFormatter(Formatter):
             if not absent_is_null:
                 null = pc.and_not(image.exists_mask(rows), valid)
                 null = null if values.present is None else pc.and_(null, values.present)
-                self.count(column.name, null.true_count, "NULL, which will be read back as missing")
+                self.count(NULL_AS_MISSING, column.name, null.true_count)
         return Image(tuple(columns), image.exists)
 
-    def count_missing(self, images: Mapping[str, Image], detail: str) -> None:
+    def count_missing(self, *images: Image) -> None:
         """Takes note of columns that are missing from images that exist, where the dialect shows them as NULL."""
-        for image in images.values():
+        for image in images:
             for column, values in zip(self.table.columns, image.columns, strict=True):
-                self.count(column.name, _missing(values, image.exists), detail)
+                self.count(MISSING_AS_NULL, column.name, _missing(values, image.exists))
 
 
 def _missing(column: ImageColumn, exists: pa.BooleanArray | None) -> int:

@@ -17,6 +17,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    AFTER_CHANGES_ONLY,
+    CATALOG_NOT_SHOWN,
+    KEYS_NOT_SHOWN,
+    TIME_DIGITS,
+    TOKENS_BY_NAME,
+    TYPES_NOT_SHOWN,
+)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Text
@@ -75,12 +83,12 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"meta"',),
         losses=(
-            "Types of columns and the primary key are not shown.",
-            "The time of the operation has seconds.",
-            "Of an update `data` has what changed, so that its after image is read back whole with `completeAfter` "
-            "alone; a column that only its before image has is then read as unchanged.",
-            "Tokens other than `userid`, `rowid`, `trans`, `seq`, `size`, `idx` and `posttime` are not shown.",
-            "The catalog of a table name is not shown.",
+            AFTER_CHANGES_ONLY.except_when(f"updateData={ALL}"),
+            TIME_DIGITS.to(0),
+            TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS),
+            KEYS_NOT_SHOWN,
+            TYPES_NOT_SHOWN,
+            CATALOG_NOT_SHOWN,
         ),
     ),
 )

@@ -14,6 +14,7 @@ from ggfmt.columnar.join import join, repeat
 from ggfmt.columnar.strings import escape_json_text
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.losses import AFTER_CHANGES_ONLY
 from ggfmt.formats.records.formatter import (
     DialectFormatter,
     json_object,
@@ -31,7 +32,6 @@ from ggfmt.model.table import TableDef, join_name
 _SHORT = json_words(["ins", "upd", "del", "truncate"])
 _LONG = json_words([op.name for op in OpType])
 _META = ("time", "userid", "op", "scn", "rowid", "trans", "seq", "size", "table", "idx", "posttime")
-_UNCHANGED = "missing from the after image, which `completeAfter` will read back as unchanged"
 
 
 class SharePlexFormatter(DialectFormatter):
@@ -82,7 +82,7 @@ class SharePlexFormatter(DialectFormatter):
             whole = True if new.present is None else new.present
             columns.append(ImageColumn(new.values, pc.if_else(update, changed, whole)))
             if new.present is not None:
-                self.count(column.name, lost(update, new, old), _UNCHANGED)
+                self.count(AFTER_CHANGES_ONLY, column.name, lost(update, new, old))
         return Image(tuple(columns), batch.after.exists)
 
 

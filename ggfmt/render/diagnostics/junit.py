@@ -23,8 +23,8 @@ def diagnostics_junit(findings: Mapping[str, Sequence[Diagnostic]]) -> str:
     from xml.etree.ElementTree import Element, indent, tostring
 
     suites = Element("testsuites", name="ggfmt validate-config")
-    for file, found in findings.items():
-        suites.append(_suite(visible(file), found))
+    for file, of_file in findings.items():
+        suites.append(_suite(visible(file), of_file))
     for count in ("tests", "failures"):
         suites.set(count, str(sum(int(suite.get(count, "0")) for suite in suites)))
     indent(suites)

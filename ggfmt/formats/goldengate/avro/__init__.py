@@ -15,6 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.loss import Loss
+from ggfmt.formats.api.losses import (
+    BEFORE_NOT_SHOWN,
+    DIGITS_OF_DOUBLE,
+    EMPTY_FOR_ABSENT,
+    KEYS_NOT_SHOWN,
+    MISSING_AS_NULL,
+    SIZES_NOT_SHOWN,
+    TYPES_NEAREST,
+    TYPES_NOT_SHOWN,
+)
+from ggfmt.formats.goldengate.losses import KEY_UPDATES, NUMBERS, TOKENS
 from ggfmt.formats.goldengate.options import SCHEMA_DIRECTORY, iso8601_option, op_key_option, pk_update_option
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset, Delimiter, SchemaDirectory
@@ -73,15 +85,21 @@ class AvroRowOcfOptions(AvroOptions):
     pk_update_handling: str = pk_update_option()
 
 
-_DIGITS = "A number is a double, which has the digits of 15 places at most; trailing zeros are not kept."
-_ROW_LOSSES = (
-    "The before image of an update is not shown, nor the after image of a delete.",
-    "A missing column is not told from NULL.",
-    _DIGITS,
+_LOSSES = (
+    DIGITS_OF_DOUBLE.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
+    EMPTY_FOR_ABSENT,
+    TOKENS,
+)
+_ROW_LOSSES = (*KEY_UPDATES, BEFORE_NOT_SHOWN, MISSING_AS_NULL, *_LOSSES)
+_STREAM_LOSSES = (KEYS_NOT_SHOWN.saying(" to a reader"), TYPES_NOT_SHOWN.saying(": a reader needs the schema"))
+_CONTAINER_LOSSES = (
+    TYPES_NEAREST.has("Avro"),
+    SIZES_NOT_SHOWN,
+    TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
 )
 
 
-def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[str, ...]) -> Format:
+def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[Loss, ...]) -> Format:
     container = name.endswith("_ocf")
     proposed = ["fileSuffix=.avro", "format.schemaDirectory=./out/dirdef", "format.versionSchemas=true"]
     proposed += ["compressionCodec=snappy"] if container else []
@@ -94,7 +112,7 @@ def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[str, 
         reads="ggfmt.formats.goldengate.avro.read",
         marks=(b"Obj\x01",) if container else (),
         schema_kind="avro",
-        losses=losses,
+        losses=(*losses, *(_CONTAINER_LOSSES if container else _STREAM_LOSSES)),
         by_table=container,
         proposed=tuple(proposed),
     )
@@ -107,9 +125,9 @@ FORMATS = (
         AvroRowOptions,
         _ROW_LOSSES,
     ),
-    _format("avro_op", "Avro: one record an operation, with its before and after images.", AvroOpOptions, (_DIGITS,)),
+    _format("avro_op", "Avro: one record an operation, with its before and after images.", AvroOpOptions, _LOSSES),
     _format(
         "avro_row_ocf", "Avro object container files of the records of `avro_row`.", AvroRowOcfOptions, _ROW_LOSSES
     ),
-    _format("avro_op_ocf", "Avro object container files of the records of `avro_op`.", AvroOptions, (_DIGITS,)),
+    _format("avro_op_ocf", "Avro object container files of the records of `avro_op`.", AvroOptions, _LOSSES),
 )

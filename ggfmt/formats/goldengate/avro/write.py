@@ -19,7 +19,8 @@ from ggfmt.columnar.join import Piece, join_binary
 from ggfmt.columnar.metadata import or_empty
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.writing import Formatter, Framing, Note, RowErrors, SchemaFile, WriteSide
+from ggfmt.formats.api.losses import MISSING_AS_NULL
+from ggfmt.formats.api.writing import Formatter, Framing, RowErrors, SchemaFile, WriteSide
 from ggfmt.formats.avro.container import MessageStream, ObjectContainer
 from ggfmt.formats.goldengate import hive_ddl
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, AvroRowOcfOptions, AvroRowOptions
@@ -113,9 +114,6 @@ _WANTED = {
 }
 
 
-_MISSING_IS_NULL = "missing from the image, which will be read back as NULL"
-
-
 class AvroRowFormatter(AvroFormatter):
     by_image = False
     options: AvroRowOptions | AvroRowOcfOptions
@@ -128,9 +126,7 @@ class AvroRowFormatter(AvroFormatter):
         shown = pc.not_equal(batch.op, OpType.TRUNCATE.value)
         for column, values in zip(self.table.columns, image.columns, strict=True):
             if values.present is not None:
-                count = pc.and_not(shown, values.present).true_count
-                if count:
-                    self.notes[Note("GG406", self.table.full_name, column.name, _MISSING_IS_NULL)] += count
+                self.count(MISSING_AS_NULL, column.name, pc.and_not(shown, values.present).true_count)
         return self._columns.required(image, len(batch))
 
 

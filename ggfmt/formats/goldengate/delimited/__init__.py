@@ -10,6 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    BEFORE_NOT_SHOWN,
+    CHARACTER_REPLACED,
+    DELIMITER_INSIDE,
+    EMPTY_FOR_ABSENT,
+    KEYS_NOT_SHOWN,
+    POSITION_NOT_SHOWN,
+    TEXT_AS_STATE,
+    TIME_NOT_SHOWN,
+    TOKEN_DELIMITERS,
+    TYPES_NOT_SHOWN,
+)
+from ggfmt.formats.goldengate.losses import KEY_UPDATES, TOKENS
 from ggfmt.formats.goldengate.options import iso8601_option, op_key_option, pk_update_option
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import NATIVE, Bool, Charset, Delimiter, Representation
@@ -56,9 +69,18 @@ FORMATS = (
             "format.fieldDelimiter=|",
         ),
         losses=(
-            "The before image of an update is not shown, nor the after image of a delete.",
-            "A value equal to the representation of NULL or of a missing column is not told from it.",
-            "A value that holds a delimiter is read as more fields or lines.",
+            *KEY_UPDATES,
+            BEFORE_NOT_SHOWN,
+            TEXT_AS_STATE.saying("NULL or for a missing column"),
+            DELIMITER_INSIDE,
+            CHARACTER_REPLACED,
+            EMPTY_FOR_ABSENT,
+            TIME_NOT_SHOWN.when("includeOpTimestamp=false"),
+            POSITION_NOT_SHOWN.when("includePosition=false"),
+            TOKENS,
+            TOKEN_DELIMITERS,
+            KEYS_NOT_SHOWN,
+            TYPES_NOT_SHOWN,
         ),
     ),
 )

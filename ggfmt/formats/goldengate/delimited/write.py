@@ -14,7 +14,8 @@ from ggfmt.columnar.strings import count_holding, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import Formatter, Note, WriteSide
+from ggfmt.formats.api.losses import DELIMITER_INSIDE, TEXT_AS_STATE
+from ggfmt.formats.api.writing import Formatter, WriteSide
 from ggfmt.formats.goldengate import hive_ddl
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.show import DelimitedTextShow
@@ -78,26 +79,14 @@ class DelimitedTextFormatter(Formatter):
 
     def _look_for_delimiters(self, column: str, image: ImageColumn) -> None:
         for name, delimiter in (("field", self.options.field_delimiter), ("line", self.options.line_delimiter)):
-            count = count_holding(image.values, delimiter)
-            if count:
-                self.notes[
-                    Note(
-                        "GG403",
-                        self.table.full_name,
-                        column,
-                        f"with the {name} delimiter inside, which will be read back wrong",
-                    )
-                ] += count
+            self.count(DELIMITER_INSIDE, column, count_holding(image.values, delimiter), delimiter=name)
 
     def _look_for_representations(self, column: str, image: ImageColumn) -> None:
         for state, text in (
-            ("NULL", self.options.null_value_representation),
-            ("missing column", self.options.missing_value_representation),
+            ("a NULL", self.options.null_value_representation),
+            ("a missing column", self.options.missing_value_representation),
         ):
-            count = pc.sum(pc.equal(image.values, text)).as_py() or 0
-            if count:
-                what = f"equal to the text that stands for a {state}, which will be read back as one"
-                self.notes[Note("GG406", self.table.full_name, column, what)] += count
+            self.count(TEXT_AS_STATE, column, pc.equal(image.values, text).true_count, state=state)
 
 
 def hive_table(table: TableDef, options: DelimitedTextOptions, context: Context, location: str) -> str | Diagnostic:

@@ -11,6 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    CHARACTER_REPLACED,
+    EMPTY_FOR_ABSENT,
+    KEYS_NOT_SHOWN,
+    NO_BEFORE_AS_EMPTY,
+    NUMBER_SPELLING,
+    TYPES_BY_VALUE,
+    TYPES_NOT_SHOWN,
+)
+from ggfmt.formats.goldengate.losses import NUMBERS, TOKENS
 from ggfmt.formats.goldengate.options import SCHEMA_DIRECTORY, iso8601_option, op_key_option
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset, Delimiter, SchemaDirectory
@@ -53,5 +63,15 @@ FORMATS = (
         ),
         marks=(b"{",),
         schema_kind="json",
+        losses=(
+            NO_BEFORE_AS_EMPTY,
+            NUMBER_SPELLING.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
+            CHARACTER_REPLACED,
+            EMPTY_FOR_ABSENT,
+            TOKENS,
+            KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true"),
+            TYPES_BY_VALUE,
+            TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
+        ),
     ),
 )

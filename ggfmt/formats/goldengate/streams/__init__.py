@@ -18,9 +18,26 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    KEY_IN_TABLE_ORDER,
+    KEYS_NOT_SHOWN,
+    MISSING_AS_NULL,
+    NULL_AS_MISSING,
+    NUMBER_SPELLING,
+    TOKENS_BY_NAME,
+    TYPES_BY_VALUE,
+    TYPES_NOT_SHOWN,
+)
 from ggfmt.formats.goldengate.options import op_key_option
-from ggfmt.formats.records.options import DialectOptions, absent_means_option, primary_keys_option
+from ggfmt.formats.records.options import (
+    ABSENT_MISSING,
+    ABSENT_NULL,
+    DialectOptions,
+    absent_means_option,
+    primary_keys_option,
+)
 from ggfmt.java.text import IllegalValue, visible
+from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
 
@@ -85,9 +102,16 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"op_type"',),
         losses=(
-            "Types of columns are number, boolean or string, and the columns of a key are in the order of the table.",
-            "Tokens other than `xid`, `csn`, `op_seqno` and `trans_ind` are shown with `includeTokens` alone.",
-            "With `omitNullColumnValues`, NULL and missing are not told apart.",
+            NULL_AS_MISSING.when("omitNullColumnValues=true", f"absentMeans={ABSENT_MISSING}"),
+            MISSING_AS_NULL.when(f"absentMeans={ABSENT_NULL}"),
+            NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE).except_when(
+                "treatAllColumnsAsStrings=true"
+            ),
+            TOKENS_BY_NAME.named(*TOKENS).except_when("includeTokens=true"),
+            KEY_IN_TABLE_ORDER.when("includeObjectMetadataRecords=true"),
+            KEYS_NOT_SHOWN.when("includeObjectMetadataRecords=false").except_when("includePrimaryKeys=true"),
+            TYPES_BY_VALUE,
+            TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
         ),
     ),
 )

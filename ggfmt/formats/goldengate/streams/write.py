@@ -89,9 +89,10 @@ class StreamsFormatter(DialectFormatter):
         return pc.if_else(pc.not_equal(objects, ""), objects, pa.scalar(None, pa.string()))
 
     def _shown(self, image: Image, rows: int) -> Image:
-        if not self.options.omit_null_column_values:
-            return image
-        return self.without_nulls(image, rows, self.options.absent_means == ABSENT_NULL)
+        absent_is_null = self.options.absent_means == ABSENT_NULL
+        if absent_is_null:
+            self.count_missing(image)
+        return self.without_nulls(image, rows, absent_is_null) if self.options.omit_null_column_values else image
 
 
 def _pair(names: pa.StringArray, values: pa.StringArray) -> pa.StringArray:

@@ -11,6 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    CHARACTER_REPLACED,
+    EMPTY_BEFORE_AS_NONE,
+    EMPTY_FOR_ABSENT,
+    KEYS_NOT_SHOWN,
+    TYPES_NOT_SHOWN,
+)
+from ggfmt.formats.goldengate.losses import TOKENS
 from ggfmt.formats.goldengate.options import iso8601_option, op_key_option
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset
@@ -38,5 +46,13 @@ FORMATS = (
         marks=(b"<",),
         schema_kind="xsd",
         schema_in_run=False,
+        losses=(
+            EMPTY_BEFORE_AS_NONE,
+            CHARACTER_REPLACED,
+            EMPTY_FOR_ABSENT,
+            TOKENS,
+            KEYS_NOT_SHOWN,
+            TYPES_NOT_SHOWN,
+        ),
     ),
 )

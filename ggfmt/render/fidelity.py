@@ -1,0 +1,88 @@
+"""The fidelity matrix in Markdown: what each format keeps, and what is left after two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.fidelity import Level, in_words, survivors, unavoidable
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.loss import MATRIX, Aspect
+
+LETTERS = {
+    Aspect.MISSING: "M",
+    Aspect.NULL: "N",
+    Aspect.DIGITS: "D",
+    Aspect.MICROSECONDS: "U",
+    Aspect.TOKENS: "T",
+    Aspect.POSITION: "P",
+    Aspect.KEYS: "K",
+    Aspect.TYPES: "Y",
+    Aspect.TRUNCATE: "X",
+    Aspect.ORDER: "O",
+}
+
+_OF_FORMATS = """\
+## What each format keeps
+
+Whether a reader of the messages gets something back: `kept`, `in part` or `lost`, with the settings that this depends
+on and what is read instead. Microseconds are those of the operation's time. Order is that of the operations of one
+transaction, over all its tables, as far as positions tell it.
+"""
+_OF_PAIRS = """\
+## What is left after two formats
+
+The format that is read is in the rows, the one that is written in the columns, by the number of its row. The letters
+are {letters}: a capital letter is kept, a small one is kept in part, a dot is lost, under the settings that keep the
+most. What `--definitions` tells of keys and types is not counted.
+"""
+
+
+def loss_list(name: str) -> str:
+    """What a format does not show, a sentence a line."""
+    return "".join(f"* {loss.text}\n" for loss in FORMATS[name].losses)
+
+
+def loss_table() -> str:
+    """What each format does not show, in sentences."""
+    rows = [(f"`{format.name}`", " ".join(loss.text for loss in format.losses)) for format in FORMATS.values()]
+    return _table(("Format", "What its messages do not show"), rows)
+
+
+def format_table() -> str:
+    """For each format how much of each aspect it keeps."""
+    rows = [(f"`{format.name}`", *(in_words(format, aspect) for aspect in MATRIX)) for format in FORMATS.values()]
+    return _table(("Format", *(aspect.value for aspect in MATRIX)), rows)
+
+
+def pair_table() -> str:
+    """For each pair of formats what is left, at best, of operations that go from the one (in rows, with their numbers)
+    to the other (in columns, by these numbers), in letters."""
+    written = [format for format in FORMATS.values() if format.writes is not None]
+    read = [format for format in FORMATS.values() if format.reads is not None]
+    numbers = {format.name: str(number) for number, format in enumerate(FORMATS.values(), 1)}
+    rows = [
+        (numbers[first.name], f"`{first.name}`", *(f"`{in_letters(first, second)}`" for second in written))
+        for first in read
+    ]
+    return _table(("", "From", *(numbers[format.name] for format in written)), rows)
+
+
+def matrix_part() -> str:
+    """Both tables as a part of a page, with how they are read."""
+    letters = ", ".join(f"`{letter}` {aspect.value}" for aspect, letter in LETTERS.items())
+    return f"{_OF_FORMATS}\n{format_table()}\n{_OF_PAIRS.format(letters=letters)}\n{pair_table()}"
+
+
+def in_letters(first: Format, second: Format) -> str:
+    """A letter for each aspect: a small one where part of it is left, a dot where nothing is."""
+    found = survivors(unavoidable(first), unavoidable(second))
+    return "".join(
+        {Level.KEPT: letter, Level.PART: letter.lower(), Level.LOST: "."}[found[aspect]]
+        for aspect, letter in LETTERS.items()
+    )
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
