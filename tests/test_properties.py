@@ -245,3 +245,11 @@ def test_secrets_are_masked_where_they_are_malformed() -> None:
     assert (diagnostic.span.source, diagnostic.span.column, diagnostic.span.length) == ("db.password=***", 13, 3)
     (setting,) = entries_from_settings(["password-hunter2"]).diagnostics
     assert setting.span.source == "password***"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value_column"), [("=x", "", 2), (":x", "", 2), ("\\=a=x", "=a", 5), ("a=x", "a", 3), ("a", "a", 2)]
+)
+def test_a_key_ends_where_its_separator_is(text: str, key: str, value_column: int) -> None:
+    (entry,) = parse_content(text.encode(), "f").entries
+    assert (entry.key, entry.value_column) == (key, value_column)
