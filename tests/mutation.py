@@ -319,7 +319,6 @@ class Place:
             "PYTHONPATH": str(self.root),
             "TMPDIR": str(temporary),
             "HOME": str(temporary),
-            "GGFMT_CDS": "off",
         }
         subprocess.run([sys.executable, "-m", "compileall", "-q", "ggfmt"], cwd=self.root, check=True)
         # Compiled files are told from others by their seconds and sizes, which a mutant may share with its module.
