@@ -113,8 +113,8 @@ def test_the_example_is_written_as_all_code_is(project: Path) -> None:
 
 
 def test_all_that_is_asked_of_formats_is_asked_of_a_new_one(project: Path) -> None:
-    """All tests that have the formats as parameters, the contract and the pairs among them, and those of the layers; but
-    those of the pages, which are written by hand."""
+    """All tests that have the formats as parameters, the contract and the pairs among them, and those of the layers;
+    but those of the pages, which are written by hand."""
     left = ("test_documents.py", "test_new_format.py")
     texts = {path.name: path.read_text(encoding="utf-8") for path in sorted((project / "tests").glob("test_*.py"))}
     about_formats = [name for name, text in texts.items() if "FORMATS" in text or "MODULES" in text]
