@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socketserver
 import subprocess
 import sys
 import types
@@ -11,6 +12,7 @@ import pytest
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark import java_home as java_module
+from ggfmt.spark import jvm
 from ggfmt.spark.java_home import Java, find_java
 
 
@@ -165,3 +167,11 @@ def test_a_real_java_tells_the_same_version(monkeypatch: pytest.MonkeyPatch) -> 
 def test_looking_for_java_does_not_import_pyspark() -> None:
     code = "import sys; from ggfmt.spark import java_home, jvm; jvm.spark_home(); assert 'pyspark' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).resolve().parents[1])
+
+
+def test_a_server_whose_socket_is_gone_stops_without_a_word(tmp_path: Path) -> None:
+    class Gone(socketserver.UnixStreamServer):
+        def shutdown(self) -> None:
+            raise FileNotFoundError(self.server_address)
+
+    jvm.stop_quietly(Gone(str(tmp_path / "s"), socketserver.BaseRequestHandler, bind_and_activate=False))

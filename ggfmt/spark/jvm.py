@@ -18,6 +18,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from socketserver import BaseServer
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.failures import cause_in_log, failed
@@ -207,3 +208,9 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 def _not_started(reason: str, log: Path) -> Abend:
     return failed("GG503", "Spark did not start", reason, log)
+
+
+def stop_quietly(server: BaseServer) -> None:
+    """Stops a server that PySpark has for its JVM; its socket may have gone with its directory in the meantime."""
+    with contextlib.suppress(OSError):
+        server.shutdown()

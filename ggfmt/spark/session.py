@@ -28,7 +28,7 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.class_archive import class_archive
 from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, java_message, no_py4j
 from ggfmt.spark.java_home import find_java
-from ggfmt.spark.jvm import Jvm, spark_home, start_jvm
+from ggfmt.spark.jvm import Jvm, spark_home, start_jvm, stop_quietly
 from ggfmt.spark.master import cpus, is_here, master_addresses, probe, resolve, retrying
 from ggfmt.spark.shipping import linked, python_path, set_environment, zipped
 
@@ -390,7 +390,7 @@ class SparkRunner:
             if self._context is not None:
                 # Stopping this server takes up to a second and a half, and there is nothing to wait for.
                 server, self._context._accumulatorServer = self._context._accumulatorServer, None  # type: ignore[assignment]
-                threading.Thread(target=server.shutdown, daemon=True).start()
+                threading.Thread(target=stop_quietly, args=(server,), daemon=True).start()
                 self._context.stop()
             if SparkContext._gateway is not None:
                 SparkContext._gateway.close()
