@@ -24,7 +24,7 @@ LENIENT = settings(
         HealthCheck.function_scoped_fixture,
     ],
 )
-settings.register_profile("ggfmt", LENIENT, max_examples=20, derandomize=True, database=None)
+settings.register_profile("ggfmt", LENIENT, max_examples=14, derandomize=True, database=None)
 settings.register_profile("thorough", LENIENT, max_examples=300, print_blob=True)
 settings.load_profile("ggfmt")
 

@@ -26,7 +26,7 @@ LAYOUTS = {
     "tables share files": ["partitionByTable=false"],
     "tables and definitions share files": ["partitionByTable=false", "rollOnMetadataChange=false"],
 }
-SIZES = (200, 500, 1300)
+SIZES = (500, 1300)
 NUMBER = SqlType(Kind.DECIMAL)
 DEFINITIONS = {
     name: TableDef(name, (Column("ID", key=1), Column("NAME"), Column("AMOUNT", NUMBER)))
@@ -43,7 +43,7 @@ def settings(name: str, layout: str, folder: Path) -> list[str]:
 
 
 def two_tables() -> list[dict[str, Any]]:
-    return [operation(number, "GG.OTHER" if number % 3 == 1 else "GG.TCUSTORD") for number in range(30)]
+    return [operation(number, "GG.OTHER" if number % 3 == 1 else "GG.TCUSTORD") for number in range(20)]
 
 
 def changing() -> list[dict[str, Any]]:
