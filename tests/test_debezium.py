@@ -181,6 +181,14 @@ def test_snapshots_are_told_by_a_token() -> None:
     assert tokens == ["true", "true", "last", "incremental", None, None, None]
 
 
+def test_a_schema_without_fields_tells_nothing_of_its_table() -> None:
+    schema = {"type": "struct", "fields": []}
+    data = lines({"schema": schema, "payload": event("c", None, ROW)}, wrapped(event("c", None, ROW), *ROW_FIELDS))
+    result = read(NAME, data)
+    assert [table.column_names for table, _ in result.operations] == [tuple(ROW)] * 2
+    assert result.reasons == []
+
+
 def test_before_images_may_have_keys_alone() -> None:
     blank = {"id": 1, "name": "", "price": "AA=="}
     fields = [*ROW_FIELDS, field("price", "bytes", "org.apache.kafka.connect.data.Decimal", scale="2")]

@@ -229,7 +229,7 @@ def _parsed(data: Raw) -> Schema:
         raise Refused("GG308", "`schema` is no schema of Connect") from None
     row = schema.members("after") or schema.members("before")
     if row is None and not schema.members("source"):
-        row = schema.fields
+        row = schema.fields or None  # a struct without fields tells nothing of a table
     return Schema(schema.name, row)
 
 
