@@ -45,7 +45,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     named = [argument.partition("::")[0] for argument in config.args]
     modules = len(set(named)) if all(name.endswith(".py") for name in named) else MOST_WORKERS
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = min(modules, cpus + 1, MOST_WORKERS)  # one more, since who starts Spark waits a good part of the time
+    workers = min(modules, cpus, MOST_WORKERS)
     return workers if workers > 1 else 0
 
 
