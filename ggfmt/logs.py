@@ -1,4 +1,8 @@
-"""The log: text or JSON lines on standard error, with the level names that GoldenGate's users know."""
+"""The log: text or JSON lines on standard error, with the level names that GoldenGate's users know.
+
+What does not print is shown as an escape, so that nothing in the data can steer a terminal. Whoever logs a text of
+several lines sees to it that each of them is his own.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import json
 import logging
 import sys
 from datetime import datetime, timezone
+
+from ggfmt.java.text import visible
 
 TRACE = 5
 LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG, "trace": TRACE}
@@ -16,13 +22,14 @@ class _Text(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-5s %(message)s", "%H:%M:%S")
 
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(visible, super().format(record).split("\n")))
+
 
 class _JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
-        return json.dumps(
-            {"ts": moment, "level": record.levelname.lower(), "message": record.getMessage()}, ensure_ascii=False
-        )
+        return json.dumps({"ts": moment, "level": record.levelname.lower(), "message": record.getMessage()})
 
 
 def set_up(level: str, format: str) -> None:

@@ -48,6 +48,7 @@ def schema(
     from ggfmt.config.handlers import read_configuration
     from ggfmt.definitions import load_definitions
     from ggfmt.engine.schema import drift, schemas, write
+    from ggfmt.java.text import visible
 
     configuration = None
     if config or settings:
@@ -59,7 +60,7 @@ def schema(
             raise typer.BadParameter("give the directory to compare with", param_hint="-o")
         drifts = list(drift(files_of_schemas, output))
         for _, difference in drifts:
-            typer.echo(difference)
+            typer.echo("\n".join(map(visible, difference.split("\n"))))
         if drifts:
             raise ConfigurationError(*(diagnostic for diagnostic, _ in drifts))
     elif output is None:

@@ -19,6 +19,7 @@ from ggfmt.engine.output.names import stamp
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import HandlerOutput, Job
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.java.text import visible
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 
@@ -72,7 +73,7 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
     for line in settings.replacements.summary():
         log.info("%s", line)
     input_format, reason, inputs = plan_inputs(settings.inputs, settings.input_format, settings.source)
-    log.info("input format %s: %s", input_format, reason)
+    log.info("input format %s: %s", input_format, visible(reason))
     outputs = []
     for root in dict.fromkeys(target.root for target in targets):
         output = OutputDirectory(root)

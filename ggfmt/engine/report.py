@@ -1,4 +1,7 @@
-"""What a run tells: the configuration of each handler, the fields of each table, and the totals."""
+"""What a run tells: the configuration of each handler, the fields of each table, and the totals.
+
+Names come from the data: every text shows them with escapes, so that none can steer a terminal or make up a line.
+"""
 
 from __future__ import annotations
 
@@ -116,8 +119,8 @@ def configuration_summary(target: HandlerOutput) -> str:
     for spec in format.options.specs():
         value = getattr(settings.options, spec.attr)
         origin = "" if value != spec.default else " (default)"
-        lines.append(f"  {spec.name:{width}} = {visible(spec.kind.render(value))}{origin}")
-    return "\n".join(lines)
+        lines.append(f"  {spec.name:{width}} = {spec.kind.render(value)}{origin}")
+    return _text(lines)
 
 
 def field_summary(target: HandlerOutput, table: TableDef) -> str:
@@ -125,7 +128,7 @@ def field_summary(target: HandlerOutput, table: TableDef) -> str:
     fields = target.settings.formatter(table, Clock()).fields
     lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]
     lines += [f"  {number:{len(str(len(fields)))}}: {name}" for number, name in enumerate(fields, 1)]
-    return "\n".join(lines)
+    return _text(lines)
 
 
 def totals_summary(totals: Totals) -> str:
@@ -143,7 +146,7 @@ def totals_summary(totals: Totals) -> str:
         lines.append(f"  {table}: {', '.join(by_type)}")
     lines += [f"  no operation: {counted(count, f'{name} record')}" for name, count in sorted(totals.others.items())]
     lines += [
-        f"  unknown member `{visible(name)}` left out of {counted(count, 'operation')}"
+        f"  unknown member `{name}` left out of {counted(count, 'operation')}"
         for name, count in sorted(totals.members.items())
     ]
     for name, handler in totals.handlers.items():
@@ -156,14 +159,18 @@ def totals_summary(totals: Totals) -> str:
         lines += [
             f"    rejected: {count:,} [{code}] {CODES[code].title}" for code, count in sorted(handler.rejected.items())
         ]
-    return "\n".join(lines)
+    return _text(lines)
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "\n".join(map(visible, lines))
 
 
 def warnings(totals: Totals) -> Iterator[str]:
     """What was written otherwise than a reader might expect, once for each column."""
     for name, handler in totals.handlers.items():
         for note, count in _ordered(handler.notes):
-            yield (
+            yield visible(
                 f"[{note.code}] handler {name}, table {note.table}, column {note.field}: "
                 f"{counted(count, 'value')} {note.detail}"
             )

@@ -14,6 +14,7 @@ from ggfmt.engine.execution import RunResults, carry_out
 from ggfmt.engine.output.publish import publish
 from ggfmt.engine.preparation import TRACE, RunSettings, prepare
 from ggfmt.engine.runner import Progress, Runner
+from ggfmt.java.text import visible
 
 __all__ = ["RunResult", "RunSettings", "execute"]
 
@@ -48,7 +49,7 @@ def execute(
 
 def _tell(results: RunResults) -> None:
     for handler, text in results.traces:
-        log.log(TRACE, "handler %s: %s", handler, text)
+        log.log(TRACE, "handler %s: %s", handler, visible(text))
     for table in results.definitions:
         for target in results.job.targets:
             log.info("%s", report.field_summary(target, table))
