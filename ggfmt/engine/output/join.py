@@ -12,6 +12,7 @@ from ggfmt.engine.files import extended, file_system
 from ggfmt.engine.output.staging import PlacedPreamble, StagedFile
 
 JOIN_BYTES = 16 << 20
+MOST_JOINED_BYTES = 64 << 20  # to copy a larger file would cost more than it saves
 BLOCK_BYTES = 4 << 20
 
 
@@ -25,8 +26,9 @@ class Group:
 def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]) -> list[Group]:
     """The files of each handler and table in order, those that follow each other put together.
 
-    A group grows up to `JOIN_BYTES` and the handler's `maxFileSize`; a larger file stays as it is, since to copy it
-    would cost more than it saves.
+    A group grows until it has `JOIN_BYTES`, but to no more than `MOST_JOINED_BYTES` and the handler's `maxFileSize`. So
+    a table of one definition has at most one file more than it has times `JOIN_BYTES`, if `maxFileSize` is no less than
+    `MOST_JOINED_BYTES`.
     """
     groups: list[Group] = []
 
@@ -34,14 +36,14 @@ def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]
         return file.handler, file.table
 
     for (handler, _), members in groupby(sorted(files, key=lambda f: (*series(f), f.split, f.sequence)), series):
-        limit = min(JOIN_BYTES, max_file_size(handler))
+        limit = min(MOST_JOINED_BYTES, max_file_size(handler))
         parts: list[StagedFile] = []
         size = 0
         said: dict[str, str] = {}
         for file in members:
             again = sum(preamble.size for preamble in _repeated(file, said))
             grown = size + file.size - again - (file.header if parts else 0)
-            if parts and (grown > limit or file.definition != parts[-1].definition):
+            if parts and (size >= JOIN_BYTES or grown > limit or file.definition != parts[-1].definition):
                 groups.append(Group(tuple(parts)))
                 parts, grown, said = [], file.size, {}
             parts.append(file)
