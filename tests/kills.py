@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from processes import descendants, processes
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 from spark_cluster import standalone_cluster
 
@@ -67,7 +68,7 @@ def named(out: Path) -> bool:
 # What a run has reached, by what can be seen of it from outside. The later ones are short: a run may be past them.
 POINTS: dict[str, Callable[[int, Path], bool]] = {
     "start": lambda driver, out: True,
-    "jvm": lambda driver, out: any(name == "java" for name, _ in descendants(driver).values()),
+    "jvm": lambda driver, out: any(item.name == "java" for item in descendants(driver).values()),
     "first-split": lambda driver, out: staged_parts(out) > 0,
     "half": lambda driver, out: staged_parts(out) > 16,
     "journal": lambda driver, out: decided(out),
@@ -90,32 +91,6 @@ def cases() -> list[Case]:
     return found
 
 
-def processes() -> dict[int, tuple[int, str, str]]:
-    """Parent, name and command line of every process by its id."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):  # it has ended in the meantime
-                name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
-                state, parent = rest.split()[:2]
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-                if state != "Z":
-                    found[int(entry.name)] = (int(parent), name, command)
-    return found
-
-
-def descendants(process: int) -> dict[int, tuple[str, str]]:
-    """Name and command line of everything that a process has started, what it started first coming first."""
-    every, below = processes(), [process]
-    found: dict[int, tuple[str, str]] = {}
-    for parent in below:
-        for child, (of, name, command) in sorted(every.items()):
-            if of == parent:
-                found[child] = (name, command)
-                below.append(child)
-    return found
-
-
 def victims(case: Case, driver: int, cluster: Path | None) -> list[int]:
     below = descendants(driver)
     if case.victim == "driver":
@@ -123,13 +98,13 @@ def victims(case: Case, driver: int, cluster: Path | None) -> list[int]:
     if case.victim == "all":
         return [driver, *below]
     if case.victim == "jvm":
-        return [child for child, (name, _) in below.items() if name == "java"]
+        return [child for child, item in below.items() if item.name == "java"]
     if case.victim == "worker":
-        return [child for child, (_, command) in below.items() if "pyspark.daemon" in command][-1:]
+        return [child for child, item in below.items() if "pyspark.daemon" in item.command][-1:]
     executors = [
         process
-        for process, (_, _, command) in processes().items()
-        if "CoarseGrainedExecutorBackend" in command
+        for process, item in processes().items()
+        if "CoarseGrainedExecutorBackend" in item.command
         and str(cluster) in (Path(f"/proc/{process}/cwd").resolve().as_posix())
     ]
     return executors[:1]
@@ -225,7 +200,7 @@ class Matrix:
         deadline = time.monotonic() + 30
         while left := [process for process in mine if process in processes()]:
             if time.monotonic() > deadline:
-                names = ", ".join(processes()[process][1] for process in left if process in processes())
+                names = ", ".join(processes()[process].name for process in left if process in processes())
                 for process in left:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(process, signal.SIGKILL)
