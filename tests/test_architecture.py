@@ -18,7 +18,7 @@ LAYERS: dict[str, set[str]] = {
     "diagnostics": set(),
     "java": set(),
     "model": set(),
-    "logs": set(),
+    "logs": {"java"},
     "docs": set(),
     "options": {"diagnostics", "java"},
     "spark": {"diagnostics"},
