@@ -23,8 +23,8 @@ from survival import (
     written_by,
 )
 
-from ggfmt.engine.files import list_inputs
 from ggfmt.engine.inputs import detect_format
+from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.fidelity import Level, survivors

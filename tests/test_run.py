@@ -283,12 +283,14 @@ def test_the_stamp_of_the_run_is_in_the_file_names(many_files: Path, tmp_path: P
     assert output_files(tmp_path / "out", "j")[0].name == "GG.A_2015-09-18_13-39-35.447_00000.json"
 
 
-def test_a_file_given_twice_is_read_twice_with_its_metadata_changes(tmp_path: Path) -> None:
+def test_metadata_changes_hold_from_their_place_also_in_files_that_are_alike(tmp_path: Path) -> None:
     added = metadata(ID="string", NAME="string", AMOUNT="number", ADDED="string")
-    source = write_lines(tmp_path / "in.json", [operation(0), added, operation(1, ADDED="x")])
+    sources = [
+        write_lines(tmp_path / name, [operation(0), added, operation(1, ADDED="x")]) for name in ("a.json", "b.json")
+    ]
     for split_size in (None, 150):
         out = tmp_path / f"out{split_size}"
-        run_ggfmt([source, source], out, *JSON_LINES, split_size=split_size)
+        run_ggfmt(sources, out, *JSON_LINES, split_size=split_size)
         assert positions(content(out, "j")) == [f"{n:020d}" for n in (0, 1, 0, 1)]
 
 

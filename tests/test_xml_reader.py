@@ -21,8 +21,8 @@ from strategies import Changes, examples, make_batch, table_def
 from xml_oracle import as_written
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.engine.files import list_inputs
 from ggfmt.engine.inputs import detect_format, reader_of
+from ggfmt.engine.listing import list_inputs
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.reading import Chunk, SchemaChange

@@ -54,6 +54,7 @@ def run(
     strict_fidelity: Annotated[
         bool, typer.Option("--strict-fidelity", help="Stop where a handler cannot show a value as it is.")
     ] = False,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Also run where there is no input file.")] = False,
     current_timestamp: CurrentTimestamp = None,
     master: Master = None,
     spark_conf: SparkConf = None,
@@ -95,6 +96,7 @@ def run(
         release=configuration.run.compatibility,
         source=source,
         replacements=configuration.replacements,
+        allow_empty=allow_empty,
     )
     spark = SparkSettings(master, spark_properties(spark_conf), java_home)
     if report is not None:

@@ -178,7 +178,9 @@ _DECLARED: dict[str, Code] = {
         "an input format that is not recognised", "The first record fits none of the input formats, or more than one."
     ),
     "GG310": _error(
-        "an input that cannot be read", "The input does not exist, may not be read, or its compression is damaged."
+        "an input that cannot be read",
+        "The input does not exist, has no files, may not be read, changed while it was read, or its compression is "
+        "damaged.",
     ),
     "GG311": _error(
         "a line with the wrong number of fields",

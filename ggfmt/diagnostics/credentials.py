@@ -11,3 +11,10 @@ _CREDENTIALS = re.compile(r"://(?:[^/@\s]+|[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
 def without_credentials(text: str) -> str:
     """The text with the user and the password left out of every URI in it."""
     return _CREDENTIALS.sub("://", text)
+
+
+def credentials(uri: str) -> tuple[str, str]:
+    """The user and the password of a URI, as they stand in it; empty where there are none."""
+    found = _CREDENTIALS.search(uri)
+    user, _, password = found[0][3:-1].partition(":") if found else ("", "", "")
+    return user, password

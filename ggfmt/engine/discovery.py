@@ -10,7 +10,7 @@ from functools import partial
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.engine.files import open_input, unreadable
+from ggfmt.engine.files import open_planned, unreadable
 from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import Job, Split
@@ -88,7 +88,7 @@ def discover_split(
     for part in split.ranges:
         file = part.input.file
         try:
-            with open_input(file) as stream:
+            with open_planned(file) as stream:
                 for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
                     discovery.read(replace(chunk, input=part.input.index))
         except (OSError, pa.ArrowException) as error:

@@ -1,34 +1,43 @@
-"""Files by path or URI, through Arrow's file systems: local disks, S3, GCS, and HDFS where libhdfs is installed."""
+"""Files by path or URI: on local disks through Python, in stores through Arrow's file systems."""
 
 from __future__ import annotations
 
 import io
 import os
-import re
-from collections.abc import Iterator, Sequence
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from datetime import datetime
+from functools import lru_cache
 from typing import BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.engine.bzip2 import Bzip2
+from ggfmt.engine.stores import is_uri, local_path, open_store
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
 
-_URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
-_GLOB = re.compile(r"[*?\[]")
-
 
 @dataclass(frozen=True)
 class InputFile:
-    """One input file and its size in bytes, as stored; `shown` is its path as the user would give it."""
+    """One input file and its size in bytes, as stored; `shown` is its path as the user would give it, for people.
+
+    `modified` is when it was last written to, in nanoseconds since 1970. `device` (of a machine) and `inode` are what a
+    local file is known by; None in stores.
+    """
 
     path: str
     size: int
     shown: str
+    modified: int | None = None
+    device: tuple[str, int] | None = None
+    inode: int | None = None
 
     @property
     def compression(self) -> str | None:
@@ -36,18 +45,17 @@ class InputFile:
 
 
 def file_system(path: str) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path or URI, and the path within it."""
-    if not _URI.match(path):
+    """The file system of a path or URI, and the path within it; StoreProblem (an OSError) if there is none."""
+    if not is_uri(path):
         return pafs.LocalFileSystem(), os.path.abspath(path)
-    fs, inner = pafs.FileSystem.from_uri(path)
-    return fs, inner
+    return open_store(path)
 
 
 def not_writable(directory: str) -> str | None:
     """Why a local directory cannot be written to, or made; None if it can, or if it is not local."""
-    if _URI.match(directory):
+    path = absolute(directory)
+    if is_uri(path):
         return None
-    path = os.path.abspath(directory)
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     if not os.path.isdir(path):
@@ -60,8 +68,10 @@ def is_local(fs: pafs.FileSystem) -> bool:
 
 
 def absolute(path: str) -> str:
-    """The path as any process on any directory may use it; URIs as they are."""
-    return path if _URI.match(path) else os.path.abspath(path)
+    """The path as any process on any directory may use it; URIs as they are, but those of local files."""
+    if not is_uri(path):
+        return os.path.abspath(path)
+    return local_path(path) or path
 
 
 def child(path: str, *names: str) -> str:
@@ -77,88 +87,109 @@ def extended(path: str, ending: str) -> str:
 
 
 def _parted(path: str) -> tuple[str, str]:
-    base, mark, options = path.partition("?") if _URI.match(path) else (path, "", "")
+    base, mark, options = path.partition("?") if is_uri(path) else (path, "", "")
     return base, mark + options
-
-
-def list_inputs(inputs: Sequence[str]) -> list[InputFile]:
-    """The files that the inputs name, in order: of a directory its files in name order, of a glob its matches.
-
-    In directories, names that start with `_` or `.` are left out. UsageError names every input that does not exist.
-    """
-    files: list[InputFile] = []
-    problems = []
-    for given in inputs:
-        try:
-            found = list(_expand(given))
-        except (OSError, pa.ArrowException, ValueError) as error:
-            problems.append(unreadable(given, error))
-            continue
-        if not found and not _is_directory(given):
-            problems.append(Diagnostic("GG310", "there is no such input", Span(file=given), "check the path"))
-        files += found
-    if problems:
-        raise UsageError(*problems)
-    return files
 
 
 def unreadable(path: str, error: Exception) -> Diagnostic:
     """The diagnostic of an input that cannot be read, with the system's reason."""
+    if isinstance(error, ChangedInput):
+        return Diagnostic("GG310", str(error), Span(file=path), _CHANGED_HELP)
     reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-    return Diagnostic("GG310", f"the input cannot be read: {reason}", Span(file=path))
+    message = f"the input cannot be read: {without_credentials(reason)}"
+    return Diagnostic("GG310", message, Span(file=path), getattr(error, "help", None))
 
 
-def _is_directory(path: str) -> bool:
-    fs, inner = file_system(path)
-    return bool(fs.get_file_info(inner).type == pafs.FileType.Directory)
+class ChangedInput(OSError):
+    """An input is not what it was when the run was planned; the message says what is other."""
 
 
-def _expand(given: str) -> Iterator[InputFile]:
-    fs, inner = file_system(given)
-    info = fs.get_file_info(inner)
-
-    def shown(path: str) -> str:
-        """A path within the file system, as the user would have given it."""
-        if not _URI.match(given):
-            return path if os.path.isabs(given) else os.path.relpath(path)
-        base, options = _parted(given)
-        return base.rstrip("/").removesuffix(inner.rstrip("/")) + path + options
-
-    if info.type == pafs.FileType.File:
-        yield InputFile(absolute(given), info.size, given)
-    elif info.type == pafs.FileType.Directory:
-        for item in _files_below(fs, inner):
-            yield InputFile(absolute(shown(item.path)), item.size, shown(item.path))
-    elif match := _GLOB.search(inner):
-        base = inner[: match.start()].rsplit("/", 1)[0]
-        for item in _files_below(fs, base or "/"):
-            if _glob_matches(inner, item.path):
-                yield InputFile(absolute(shown(item.path)), item.size, shown(item.path))
-
-
-def _glob_matches(pattern: str, path: str) -> bool:
-    parts, patterns = path.split("/"), pattern.split("/")
-    return len(parts) == len(patterns) and all(
-        fnmatchcase(part, glob) for part, glob in zip(parts, patterns, strict=True)
-    )
-
-
-def _files_below(fs: pafs.FileSystem, base: str) -> list[pafs.FileInfo]:
-    infos = fs.get_file_info(pafs.FileSelector(base, recursive=True, allow_not_found=True))
-    prefix = base.rstrip("/") + "/"
-    files = []
-    for item in infos:
-        below = item.path[len(prefix) :] if item.path.startswith(prefix) else item.path
-        if item.type == pafs.FileType.File and not any(name[:1] in "_." for name in below.split("/")):
-            files.append(item)
-    return sorted(files, key=lambda item: item.path)
+_CHANGED_HELP = "run again when nothing writes to it any more, or on a copy"
 
 
 def open_input(file: InputFile) -> BinaryIO:
     """The bytes of a file, decompressed; it can seek if the file is not compressed."""
-    fs, inner = file_system(file.path)
+    local = None if is_uri(file.path) else file.path
     if file.compression is None:
-        raw = fs.open_input_file(inner)
-    else:
-        raw = fs.open_input_stream(inner, compression=file.compression)
-    return cast(BinaryIO, io.BufferedReader(raw, BUFFER_BYTES))
+        if local is not None:
+            return open(local, "rb", buffering=BUFFER_BYTES)
+        fs, inner = file_system(file.path)
+        return _buffered(fs.open_input_file(inner))
+    if file.compression == "bz2":
+        return _buffered(Bzip2(_stored(file, local)))
+    return _buffered(pa.CompressedInputStream(_stored(file, local), file.compression))
+
+
+def _stored(file: InputFile, local: str | None) -> pa.NativeFile:
+    if local is not None:
+        return pa.PythonFile(open(local, "rb", buffering=BUFFER_BYTES), "r")
+    fs, inner = file_system(file.path)
+    return fs.open_input_stream(inner)
+
+
+def _buffered(raw: object) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw), BUFFER_BYTES))
+
+
+@contextmanager
+def open_planned(file: InputFile) -> Iterator[BinaryIO]:
+    """The bytes of a file that has to be the same from the plan of the run until it has been read.
+
+    ChangedInput where it is another one when it is opened, or at the end; OSError or ArrowException as reading gives.
+    """
+    with open_input(file) as stream:
+        check_unchanged(file)  # once it is open: some network file systems look only then
+        yield stream
+    check_unchanged(file)
+
+
+def check_unchanged(file: InputFile) -> None:
+    """ChangedInput if a file is not what it was when the run was planned; OSError if it is not there any more."""
+    try:
+        now = state_of(file.path, file.shown)
+    except FileNotFoundError:
+        raise ChangedInput("the input was removed while it was read") from None
+    if now.size != file.size:
+        raise ChangedInput(f"the input changed while it was read: it had {file.size} bytes, and has {now.size} now")
+    same_view = now.device is not None and now.device == file.device
+    if now.modified is not None and file.modified is not None:
+        # Stores tell the time in a listing to the millisecond, of one object to the second; so may another machine.
+        unit = 1 if same_view else 1_000_000_000
+        if now.modified // unit != file.modified // unit:
+            then, later = (_time(moment) for moment in (file.modified, now.modified))
+            raise ChangedInput(f"the input changed while it was read: it was written to at {then}, and at {later}")
+    if same_view and now.inode != file.inode and not is_renumbered(now.device):
+        message = f"another file took the place of the input while it was read: inode {file.inode}, now {now.inode}"
+        raise ChangedInput(message)
+
+
+def _time(nanoseconds: int) -> str:
+    whole = datetime.fromtimestamp(nanoseconds // 1_000_000_000)
+    return f"{whole:%Y-%m-%d %H:%M:%S}.{nanoseconds % 1_000_000_000:09d}"
+
+
+def state_of(path: str, shown: str) -> InputFile:
+    """A file as it is now; `path` is absolute. FileNotFoundError where there is none."""
+    if not is_uri(path):
+        return local_state(path, shown, os.stat(path))
+    fs, inner = file_system(path)
+    info = fs.get_file_info(inner)
+    if info.type != pafs.FileType.File:
+        raise FileNotFoundError(2, "No such file", without_credentials(path))
+    return InputFile(path, info.size, shown, info.mtime_ns)
+
+
+def local_state(path: str, shown: str, status: os.stat_result) -> InputFile:
+    device = (platform.node(), status.st_dev)
+    return InputFile(path, status.st_size, shown, status.st_mtime_ns, device, status.st_ino)
+
+
+@lru_cache(maxsize=64)
+def is_renumbered(device: tuple[str, int] | None) -> bool:
+    """Whether a local file system may give a file another number: those in user space (FUSE) forget what they gave."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
+            numbers = f" {os.major(device[1])}:{os.minor(device[1])} " if device is not None else "none"
+            return any(numbers in line and " - fuse" in line for line in mounts)
+    except (OSError, AttributeError):  # not Linux
+        return False

@@ -9,13 +9,15 @@ import pyarrow as pa
 
 from ggfmt.config.handlers import Configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
-from ggfmt.engine.files import InputFile, list_inputs, open_input, unreadable
+from ggfmt.engine.files import InputFile, open_input, unreadable
+from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader
 from ggfmt.java.text import IllegalValue
 
 HEAD_BYTES = 256 << 10
+LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the first record is looked for
 READ = [name for name, format in FORMATS.items() if format.reads is not None]
 
 
@@ -31,10 +33,15 @@ class PlannedInput:
 def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
     """The input format by the first input that holds anything, and why; Abend GG309 if none or two fit."""
     for file in files:
-        head = read_head(file)
+        size = HEAD_BYTES
+        while True:
+            head = read_head(file, size)
+            reasons = {name: reason for name in _candidates(head) if (reason := reader_of(name).sniff(head))}
+            if reasons or len(head) < size or size >= LONGEST_HEAD_BYTES:
+                break
+            size *= 4  # the first record may be longer
         if not head.strip():
             continue
-        reasons = {name: reason for name in _candidates(head) if (reason := reader_of(name).sniff(head))}
         if len(reasons) == 1:
             ((name, reason),) = reasons.items()
             return name, f"in {file.shown}, {reason}"
@@ -90,19 +97,23 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
     return replace(source, options=replace(options, **values), given={})
 
 
-def read_head(file: InputFile) -> bytes:
+def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
+    """The first bytes of an input, decompressed; all of it if it has no more."""
     try:
         with open_input(file) as stream:
-            return stream.read(HEAD_BYTES)
+            return stream.read(size)
     except (OSError, pa.ArrowException) as error:
         raise Abend(unreadable(file.shown, error)) from None
 
 
 def plan_inputs(
-    inputs: Sequence[str], input_format: str, source: WriterSettings = DEFAULT_SETTINGS
+    inputs: Sequence[str],
+    input_format: str,
+    source: WriterSettings = DEFAULT_SETTINGS,
+    allow_empty: bool = False,
 ) -> tuple[str, str, list[PlannedInput]]:
-    """The input format, why it was taken, and the inputs in order with their layouts."""
-    files = list_inputs(inputs)
+    """The input format, why it was taken, and the inputs in order with their layouts; `allow_empty`: none will do."""
+    files = list_inputs(inputs, allow_empty)
     if input_format == "auto":
         input_format, reason = detect_format(files)
     else:

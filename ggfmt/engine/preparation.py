@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import pyarrow as pa
+
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import report
-from ggfmt.engine.files import absolute, not_writable
+from ggfmt.engine.files import absolute, check_unchanged, file_system, not_writable, unreadable
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.output.commit import OutputDirectory
-from ggfmt.engine.output.names import stamp
+from ggfmt.engine.output.names import counted, stamp
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import HandlerOutput, Job
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
@@ -23,6 +26,7 @@ from ggfmt.java.text import visible
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 
+_LOOKS_AT_ONCE = 16  # a store takes its time for each
 TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 
 log = logging.getLogger("ggfmt")
@@ -45,6 +49,7 @@ class RunSettings:
     release: str = "12.2"
     source: WriterSettings = DEFAULT_SETTINGS
     replacements: Replacements = field(default_factory=Replacements)
+    allow_empty: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,12 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         log.info("%s", report.configuration_summary(target))
     for line in settings.replacements.summary():
         log.info("%s", line)
-    input_format, reason, inputs = plan_inputs(settings.inputs, settings.input_format, settings.source)
+    input_format, reason, inputs = plan_inputs(
+        settings.inputs, settings.input_format, settings.source, settings.allow_empty
+    )
     log.info("input format %s: %s", input_format, visible(reason))
+    if inputs and not any(item.file.size for item in inputs):
+        log.warning("there is nothing in the input: %s, each of no bytes", counted(len(inputs), "file"))
     outputs = []
     for root in dict.fromkeys(target.root for target in targets):
         output = OutputDirectory(root)
@@ -115,16 +124,36 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
             help = f"give `-o DIR` or set `gg.handler.{config.name}.rootFilePath`"
             problems.append(Diagnostic("GG109", message, help=help))
             continue
+        try:
+            root = absolute(root)
+            file_system(root)
+        except OSError as error:
+            message = f"the output cannot be opened: {error}"
+            raise UsageError(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
         own = HandlerSettings.of(config, settings.release)
         if own.options is not config.options:
             encoding = own.options.encoding  # type: ignore[attr-defined]
             log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
-        targets.append(
-            HandlerOutput(own, absolute(root), handler.max_file_size, handler.file_suffix, handler.schema_file_path)
-        )
+        targets.append(HandlerOutput(own, root, handler.max_file_size, handler.file_suffix, handler.schema_file_path))
     if problems:
         raise ConfigurationError(*problems)
     return targets
+
+
+def check_inputs_unchanged(inputs: Sequence[PlannedInput]) -> None:
+    """Abend GG310 if an input is not what it was when the run was planned."""
+    with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
+        for problem in threads.map(_changed, inputs):
+            if problem is not None:
+                raise Abend(problem)
+
+
+def _changed(item: PlannedInput) -> Diagnostic | None:
+    try:
+        check_unchanged(item.file)
+    except (OSError, pa.ArrowException) as error:
+        return unreadable(item.file.shown, error)
+    return None
 
 
 def _check_inputs(inputs: Sequence[PlannedInput], replaced: Sequence[str]) -> None:

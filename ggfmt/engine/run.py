@@ -9,10 +9,11 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import report
 from ggfmt.engine.execution import RunResults, carry_out
 from ggfmt.engine.output.publish import publish
-from ggfmt.engine.preparation import TRACE, RunSettings, prepare
+from ggfmt.engine.preparation import TRACE, RunSettings, check_inputs_unchanged, prepare
 from ggfmt.engine.runner import Progress, Runner
 from ggfmt.java.text import visible
 
@@ -40,7 +41,12 @@ def execute(
     with ExitStack() as stack:
         prepared = prepare(settings, stack)
         runner = stack.enter_context(start())
-        results = carry_out(prepared, runner, settings.split_size, progress)
+        try:
+            results = carry_out(prepared, runner, settings.split_size, progress)
+        except Abend:
+            check_inputs_unchanged(prepared.inputs)  # half a record is no mistake in the data where a file was cut
+            raise
+        check_inputs_unchanged(prepared.inputs)
         results.totals.seconds = time.perf_counter() - started
         manifest = publish(prepared, results)
     _tell(results)

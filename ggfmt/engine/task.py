@@ -19,7 +19,7 @@ import pyarrow.fs as pafs
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.engine.files import child, file_system, open_input, unreadable
+from ggfmt.engine.files import child, file_system, open_planned, unreadable
 from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.rejects import RejectFiles
@@ -137,7 +137,7 @@ class _Task:
         file = part.input.file
         reader = type(self.reader)
         try:
-            with open_input(file) as stream:
+            with open_planned(file) as stream:
                 for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
                     yield replace(chunk, input=part.input.index)
         except (OSError, pa.ArrowException) as error:

@@ -26,8 +26,8 @@ from strategies import examples, make_batch, slice_batch
 from contract import Case, Contract, contract_of
 from ggfmt.cli.schemas import SchemaKind
 from ggfmt.columnar.clock import Clock
-from ggfmt.engine.files import list_inputs
 from ggfmt.engine.inputs import detect_format
+from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Projection, WriterSettings
 from ggfmt.formats.api.reading import Discovery, Reader

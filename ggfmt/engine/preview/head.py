@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.engine.files import InputFile, list_inputs, open_input, unreadable
+from ggfmt.engine.files import InputFile, open_input, unreadable
 from ggfmt.engine.inputs import HEAD_BYTES, detect_format, read_head, reader_of, with_defaults
+from ggfmt.engine.listing import list_inputs
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 

@@ -32,7 +32,7 @@ class Chunk:
     """Whole records of a file: `data` starts at byte `offset` of the (decompressed) file.
 
     `spans` are the starts and ends of the records in `data`, where their reader had to find them to cut the chunk.
-    `input` is the place of the file in the order of the inputs: one file may be given twice.
+    `input` is the place of the file in the order of the inputs.
     """
 
     file: str

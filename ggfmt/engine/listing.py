@@ -1,0 +1,309 @@
+"""Which files the inputs of a command name: each once, in order, and no outputs of ggfmt among them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.engine.files import InputFile, absolute, child, file_system, is_renumbered, local_state, unreadable
+from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
+from ggfmt.engine.stores import Location, StoreProblem, is_uri, quoted
+from ggfmt.java.text import visible
+
+log = logging.getLogger("ggfmt")
+
+_GLOB = re.compile(r"[*?\[]")
+_LOOKS = 3  # at a directory in which files vanish while it is listed
+_NOT_FILES = ("/dev/stdin", "/dev/fd/", "/proc/")  # what they stand for is another thing in every process
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A file, what it is known by whatever it is called, its path for the order, and whether a link stands for it."""
+
+    file: InputFile
+    key: object
+    path: str
+    linked: bool = False
+
+
+@dataclass
+class _Left:
+    """What was left out, for the log: files that are read already (each with its other name), links to directories that
+    are read already, outputs of ggfmt, and what is no file."""
+
+    doubles: list[tuple[str, str]] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    specials: list[str] = field(default_factory=list)
+
+    def add(self, other: _Left) -> None:
+        self.links += other.links
+        self.outputs += other.outputs
+        self.specials += other.specials
+
+    def tell(self) -> None:
+        if self.doubles:
+            again, first = (visible(name) for name in self.doubles[0])
+            number = counted(len(self.doubles), "input file")
+            log.info("%s named more than once, read once: `%s` is `%s`", number, again, first)
+        for names, what, help in (
+            (self.links, "links to directories that are read already", ""),
+            (self.outputs, "outputs of ggfmt", "; name one to read it"),
+            (self.specials, "pipes, sockets or devices", ""),
+        ):
+            if names:
+                log.warning("left out: %d %s, the first is `%s`%s", len(names), what, visible(names[0]), help)
+
+
+def list_inputs(inputs: Sequence[str], allow_empty: bool = False) -> list[InputFile]:
+    """The files that the inputs name, in order: of a directory its files in name order, of a glob its matches.
+
+    A file with several names is read once, in the place of the first; in a directory a link counts after the file.
+    Names that start with `_` or `.` are left out below directories, and so are outputs of ggfmt.
+
+    UsageError names every input that does not exist, cannot be read, or (but for `allow_empty`) has no files.
+    """
+    files: dict[object, InputFile] = {}
+    problems = []
+    left = _Left()
+    for given in inputs:
+        try:
+            found = _of_store(given, left) if is_uri(absolute(given)) else _of_disk(given, left)
+        except (OSError, pa.ArrowException, ValueError) as error:
+            place = getattr(error, "place", None) or getattr(error, "filename", None) or given
+            problems.append(unreadable(_shown(place), error))
+            continue
+        if found is None:
+            problems.append(Diagnostic("GG310", "there is no such input", Span(file=given), "check the path"))
+            continue
+        if not found and not allow_empty:
+            help = "check the path; names that start with `_` or `.` are left out; `--allow-empty` runs without input"
+            problems.append(Diagnostic("GG310", "the input has no file to read", Span(file=given), help))
+        new: list[_Found] = []
+        for item in sorted(found, key=lambda item: (item.linked, item.path)):
+            if item.key in files:
+                left.doubles.append((item.file.shown, files[item.key].shown))
+            else:
+                files[item.key] = item.file
+                new.append(item)
+        for item in sorted(new, key=lambda item: item.path):
+            files[item.key] = files.pop(item.key)  # last, in name order
+    if problems:
+        raise UsageError(*problems)
+    left.tell()
+    return list(files.values())
+
+
+def _shown(path: str) -> str:
+    """A path for people; bytes that are no UTF-8 as `\\xNN`."""
+    return without_credentials(os.fsencode(path).decode("utf-8", "backslashreplace"))
+
+
+def _of_disk(given: str, left: _Left) -> list[_Found] | None:
+    """The files of one local input; None if there is no such input."""
+    for look in range(_LOOKS):
+        listing = _LocalListing(given)
+        try:
+            found = listing.find()
+        except FileNotFoundError:  # another program renames files in there
+            if look == _LOOKS - 1:
+                raise
+            continue
+        left.add(listing.left)
+        return found
+    raise AssertionError
+
+
+class _LocalListing:
+    """One look at what one local input names; FileNotFoundError if something vanishes that was there a moment ago."""
+
+    def __init__(self, given: str) -> None:
+        self.left = _Left()
+        self._given = given
+        self._path = absolute(given)
+        self._found: list[_Found] = []
+        self._links: list[str] = []
+        self._seen: set[object] = set()
+
+    def find(self) -> list[_Found] | None:
+        """All files; None if there is no such input."""
+        try:
+            status = os.stat(self._path)
+        except FileNotFoundError:
+            if os.path.islink(self._path):
+                raise _broken(self._path) from None
+            return self._glob() if _GLOB.search(self._path) else None
+        if stat.S_ISDIR(status.st_mode):
+            return self._below(status)
+        if not stat.S_ISREG(status.st_mode) or self._path.startswith(_NOT_FILES):
+            what = "is no file, but a pipe, a socket or a device"
+            help = "write it to a file first: a run reads its input in parts, and more than once"
+            raise StoreProblem(f"`{_shown(self._given)}` {what}", help)
+        self._add(self._path, status, False)
+        return self._found
+
+    def _below(self, status: os.stat_result) -> list[_Found]:
+        above = self._path
+        self._seen.add(_key(above, status))
+        while above != os.path.dirname(above):
+            above = os.path.dirname(above)
+            self._seen.add(_key(above, os.stat(above)))
+        self._walk(self._path)
+        # Directories behind links come last: a file is known by its own path if it has one here.
+        while self._links:
+            links, self._links = sorted(self._links), []
+            for link in links:
+                if self._is_new(link, os.stat(link)):
+                    self._walk(link, linked=True)
+        return self._found
+
+    def _is_new(self, directory: str, status: os.stat_result) -> bool:
+        key = _key(directory, status)
+        if key in self._seen:
+            self.left.links.append(self._name(directory))
+            return False
+        self._seen.add(key)
+        return True
+
+    def _walk(self, top: str, linked: bool = False) -> None:
+        directories = [top]
+        while directories:
+            directory = directories.pop()
+            with os.scandir(directory) as scan:
+                entries = list(scan)
+            if directory != self._path and any(entry.name == METADATA_DIRECTORY for entry in entries):
+                self.left.outputs.append(self._name(directory))
+                continue
+            for entry in entries:
+                if entry.name.startswith(("_", ".")):
+                    continue
+                if entry.is_symlink():
+                    try:
+                        status = os.stat(entry.path)
+                    except FileNotFoundError:
+                        if os.path.islink(entry.path):
+                            raise _broken(entry.path) from None
+                        raise
+                    if stat.S_ISDIR(status.st_mode):
+                        self._links.append(entry.path)
+                    else:
+                        self._add(entry.path, status, True)
+                elif entry.is_dir():
+                    if self._is_new(entry.path, os.stat(entry.path)):
+                        directories.append(entry.path)
+                else:
+                    self._add(entry.path, os.stat(entry.path), linked)
+
+    def _glob(self) -> list[_Found]:
+        """The files that a pattern names, part by part."""
+        paths = ["/"]
+        literal = True
+        for pattern in self._path.split("/")[1:]:
+            literal = literal and not _GLOB.search(pattern)
+            paths = [match for path in paths for match in self._matches(path, pattern, literal)]
+        for path in paths:
+            status = os.stat(path)
+            if not stat.S_ISDIR(status.st_mode):
+                self._add(path, status, os.path.islink(path))
+        return self._found
+
+    def _matches(self, path: str, pattern: str, literal: bool) -> Iterator[str]:
+        if literal or not _GLOB.search(pattern):
+            if os.path.lexists(os.path.join(path, pattern)):
+                yield os.path.join(path, pattern)
+            return
+        if not os.path.isdir(path):
+            return
+        for name in sorted(os.listdir(path)):
+            match = os.path.join(path, name)
+            if name.startswith(("_", ".")) or not fnmatchcase(name, pattern):
+                continue
+            if os.path.isdir(os.path.join(match, METADATA_DIRECTORY)):
+                self.left.outputs.append(self._name(match))
+            elif os.path.exists(match):
+                yield match
+            elif os.path.islink(match):
+                raise _broken(match)
+
+    def _add(self, path: str, status: os.stat_result, linked: bool) -> None:
+        if stat.S_ISREG(status.st_mode):
+            self._found.append(_Found(local_state(path, self._name(path), status), _key(path, status), path, linked))
+        else:
+            self.left.specials.append(self._name(path))
+
+    def _name(self, path: str) -> str:
+        if path == self._path:
+            return _shown(self._given)
+        return _shown(path if os.path.isabs(self._given) or is_uri(self._given) else os.path.relpath(path))
+
+
+def _key(path: str, status: os.stat_result) -> object:
+    """What a file or directory is known by, whatever its name."""
+    device = local_state(path, "", status).device
+    return os.path.realpath(path) if is_renumbered(device) else (device, status.st_ino)
+
+
+def _broken(link: str) -> StoreProblem:
+    message = f"it is a symbolic link to `{_shown(os.readlink(link))}`, which is not there"
+    return StoreProblem(message, "remove or mend the link", link)
+
+
+def _of_store(given: str, left: _Left) -> list[_Found] | None:
+    """The files of one input in a store; None if there is no such input."""
+    fs, inner = file_system(given)
+    info = fs.get_file_info(inner)
+    if info.type == pafs.FileType.File:
+        return [_stored(given, info)]
+    if info.type == pafs.FileType.Directory:
+        return [_stored(child(given, quoted(path)), item) for path, item in _stored_below(given, inner, fs, left)]
+    base, mark, options = given.partition("?")
+    glob = _GLOB.search(base)
+    if glob is None:
+        return None
+    top = base[: glob.start()].rpartition("/")[0]
+    pattern = base[len(top) + 1 :].split("/")
+    top += mark + options
+    fs, inner = file_system(top)
+    return [
+        _stored(child(top, quoted(path)), item)
+        for path, item in _stored_below(top, inner, fs, left)
+        if _glob_matches(pattern, path.split("/"))
+    ]
+
+
+def _glob_matches(patterns: Sequence[str], parts: Sequence[str]) -> bool:
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def _stored_below(given: str, inner: str, fs: pafs.FileSystem, left: _Left) -> list[tuple[str, pafs.FileInfo]]:
+    """The files below a path, and what they are called from there."""
+    infos = fs.get_file_info(pafs.FileSelector(inner, recursive=True, allow_not_found=True))
+    below = {info.path.removeprefix(inner.rstrip("/") + "/"): info for info in infos}
+    marked = {path.rpartition(f"/{METADATA_DIRECTORY}")[0] for path in below if path.endswith(f"/{METADATA_DIRECTORY}")}
+    outputs = sorted(path for path in marked if not any(part[:1] in "_." for part in path.split("/")))
+    left.outputs += [_shown(child(given, path)) for path in outputs]
+    within = tuple(f"{path}/" for path in outputs)
+    return [
+        (path, info)
+        for path, info in below.items()
+        if info.type == pafs.FileType.File
+        and not any(name[:1] in "_." for name in path.split("/"))
+        and not path.startswith(within)
+    ]
+
+
+def _stored(uri: str, info: pafs.FileInfo) -> _Found:
+    location = Location.of(uri)
+    root = without_credentials(location.root).partition("?")[0]
+    return _Found(InputFile(uri, info.size, _shown(uri), info.mtime_ns), (root, location.path), location.path)
