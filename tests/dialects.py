@@ -79,9 +79,11 @@ def layout_of(name: str, data: bytes, source: WriterSettings) -> Layout:
     return FORMATS[name].read_side.reader.layout(data, True, source)
 
 
-def chunks_of(name: str, data: bytes, source: WriterSettings, start: int = 0, length: int | None = None) -> list[Chunk]:
+def chunks_of(
+    name: str, data: bytes, source: WriterSettings, start: int = 0, length: int | None = None
+) -> Iterator[Chunk]:
     layout = layout_of(name, data, source)
-    return list(FORMATS[name].read_side.reader.chunks(io.BytesIO(data), FILE, start, length, layout))
+    return FORMATS[name].read_side.reader.chunks(io.BytesIO(data), FILE, start, length, layout)
 
 
 def discover(
@@ -133,7 +135,7 @@ def read(
         catalog, events, source = catalog.with_tables(found.tables), found.events, replace(source, facts=found.facts)
     result = Read()
     for start, length in _splits(name, data, source, size):
-        here = catalog.with_tables(event.table for event in events if event.offset < start)
+        here = catalog.with_tables(event.table for event in events if event.line < start)
         reader = FORMATS[name].read_side.reader(here, projection, source)
         taken: list[tuple[int, int, TableDef, PlainOperation, tuple[int, int], bool]] = []
 

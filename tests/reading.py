@@ -54,8 +54,8 @@ def layout_of(data: bytes) -> Layout:
     return JsonReader.layout(data, True)
 
 
-def chunks_of(data: bytes, layout: Layout, start: int = 0, length: int | None = None) -> list[Chunk]:
-    return list(JsonReader.chunks(io.BytesIO(data), FILE, start, length, layout))
+def chunks_of(data: bytes, layout: Layout, start: int = 0, length: int | None = None) -> Iterator[Chunk]:
+    return JsonReader.chunks(io.BytesIO(data), FILE, start, length, layout)
 
 
 def read(

@@ -203,6 +203,11 @@ _DECLARED: dict[str, Code] = {
         "a table that the input does not have",
         "The data hold no operation of a table of that name, neither in full nor by the last part of its name.",
     ),
+    "GG316": _error(
+        "a record that is too long",
+        "The record has more bytes than `--max-record` allows. It is not read, so that a task needs no more memory "
+        "than it has; where rejects are set aside, only its first bytes are.",
+    ),
     # Formatting
     "GG401": _error(
         "a value that is not of its column's type",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -13,17 +13,24 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine.files import open_planned, unreadable
 from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.names import counted
-from ggfmt.engine.plan import Job, Split
+from ggfmt.engine.plan import Job, Split, Splits
 from ggfmt.engine.runner import Progress, Runner
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Discovered
+from ggfmt.formats.api.reading import CrossedBorder, Discovered
 from ggfmt.model.table import Catalog
 
 log = logging.getLogger("ggfmt")
 
 
-def discover(job: Job, splits: Sequence[Split], runner: Runner, progress: Progress | None = None) -> Job:
+@dataclass(frozen=True)
+class Crossed:
+    """Says that the ranges of an input are not on their own; see `CrossedBorder`."""
+
+    input: int
+
+
+def discover(job: Job, splits: Splits, runner: Runner, progress: Progress | None = None) -> Job:
     """The job with all definitions of its input: those that hold from the start, and the metadata change events."""
     discovered = find_definitions(job.input_format, job.catalog, splits, runner, progress, job.source)
     log.info(
@@ -40,7 +47,7 @@ def discover(job: Job, splits: Sequence[Split], runner: Runner, progress: Progre
 def find_definitions(
     input_format: str,
     catalog: Catalog,
-    splits: Sequence[Split],
+    splits: Splits,
     runner: Runner,
     progress: Progress | None = None,
     source: WriterSettings = DEFAULT_SETTINGS,
@@ -49,11 +56,15 @@ def find_definitions(
 
     def look(every_shape: bool, source: WriterSettings) -> Sequence[object]:
         task = partial(discover_split, input_format, catalog, every_shape, source)
-        outcomes = runner.run(task, splits, progress)
-        for outcome in outcomes:
-            if isinstance(outcome, Diagnostic):
-                raise Abend(outcome)
-        return outcomes
+        while True:
+            outcomes = runner.run(task, splits.all, progress)
+            for outcome in outcomes:
+                if isinstance(outcome, Diagnostic):
+                    raise Abend(outcome)
+            crossed = {outcome.input for outcome in outcomes if isinstance(outcome, Crossed)}
+            if not crossed:
+                return outcomes
+            splits.read_whole(crossed)
 
     return settle(input_format, catalog, source, look)
 
@@ -80,7 +91,7 @@ def settle(
 def discover_split(
     input_format: str, catalog: Catalog, every_shape: bool, source: WriterSettings, split: Split, attempt: int
 ) -> object:
-    """The findings of one split, or the diagnostic of an input that cannot be read."""
+    """The findings of one split, or the diagnostic of an input that cannot be read, or `Crossed`."""
     make = FORMATS[input_format].read_side.discovery
     assert make is not None
     discovery = make(catalog, every_shape, source)
@@ -90,7 +101,10 @@ def discover_split(
         try:
             with open_planned(file) as stream:
                 for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
-                    discovery.read(replace(chunk, input=part.input.index))
+                    if chunk.problem is None:
+                        discovery.read(replace(chunk, input=part.input.index))
+        except CrossedBorder:
+            return Crossed(part.input.index)
         except (OSError, pa.ArrowException) as error:
             return unreadable(file.shown, error)
     return discovery.findings()

@@ -15,10 +15,10 @@ from ggfmt.engine.discovery import discover
 from ggfmt.engine.output.commit import OutputDirectory
 from ggfmt.engine.output.join import join_group, plan_groups
 from ggfmt.engine.output.staging import StagedFile
-from ggfmt.engine.plan import HandlerOutput, Job, Split, plan_splits
+from ggfmt.engine.plan import HandlerOutput, Job, Splits
 from ggfmt.engine.preparation import PreparedRun
 from ggfmt.engine.runner import Progress, Runner
-from ggfmt.engine.task import Outcome, run_split
+from ggfmt.engine.task import Outcome, run_split, unproven
 from ggfmt.model.table import TableDef
 
 log = logging.getLogger("ggfmt")
@@ -46,7 +46,7 @@ def carry_out(
 ) -> RunResults:
     """Runs all tasks; Abend if something in the data does not let the run go on."""
     started = time.perf_counter()
-    splits = plan_splits(prepared.inputs, runner.parallelism, split_size)
+    splits = Splits(prepared.inputs, runner.parallelism, split_size)
     job, outcomes = _run_tasks(prepared.job, splits, runner, progress)
     totals = report.add_up(outcomes, job.targets)
     imbalance = totals.imbalance()
@@ -71,15 +71,24 @@ def carry_out(
     )
 
 
-def _run_tasks(
-    job: Job, splits: Sequence[Split], runner: Runner, progress: Progress | None
-) -> tuple[Job, list[Outcome]]:
-    """The outcomes of all splits, after a discovery pass where definitions are lacking; Abend for the first mistake."""
+def _run_tasks(job: Job, splits: Splits, runner: Runner, progress: Progress | None) -> tuple[Job, list[Outcome]]:
+    """The outcomes of all splits, after a discovery pass where definitions are lacking; Abend for the first mistake.
+
+    All is done again where a file turns out to have a record over the end of a range.
+    """
     if not job.catalog.trusted:
         job = discover(job, splits, runner, progress)
     while True:
         _check_names(job, job.catalog.current)
-        outcomes = runner.run(partial(run_split, job), splits, progress)
+        outcomes = runner.run(partial(run_split, job), splits.all, progress)
+        crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
+        if not crossed:
+            crossed = unproven(splits.all, outcomes)
+        if crossed:
+            for root in job.staging:
+                OutputDirectory(root).drop_staging()
+            splits.read_whole(crossed)
+            continue
         if any(outcome.undefined for outcome in outcomes) and not job.settled:
             log.info(
                 "the data has tables or metadata records that no definition file describes: looking for all of them"

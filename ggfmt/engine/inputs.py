@@ -23,11 +23,13 @@ READ = [name for name, format in FORMATS.items() if format.reads is not None]
 
 @dataclass(frozen=True)
 class PlannedInput:
-    """A file of the run: its place in the order of inputs and the layout of its records."""
+    """A file of the run: its place in the order of inputs and the layout of its records. `whole`: it is not cut, though
+    its layout says that it can be."""
 
     file: InputFile
     index: int
     layout: Layout
+    whole: bool = False
 
 
 def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:

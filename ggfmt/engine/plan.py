@@ -5,8 +5,9 @@ Splits are made here and not by Spark, whose file sources pack files by size and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ggfmt.engine.files import absolute
@@ -20,6 +21,8 @@ from ggfmt.options.replacements import Replacements
 
 SPLIT_BYTES = 64 << 20
 MIN_SPLIT_BYTES = 8 << 20
+
+log = logging.getLogger("ggfmt")
 
 
 @dataclass(frozen=True)
@@ -99,22 +102,37 @@ class Job:
         """How many metadata change events lie before a split."""
         first = split.ranges[0]
         place = (first.input.index, first.start)
-        return sum((event.input, event.offset) < place for event in self.events)
+        return sum((event.input, event.line) < place for event in self.events)
 
     def epoch_after(self, event: SchemaChange) -> int:
         """How many metadata change events there are up to and with `event`."""
         return self.events.index(event) + 1
 
 
-def plan_splits(inputs: Sequence[PlannedInput], parallelism: int, split_size: int | None = None) -> list[Split]:
-    """Splits of about equal size, in input order. A compressed file, or one whose layout cannot be split, is not cut;
-    small files share a split."""
-    total = sum(item.file.size for item in inputs)
-    size = split_size or min(max(total // (2 * parallelism), MIN_SPLIT_BYTES), SPLIT_BYTES)
+class Splits:
+    """How the inputs are cut: splits of about equal size, in input order. A compressed file, or one whose layout cannot
+    be split, is not cut; small files share a split."""
+
+    def __init__(self, inputs: Sequence[PlannedInput], parallelism: int, split_size: int | None = None) -> None:
+        total = sum(item.file.size for item in inputs)
+        self._size = split_size or min(max(total // (2 * parallelism), MIN_SPLIT_BYTES), SPLIT_BYTES)
+        self._inputs = inputs
+        self.all = _cut(inputs, self._size)
+
+    def read_whole(self, crossed: Collection[int]) -> None:
+        """Cuts anew, but for inputs in which records lie over the ends of ranges; `crossed` are their places."""
+        for item in self._inputs:
+            if item.index in crossed:
+                log.info("%s is read in one: a record of it lies where it was to be cut", item.file.shown)
+        self._inputs = [replace(item, whole=item.whole or item.index in crossed) for item in self._inputs]
+        self.all = _cut(self._inputs, self._size)
+
+
+def _cut(inputs: Sequence[PlannedInput], size: int) -> list[Split]:
     groups: list[list[Range]] = [[]]
     room = size
     for item in inputs:
-        if item.file.compression is not None or not item.layout.splittable:
+        if item.file.compression is not None or item.whole or not item.layout.splittable:
             if room < size and item.file.size > room:
                 groups.append([])
                 room = size

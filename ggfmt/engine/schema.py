@@ -17,7 +17,7 @@ from ggfmt.engine.files import absolute, child
 from ggfmt.engine.inputs import plan_inputs, with_defaults
 from ggfmt.engine.output.names import safe_name
 from ggfmt.engine.pipeline import HandlerSettings
-from ggfmt.engine.plan import plan_splits
+from ggfmt.engine.plan import Splits
 from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context
@@ -133,7 +133,7 @@ def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format
     discovered = find_definitions(
         input_format,
         catalog,
-        plan_splits(planned, 1),
+        Splits(planned, 1),
         InProcess(),
         source=with_defaults(DEFAULT_SETTINGS, input_format),
     )

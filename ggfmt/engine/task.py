@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ from ggfmt.engine.pipeline import Pipeline, Preamble, fingerprint
 from ggfmt.engine.plan import HandlerOutput, Job, Range, Split
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
-from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange
+from ggfmt.formats.api.reading import Chunk, CrossedBorder, Event, Reader, Reject, SchemaChange
 from ggfmt.formats.api.writing import Note
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
@@ -64,7 +64,8 @@ class Written:
 @dataclass
 class Outcome:
     """What a task did. `abend` is the first mistake in the data where rejects are not set aside; `undefined` tells that
-    the task met a table or a metadata record that nobody had looked for, so that a discovery pass is needed."""
+    the task met a table or a metadata record that nobody had looked for, so that a discovery pass is needed; `crossed`
+    is the place of an input that has to be read in one (see `CrossedBorder`)."""
 
     split: int
     written: dict[str, Written] = field(default_factory=dict)
@@ -75,8 +76,24 @@ class Outcome:
     members: Counter[str] = field(default_factory=Counter)
     abend: Diagnostic | None = None
     undefined: bool = False
+    crossed: int | None = None
     stopped: bool = False
     seconds: float = 0.0
+
+
+def unproven(splits: Sequence[Split], outcomes: Sequence[Outcome]) -> set[int]:
+    """The inputs of which it is not known whether the first mistake in the data is one: it is in a range that starts
+    within a file, of which not all ranges before it have been read."""
+    for split, outcome in zip(splits, outcomes, strict=True):
+        if outcome.abend is not None:
+            first = split.ranges[0]
+            before = [
+                earlier.stopped
+                for item, earlier in zip(splits[: split.ordinal], outcomes, strict=False)
+                if first.start and any(part.input.index == first.input.index for part in item.ranges)
+            ]
+            return {first.input.index} if any(before) else set()
+    return set()
 
 
 class _Stop(Exception):
@@ -116,10 +133,12 @@ class _Task:
         self.reader: Reader = reader_of(job.input_format)(job.catalog_at(split), combined, job.source)
         self.replacer = Replacer(job.replacements) if job.replacements else None
         self.tables: dict[str, TableDef] = {}
+        self.input = 0
 
     def run(self) -> Outcome:
         try:
             for part in self.split.ranges:
+                self.input = part.input.index
                 for chunk in self._chunks(part):
                     self._handle(self.reader.read(chunk))
                     for output in self.outputs:
@@ -130,6 +149,8 @@ class _Task:
                 self.outcome.written[output.target.handler] = output.close()
         except _Stop:
             pass
+        except CrossedBorder:
+            self.outcome.crossed = self.input
         self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
         return self.outcome
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -13,34 +13,70 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettin
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
+MAX_RECORD_BYTES = 64 << 20
+HEAD_OF_LONG = 1 << 10  # of a record that is too long, what is set aside
+
 
 @dataclass(frozen=True)
 class Layout:
     """How the records of one file lie in it, as found from its first bytes.
 
-    `splittable`: a task may start anywhere and find the start of the next record. `delimiter` is what stands between
-    records besides white space; `array`: the file is one JSON array of records.
+    splittable  a task may start anywhere and find the start of the next record
+    delimiter   what stands between records besides white space
+    array       the file is one JSON array of records
+    skipped     how many bytes before the first record are none: a byte order mark, a comment, a header
+    max_record  how many bytes a record may have
     """
 
     splittable: bool
     delimiter: bytes = b""
     array: bool = False
+    skipped: int = field(default=0, kw_only=True)
+    max_record: int = field(default=MAX_RECORD_BYTES, kw_only=True)
 
 
 @dataclass(frozen=True)
 class Chunk:
     """Whole records of a file: `data` starts at byte `offset` of the (decompressed) file.
 
-    `spans` are the starts and ends of the records in `data`, where their reader had to find them to cut the chunk.
-    `input` is the place of the file in the order of the inputs.
+    spans    the starts and ends of the records in `data`, where their reader had to find them to cut the chunk
+    input    the place of the file in the order of the inputs
+    line     the offset of the line that `data` starts in, None where it starts a line
+    last     the file ends where `data` does
+    problem  why the chunk is one record that nobody looks into, of which `data` are the first bytes
+    settle   the chunk cut into records, with `spans`, which may be less or more of the file than `data`: to be called
+             where `data` do not decode as whole records, before the next chunk is asked for
     """
 
     file: str
     offset: int
     data: bytes
     layout: Layout
-    spans: tuple[tuple[int, int], ...] | None = None
+    spans: Sequence[tuple[int, int]] | None = None
     input: int = 0
+    line: int | None = None
+    last: bool = True
+    problem: Diagnostic | None = None
+    settle: Callable[[], Chunk] | None = None
+
+    def settled(self) -> Chunk:
+        """The chunk with `spans`, if records can only be told one by one."""
+        return self if self.settle is None else replace(self.settle(), input=self.input)
+
+    def line_of(self, place: int) -> int:
+        """The offset of the line that holds a place of `data`."""
+        start = self.data.rfind(b"\n", 0, place) + 1
+        return self.offset + start if start or self.line is None else self.line
+
+
+def too_long(size: int, limit: int) -> Diagnostic:
+    """Why a record of so many bytes is not read."""
+    help = "give a larger `--max-record` if the record is right; a task may need several times as much memory"
+    return Diagnostic("GG316", f"the record has {size:,} bytes, and {limit:,} are the most", help=help)
+
+
+class CrossedBorder(Exception):
+    """A record lies over the end of the range that it starts in, so that its file cannot be read in ranges."""
 
 
 class UnknownTable(Diagnostic):
@@ -72,11 +108,18 @@ class Reject:
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """A metadata change event: from here on `table` holds. `offset` is that of its record in the `input`-th input."""
+    """A metadata change event: from here on `table` holds. `offset` is that of its record in the `input`-th input, and
+    `line` that of the line in which the record starts: ranges of a file start with lines."""
 
     table: TableDef
     input: int
     offset: int
+    line: int = field(default=0, compare=False)
+
+    @classmethod
+    def met(cls, table: TableDef, chunk: Chunk, place: int) -> SchemaChange:
+        """The event of a record that starts at a place of a chunk."""
+        return cls(table, chunk.input, chunk.offset + place, chunk.line_of(place))
 
 
 Event = ChangeBatch | Reject | SchemaChange
@@ -110,7 +153,10 @@ class Reader(ABC):
     @staticmethod
     @abstractmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        """The records that start in the `length` bytes from `start` (None: to the end); `stream` stands at 0."""
+        """The records that start in the `length` bytes from `start` (None: to the end); `stream` stands at 0.
+
+        CrossedBorder where that cannot be told from the range alone: the file is to be read in one.
+        """
 
     @abstractmethod
     def read(self, chunk: Chunk) -> Iterator[Event]: ...

@@ -1,35 +1,33 @@
 """JSON records in files: one a line, concatenated, pretty-printed, divided by a delimiter, or in one array.
 
-Shared by all dialects whose messages are JSON objects. Where a file has one record a line, any line may start a split;
-the other layouts are read from their start. Boundaries between concatenated records are guessed and then proved by
-decoding what lies before them; where that fails (a damaged record), every record is found by scanning.
+Shared by all dialects whose messages are JSON objects. Where a record starts and ends is told by one rule
+(`formats.json.cut`), from the start of the file on. Where a file has one record a line, ranges of it are read on their
+own, line by line: that a chunk decodes as whole records proves that it was cut as the rule says, and only where it does
+not are its records looked for. The other layouts are read from their start; boundaries between concatenated records are
+guessed and then proved by decoding what lies before them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import BinaryIO
 
 import msgspec
 
-from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, CrossedBorder, Layout, too_long
+from ggfmt.formats.json.cut import Cut, Nesting
 
 CHUNK_BYTES = 1 << 20
-MAX_RECORD_BYTES = 256 << 20
 BOM = b"\xef\xbb\xbf"
 
-_WHITE = b" \t\r\n"
-_STRICT = json.JSONDecoder(parse_int=str)  # Python does not make an int of thousands of digits
-_LENIENT = json.JSONDecoder(
-    parse_int=str, strict=False
-)  # finds the end of a record in spite of line ends inside of strings
+# Finds the end of a record in spite of line ends inside of strings; Python makes no int of thousands of digits.
+_LENIENT = json.JSONDecoder(parse_int=str, strict=False)
 _RAW = msgspec.json.Decoder(msgspec.Raw)
 _MAX_DELIMITER = 64
-_MAX_CUT = 12  # of a pair of escapes, the longest that the decoder takes at once
-
 
 _COMMENT = re.compile(rb"\s*/\*.*?\*/", re.DOTALL)
 
@@ -44,16 +42,16 @@ def preamble(head: bytes) -> int:
 def find_layout(head: bytes, whole: bool) -> Layout:
     """The layout of a file that starts with `head`; `whole` tells that there is no more of it."""
     start = preamble(head)
-    layout = _layout(head[start:], whole)
+    layout = replace(_layout(head[start:], whole), skipped=start)
     return layout if start <= len(BOM) else replace(layout, splittable=False)
 
 
 def _layout(head: bytes, whole: bool) -> Layout:
     text = head.decode("latin-1")
-    start = _skip(text, 0, "")
+    start = _skip_white(text)
     if text.startswith("[", start):
         return Layout(splittable=False, delimiter=b",", array=True)
-    end = _end_of_record(text, start, _LENIENT)
+    end = _end_of_record(text, start)
     if end is None:
         first_line, _, rest = head[start:].partition(b"\n")
         pretty = first_line.strip() == b"{" or (not rest and whole)
@@ -70,61 +68,223 @@ def _layout(head: bytes, whole: bool) -> Layout:
     return Layout(splittable=False, delimiter=gap.encode("latin-1"))
 
 
+def _end_of_record(text: str, start: int) -> int | None:
+    try:
+        return _LENIENT.raw_decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _skip_white(text: str) -> int:
+    return len(text) - len(text.lstrip(" \t\r\n"))
+
+
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-    """The records that start in the `length` bytes from `start`, about `CHUNK_BYTES` at a time."""
-    if layout.splittable:
-        return _line_chunks(stream, file, start, length, layout)
-    return _stream_chunks(stream, file, layout)
+    """The records that start in the `length` bytes from `start`, about `CHUNK_BYTES` at a time.
+
+    A range starts with the first line that starts in it. CrossedBorder if the last record of the range lies over its
+    end, so that the next range does not start where this one ends; as long as none does, what ranges read is what
+    reading the file from its start gives.
+    """
+    source = _Lines(stream, file, layout) if layout.splittable else _Values(stream, file, layout)
+    return source.chunks(start, length)
 
 
-def record_spans(chunk: Chunk) -> tuple[tuple[int, int], ...]:
+def record_spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
     """Start and end of every record of a chunk, those that are damaged among them."""
     if chunk.spans is not None:
         return chunk.spans
-    return tuple(_scan(chunk.data, chunk.layout))
+    return Cut(chunk.data, chunk.layout, more=False).spans
 
 
-def _line_chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-    offset = start
-    if start:
-        stream.seek(start - 1)
-        offset += len(stream.readline()) - 1  # the line that holds the byte before `start` belongs to another split
-    end = None if length is None else start + length
-    while end is None or offset < end:
-        data = stream.read(CHUNK_BYTES if end is None else min(CHUNK_BYTES, end - offset))
-        if not data:
+class _Source:
+    """A stream that is read and handed out piece by piece: `buffer` is what was read and not yet handed out, and lies
+    at `offset` of the file."""
+
+    def __init__(self, stream: BinaryIO, file: str, layout: Layout) -> None:
+        self.stream = stream
+        self.file = file
+        self.layout = layout
+        self.limit = layout.max_record
+        self.step = min(CHUNK_BYTES, self.limit)
+        self.buffer = b""
+        self.offset = 0
+        self.ended = False
+
+    def grow(self) -> None:
+        """Reads as much again as there is, so that looking at a long record anew takes no more than linear time."""
+        size = len(self.buffer)
+        block = self.stream.read(max(self.step, min(size, self.limit + 1 - size)))
+        self.ended = not block
+        self.buffer += block
+
+    def drop(self, count: int) -> None:
+        self.buffer = self.buffer[count:]
+        self.offset += count
+
+    def pass_over(self, mark: bytes | None) -> Chunk:
+        """Takes a record that is too long out of the stream. It ends before the mark that comes next behind as many
+        bytes as are allowed; without a mark, with its last bracket."""
+        start, head = self.offset, self.buffer[: min(HEAD_OF_LONG, self.limit)]
+        if mark is None:
+            self._pass_value()
+        else:
+            self._pass_until(mark)
+        spans = ((0, len(head)),)
+        problem = too_long(self.offset - start, self.limit)
+        return Chunk(self.file, start, head, self.layout, spans, last=False, problem=problem)
+
+    def _pass_until(self, mark: bytes) -> None:
+        found = self.buffer.find(mark, self.limit)
+        while found < 0:
+            kept = self.buffer[len(self.buffer) - len(mark) + 1 :]
+            self.offset += len(self.buffer) - len(kept)
+            block = self.stream.read(CHUNK_BYTES)
+            self.ended = not block
+            self.buffer = kept + block
+            if not block:
+                self.drop(len(kept))
+                return
+            found = self.buffer.find(mark)
+        self.drop(found)
+
+    def _pass_value(self) -> None:
+        nesting = Nesting()
+        while (end := nesting.end(self.buffer, 0, len(self.buffer))) is None:
+            self.drop(len(self.buffer))
+            self.buffer = self.stream.read(CHUNK_BYTES)
+            self.ended = not self.buffer
+            if self.ended:
+                return
+        self.drop(end)
+
+
+class _Lines(_Source):
+    """A file whose lines are records, most of them: it is handed out line by line, and cut only where that fails."""
+
+    def chunks(self, start: int, length: int | None) -> Iterator[Chunk]:
+        self._end = None if length is None else start + length
+        self._border: int | None = None  # where the next range starts, once that is known
+        if start:
+            self.stream.seek(start - 1)
+            self.offset = start - 1  # the line that holds the byte before `start` belongs to another range
+            self._pass_line()
+            self._line = self.offset
+        else:
+            self.offset = len(self.stream.read(self.layout.skipped))
+            self._line = 0
+        if self._end is not None and self._line >= self._end:
             return
-        if not data.endswith(b"\n"):
-            data += stream.readline()
-        mark = len(BOM) if not offset and data.startswith(BOM) else 0
-        yield Chunk(file, offset + mark, data[mark:], layout)
-        offset += len(data)
-
-
-def _stream_chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
-    offset, left, more = 0, b"", True
-    while more:
-        block = stream.read(CHUNK_BYTES)
-        more = bool(block)
-        if not offset and not left:
-            offset = preamble(block)
-            block = block[offset:]
-        data = left + block
-        left = b""
-        if more:
-            cut = _proven_boundary(data) if not layout.delimiter else None
-            if cut is None:
-                spans = tuple(_scan(data, layout, more))
-                # The last record may go on in the next block.
-                cut = spans[-1][0] if spans and len(data) - spans[-1][0] < MAX_RECORD_BYTES else len(data)
-                kept = tuple(span for span in spans if span[1] <= cut)
-                if kept:
-                    yield Chunk(file, offset, data[:cut], layout, kept)
+        while self._border is None or self.offset < self._border:
+            self._fill()
+            if not self._given:
+                return
+            if self._given > self.limit:
+                yield self._settle(self.offset)
             else:
-                yield Chunk(file, offset, data[:cut], layout)
-            left, offset = data[cut:], offset + cut
-        elif data.strip(_WHITE):
-            yield Chunk(file, offset, data, layout, tuple(_scan(data, layout)))
+                data = self.buffer[: self._given]
+                line = None if self._line == self.offset else self._line
+                settle = partial(self._settle, self.offset)
+                yield Chunk(self.file, self.offset, data, self.layout, line=line, settle=settle)
+            self._hand_out(self._given)
+
+    def _pass_line(self) -> None:
+        while (piece := self.stream.readline(CHUNK_BYTES)) and not piece.endswith(b"\n"):
+            self.offset += len(piece)
+        self.offset += len(piece)
+
+    def _fill(self) -> None:
+        """Has the buffer start with about `step` bytes, up to the end of a line; `_given` is how many."""
+        wanted = self.step if self._end is None else max(1, min(self.step, self._end - self.offset))
+        if len(self.buffer) < wanted:
+            self.buffer += self.stream.read(wanted - len(self.buffer))
+        line = self.buffer.find(b"\n", wanted - 1)
+        if line < 0 and self.buffer:
+            self.buffer += self.stream.readline(self.limit + 1)
+            line = len(self.buffer) - 1
+        self._given = line + 1
+        self._find_border()
+
+    def _find_border(self) -> None:
+        if self._end is None or self._border is not None:
+            return
+        line = self.buffer.find(b"\n", max(0, self._end - 1 - self.offset))
+        if line >= 0:
+            self._border = self.offset + line + 1
+
+    def _hand_out(self, count: int) -> None:
+        line = self.buffer.rfind(b"\n", 0, count)
+        if line >= 0:
+            self._line = self.offset + line + 1
+        self.drop(count)
+
+    def _settle(self, offset: int) -> Chunk:
+        """The chunk that was handed out last, cut into records."""
+        assert offset == self.offset, "another chunk was asked for"
+        while True:
+            data = self.buffer[: self._given]
+            cut = Cut(data, self.layout, more=not self.ended or self._given < len(self.buffer))
+            spans, stop = cut.spans, cut.stop
+            if len(spans) or stop == self._given:
+                break
+            if cut.long:
+                return self._too_long(cut)
+            if self._given == len(self.buffer):
+                self.grow()
+                self._find_border()
+            self._given = len(self.buffer)
+        if self._border is not None and self._border <= self.offset + stop:
+            stop = self._border - self.offset
+            spans = spans.before(stop)
+            if len(spans) and spans[-1][1] > stop:
+                raise CrossedBorder(self.file)
+        self._given = stop
+        last = self.ended and stop == len(self.buffer)
+        line = None if self._line == self.offset else self._line
+        return Chunk(self.file, self.offset, data[:stop], self.layout, spans, line=line, last=last)
+
+    def _too_long(self, cut: Cut) -> Chunk:
+        self._hand_out(cut.stop)
+        one_line = b"\n" not in self.buffer[: self.limit]
+        chunk = self.pass_over(b"\n" if one_line else b"\n{")
+        if self._end is not None and not one_line and self.offset > self._end:
+            raise CrossedBorder(self.file)
+        self._given = 0
+        return replace(chunk, line=self._line)
+
+
+class _Values(_Source):
+    """A file that is read from its start, value by value."""
+
+    def chunks(self, start: int, length: int | None) -> Iterator[Chunk]:
+        self.offset = len(self.stream.read(self.layout.skipped))
+        while not self.ended:
+            self.grow()
+            if not self.ended and not self.layout.delimiter and len(self.buffer) <= self.limit:
+                place = _proven_boundary(self.buffer)
+                if place is not None:
+                    yield Chunk(self.file, self.offset, self.buffer[:place], self.layout, last=False)
+                    self.drop(place)
+                    continue
+            while self._cut():
+                yield self._chunk
+                self.drop(self._stop)
+
+    def _cut(self) -> bool:
+        """Makes a chunk of what can be told of the buffer, if anything; more follows behind it at `_stop`."""
+        cut = Cut(self.buffer, self.layout, not self.ended)
+        self._stop = cut.stop
+        if len(cut.spans):
+            data = self.buffer[: cut.stop]
+            last = self.ended and cut.stop == len(self.buffer)
+            self._chunk = Chunk(self.file, self.offset, data, self.layout, cut.spans, last=last)
+        elif cut.long:
+            self.drop(cut.stop)
+            self._chunk = self.pass_over(None if cut.open else b"\n{")
+            self._stop = 0
+        else:
+            return False
+        return True
 
 
 def _proven_boundary(data: bytes) -> int | None:
@@ -132,7 +292,7 @@ def _proven_boundary(data: bytes) -> int | None:
     guess = len(data)
     for _ in range(4):
         guess = data.rfind(b"{", 0, guess)
-        while guess > 0 and not data[:guess].endswith((b"}", b"}\n", b"}\r\n")):
+        while guess > 0 and not data[max(0, guess - 3) : guess].endswith((b"}", b"}\n", b"}\r\n")):
             guess = data.rfind(b"{", 0, guess)
         if guess <= 0:
             return None
@@ -142,55 +302,3 @@ def _proven_boundary(data: bytes) -> int | None:
             continue
         return guess
     return None
-
-
-def _scan(data: bytes, layout: Layout, more: bool = False) -> Iterator[tuple[int, int]]:
-    """Start and end of every record.
-
-    A damaged one reaches to the next line, or where lines mean nothing, to the next line that starts with a brace.
-    Where `more` follows, a record that is damaged only by ending too early is the last.
-    """
-    text = data.decode("latin-1")  # one character a byte, so that offsets stay what they are
-    delimiter = layout.delimiter.decode("latin-1")
-    decoder = _STRICT if layout.splittable else _LENIENT
-    brackets = "[]" if layout.array else ""
-    position = _skip(text, 0, delimiter, brackets)
-    while position < len(text):
-        end = _end_of_record(text, position, decoder)
-        if end is None and more and _ends_early(text, position):
-            end = len(text)
-        elif end is None:
-            end = text.find("\n" if layout.splittable else "\n{", position)
-            end = len(text) if end < 0 else end
-        yield position, end
-        position = _skip(text, end, delimiter, brackets)
-
-
-def _end_of_record(text: str, start: int, decoder: json.JSONDecoder) -> int | None:
-    try:
-        return decoder.raw_decode(text, start)[1]
-    except (ValueError, RecursionError):
-        return None
-
-
-def _ends_early(text: str, start: int) -> bool:
-    try:
-        _LENIENT.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        # Of a number, a literal or an escape that is cut, the error may be told some characters before the end.
-        return error.msg.startswith("Unterminated") or error.pos >= len(text) - _MAX_CUT
-    except RecursionError:
-        return False
-    return False
-
-
-def _skip(text: str, position: int, delimiter: str, brackets: str = "") -> int:
-    """The next place that is neither white space nor delimiter."""
-    while position < len(text):
-        if text[position] in " \t\r\n" or text[position] in brackets:
-            position += 1
-        elif delimiter and text.startswith(delimiter, position):
-            position += len(delimiter)
-        else:
-            break
-    return position

@@ -23,14 +23,22 @@ Spans = Sequence[tuple[int, int]]
 Wrong = dict[int, Diagnostic]  # by the row of a batch
 
 
+@dataclass(eq=False)
+class _Held:
+    """A chunk, the ordinal of its first record, and where its records are, once that was asked for."""
+
+    first: int
+    chunk: Chunk
+    spans: Spans | None = None
+
+
 class PlacingReader(Reader):
     """A reader that knows where its records are, as long as it holds their chunks; `ordinal` is that of the next."""
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self.ordinal = 0
-        self._chunks: list[tuple[int, Chunk]] = []
-        self._latest: tuple[Chunk, Spans] | None = None
+        self._chunks: list[_Held] = []
 
     @abstractmethod
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
@@ -41,9 +49,13 @@ class PlacingReader(Reader):
         """Start and end of every record of a chunk."""
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._chunks.append((self.ordinal, chunk))
-        yield from self.take_in(chunk)
-        yield from self.hand_out(sum(len(held.data) for _, held in self._chunks) >= HELD_BYTES)
+        self._chunks.append(_Held(self.ordinal, chunk))
+        if chunk.problem is not None:
+            self.ordinal += 1
+            yield self.reject(self.ordinal - 1, chunk.problem)
+        else:
+            yield from self.take_in(chunk)
+        yield from self.hand_out(sum(len(held.chunk.data) for held in self._chunks) >= HELD_BYTES)
         if not self.holds:
             self._forget()
 
@@ -62,22 +74,33 @@ class PlacingReader(Reader):
 
     def _forget(self) -> None:
         self._chunks.clear()
-        self._latest = None
 
-    def know_spans(self, chunk: Chunk, spans: Spans) -> None:
+    def know_spans(self, spans: Spans) -> None:
         """Takes the spans of the latest chunk from whoever has them before they are asked for."""
-        self._latest = chunk, spans
+        self._chunks[-1].spans = spans
 
-    def spans_of(self, chunk: Chunk) -> Spans:
-        """The `spans` of a chunk, which are work to find and are kept for the latest one."""
-        if self._latest is None or self._latest[0] is not chunk:
-            self._latest = chunk, self.spans(chunk)
-        return self._latest[1]
+    def settled(self, chunk: Chunk) -> Chunk:
+        """The latest chunk, cut into records, as which it is held from now on."""
+        cut = chunk.settled()
+        self.hold_instead(chunk, cut)
+        return cut
+
+    def hold_instead(self, chunk: Chunk, cut: Chunk) -> None:
+        """Holds the latest chunk as it was cut."""
+        assert self._chunks[-1].chunk is chunk
+        self._chunks[-1].chunk = cut
+
+    def spans_of(self, held: _Held) -> Spans:
+        """The `spans` of a chunk, which are work to find."""
+        if held.spans is None:
+            held.spans = held.chunk.spans if held.chunk.problem is not None else self.spans(held.chunk)
+        assert held.spans is not None
+        return held.spans
 
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        first, chunk = self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held[0]) - 1]
-        start, end = self.spans_of(chunk)[ordinal - first]
-        return chunk, start, end
+        held = self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held.first) - 1]
+        start, end = self.spans_of(held)[ordinal - held.first]
+        return held.chunk, start, end
 
     def reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
         chunk, start, end = self.locate(ordinal)
@@ -146,4 +169,4 @@ class BatchingReader(PlacingReader, Generic[Table]):
             yield from self.batch(held)
         self.catalog = self.catalog.with_tables([definition])
         chunk, start, _ = self.locate(ordinal)
-        yield SchemaChange(definition, chunk.input, chunk.offset + start)
+        yield SchemaChange.met(definition, chunk, start)

@@ -43,7 +43,8 @@ class DialectDiscovery(Discovery):
     def read(self, chunk: Chunk) -> None:
         undescribed: dict[str, list[Any]] = {}
         spans: Sequence[tuple[int, int]] = ()
-        for index, meaning in enumerate(examined(self._dialect, chunk)):
+        chunk, meanings = examined(self._dialect, chunk)
+        for index, meaning in enumerate(meanings):
             for item in meaning if isinstance(meaning, list) else ():
                 record_schema = item if isinstance(item, RecordSchema) else item.record_schema
                 if record_schema is None:
@@ -58,7 +59,7 @@ class DialectDiscovery(Discovery):
                     if name in undescribed:  # what stood before the description is known by its images alone
                         self._look_at(name, undescribed.pop(name))
                     spans = spans or self.dialect.spans(chunk)
-                    self._findings.append(SchemaChange(table, chunk.input, chunk.offset + spans[index][0]))
+                    self._findings.append(SchemaChange.met(table, chunk, spans[index][0]))
                     self._known[name] = KnownTable(declared=True)
         for name, images in undescribed.items():
             self._look_at(name, images)

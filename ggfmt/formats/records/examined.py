@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -13,10 +13,23 @@ from ggfmt.formats.json.values import decode, parse
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
 from ggfmt.formats.records.refused import Refused
 
+Examined = Iterator[list[Change | RecordSchema] | str | Diagnostic]
 
-def examined(dialect: Dialect, chunk: Chunk) -> Iterator[list[Change | RecordSchema] | str | Diagnostic]:
-    """What each record of a chunk is."""
-    for record in _decoded(dialect, chunk):
+
+def examined(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Examined]:
+    """What each record of a chunk is, and the chunk as it was cut to find them."""
+    own = dialect.decoded(chunk)
+    if own is not None:
+        return chunk, _meanings(dialect, own)
+    records = _all_at_once(dialect, chunk)
+    if records is not None:
+        return chunk, _meanings(dialect, records)
+    chunk = chunk.settled()
+    return chunk, _meanings(dialect, _one_by_one(dialect, chunk))
+
+
+def _meanings(dialect: Dialect, records: Iterable[Any]) -> Examined:
+    for record in records:
         if record is None:
             yield "tombstone"
         elif isinstance(record, Diagnostic):
@@ -29,20 +42,21 @@ def examined(dialect: Dialect, chunk: Chunk) -> Iterator[list[Change | RecordSch
                 yield error.diagnostic
 
 
-def _decoded(dialect: Dialect, chunk: Chunk) -> Iterator[Any]:
-    own = dialect.decoded(chunk)
-    if own is not None:
-        yield from own
-        return
-    decoder = dialect.decoder
+def _all_at_once(dialect: Dialect, chunk: Chunk) -> Sequence[Any] | None:
+    """The records of a chunk; None if there are others than the dialect's in it, or if they were cut before."""
+    if chunk.spans is not None:
+        return None
     try:
         if not chunk.data.isascii():
             str(chunk.data, "utf-8")  # members that are skipped or kept raw are not checked otherwise
-        if chunk.spans is None:
-            yield from decoder.decode_lines(chunk.data)
-            return
+        records: Sequence[Any] = dialect.decoder.decode_lines(chunk.data)
     except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
-        pass
+        return None
+    return records
+
+
+def _one_by_one(dialect: Dialect, chunk: Chunk) -> Iterator[Any]:
+    decoder = dialect.decoder
     for start, end in dialect.spans(chunk):
         record = chunk.data[start:end]
         try:
@@ -50,7 +64,7 @@ def _decoded(dialect: Dialect, chunk: Chunk) -> Iterator[Any]:
                 str(record, "utf-8")
             yield decoder.decode(record)
         except (ValueError, RecursionError) as error:
-            yield _malformed(record, end == len(chunk.data), str(error))
+            yield _malformed(record, chunk.last and end == len(chunk.data), str(error))
 
 
 def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic | None:

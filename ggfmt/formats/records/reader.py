@@ -65,7 +65,9 @@ class DialectReader(BatchingReader[_Table]):
         return self.dialect.spans(chunk)
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
-        for meaning in examined(self._dialect, chunk):
+        cut, meanings = examined(self._dialect, chunk)
+        self.hold_instead(chunk, cut)
+        for meaning in meanings:
             ordinal = self.ordinal
             self.ordinal += 1
             if isinstance(meaning, list):

@@ -58,7 +58,7 @@ class AvroReader(BatchingReader[_Table]):
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
         self._spans = []
-        self.know_spans(chunk, self._spans)
+        self.know_spans(self._spans)
         yield from self.messages(chunk)
         yield from self.hand_out(True)
 
@@ -233,7 +233,7 @@ class AvroContainerReader(AvroReader):
             self._plan = Plan(header.schema, table, self._keys)
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
-                yield SchemaChange(table, chunk.input, 0)
+                yield SchemaChange.met(table, chunk, 0)
         place = len(header.data)
         try:
             for start, end, count, data in parts(chunk.data, header):
@@ -273,7 +273,7 @@ class ContainerDiscovery(Discovery):
         if not chunk.offset and not isinstance(header, Diagnostic):
             table = _table_in(header, chunk.data)
             if not isinstance(table, Diagnostic):
-                self._found.append(SchemaChange(table, chunk.input, 0))
+                self._found.append(SchemaChange.met(table, chunk, 0))
 
     def findings(self) -> list[SchemaChange]:
         return self._found

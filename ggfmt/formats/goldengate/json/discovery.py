@@ -33,8 +33,9 @@ class JsonDiscovery(Discovery):
 
     def read(self, chunk: Chunk) -> None:
         if self._every_shape or not self._knows(chunk):
+            chunk = chunk.settled()
             for start, end in record_spans(chunk):
-                self._look_at(chunk.data[start:end], chunk.input, chunk.offset + start)
+                self._look_at(chunk, start, end)
 
     def findings(self) -> list[Finding]:
         return self._findings
@@ -82,14 +83,15 @@ class JsonDiscovery(Discovery):
                 )
         return msgspec.json.Decoder(Union[tuple(classes)])  # noqa: UP007 - made at run time
 
-    def _look_at(self, record: bytes, input: int, offset: int) -> None:
+    def _look_at(self, chunk: Chunk, start: int, end: int) -> None:
+        record = chunk.data[start:end]
         members = parse(record, last=False)
         if not isinstance(members, dict):
             return
         if members.get("op_type") == "OBJECT_METADATA":
             table = records.examine(record, False, Catalog())
             if isinstance(table, TableDef):
-                self._findings.append(SchemaChange(table, input, offset))
+                self._findings.append(SchemaChange.met(table, chunk, start))
                 self._known[table.full_name] = KnownTable(declared=True)
                 self._decoder = None
             return

@@ -90,7 +90,7 @@ class JsonReader(BatchingReader[_Table]):
         try:
             operations = self._decode(chunk)
         except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
-            yield from self._read_singly(chunk)
+            yield from self._read_singly(self.settled(chunk))
         else:
             self._hold(operations)
 
@@ -163,11 +163,11 @@ class JsonReader(BatchingReader[_Table]):
     # The slow path
 
     def _read_singly(self, chunk: Chunk) -> Iterator[Event]:
-        for start, end in self.spans_of(chunk):
+        for start, end in self.spans(chunk):
             record = chunk.data[start:end]
             operation = self._decode_one(record)
             if operation is None:
-                verdict = records.examine(record, end == len(chunk.data), self.catalog)
+                verdict = records.examine(record, chunk.last and end == len(chunk.data), self.catalog)
                 if isinstance(verdict, records.JsonOperation):
                     yield from self.hand_out(True)
                     self._learn_from(verdict)

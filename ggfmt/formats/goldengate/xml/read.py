@@ -66,7 +66,7 @@ class XmlReader(BatchingReader[_Table]):
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
         elements = records(chunk)
-        self.know_spans(chunk, [(record.start, record.end) for record in elements])
+        self.know_spans([(record.start, record.end) for record in elements])
         for record in elements:
             operation = examine(record.content, self.projection.tokens)
             problem = operation if isinstance(operation, Diagnostic) else (yield from self._hold(operation))
@@ -156,7 +156,7 @@ class XmlDiscovery(Discovery):
                 self._last[operation.table] = operation.columns
                 if operation.table not in self._trusted:
                     table = _definition(operation.table, operation.columns)
-                    self._findings.append(SchemaChange(table, chunk.input, chunk.offset + record.start))
+                    self._findings.append(SchemaChange.met(table, chunk, record.start))
 
     def findings(self) -> list[SchemaChange]:
         return self._findings

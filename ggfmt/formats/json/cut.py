@@ -1,0 +1,226 @@
+"""Where the next JSON record starts, and where it ends: one rule for every place of a file, however the file is cut.
+
+A record starts at the next byte that is neither white space nor a delimiter. It ends with the JSON value that starts
+there. What a decoder refuses inside of strings and numbers only (halves of surrogate pairs, `NaN`, and where lines mean
+nothing also control characters) does not change where the value ends. Where no value does, the record is damaged:
+
+* In a file of lines, if the mistake is in the line that the record starts in, it ends with that line. If the line is
+  the beginning of a value, so that the mistake comes in a later one or the file ends first, it ends before the next
+  line that starts with a brace: a record that was cut off by a crash costs none of those behind it, and what is nested
+  in a damaged record that is indented does not become a record.
+* In all other files it ends before the next line that starts with a brace.
+* A value nested deeper than decoders go ends with its last bracket, if that is in the line; else it is damaged.
+
+The time is linear in the data: a mistake is found where it stands, and a record is decoded once to find its end.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import msgspec
+
+from ggfmt.formats.api.reading import Layout
+
+WHITE = b" \t\r\n"
+
+_decode = msgspec.json.Decoder(msgspec.Raw).decode
+_PLACE = re.compile(r"\(byte (\d+)\)")
+_TRAILING = "trailing characters"
+_SPACED = bytes(0x20 if code < 0x20 else code for code in range(256))
+_BRACKET_OR_QUOTE = re.compile(rb'[\[\]{}"]')
+_QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
+_NOT_WHITE = re.compile(rb"[^ \t\r\n]")
+_NOT_WHITE_NOR_BRACKET = re.compile(rb"[^ \t\r\n\[\]]")
+_MOST_CUT = 16  # a word or an escape that the end of the data cuts looks like a mistake this far before it
+
+
+class Spans(Sequence[tuple[int, int]]):
+    """Starts and ends of records, sixteen bytes each."""
+
+    def __init__(self) -> None:
+        self._places = array("q")
+
+    def add(self, start: int, end: int) -> None:
+        self._places.append(start)
+        self._places.append(end)
+
+    def before(self, place: int) -> Spans:
+        """Those that start before a place."""
+        kept = Spans()
+        for start, end in self:
+            if start >= place:
+                break
+            kept.add(start, end)
+        return kept
+
+    def __len__(self) -> int:
+        return len(self._places) // 2
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        places = iter(self._places)
+        return zip(places, places, strict=True)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[int, int]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[tuple[int, int]]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[int, int] | Sequence[tuple[int, int]]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = 2 * (index if index >= 0 else len(self) + index)
+        return self._places[place], self._places[place + 1]
+
+
+class Cut:
+    """The records of data that starts where one may start; `more` tells that other bytes follow.
+
+    `spans` are the starts and ends of all records whose end is certain; `stop` is where the first of the others starts,
+    which is the end of the data where nothing but `more` may follow. `long` tells that this one is longer than the
+    layout allows: its end is not within so many bytes. `open` tells that nothing is wrong with it as far as that.
+    """
+
+    def __init__(self, data: bytes, layout: Layout, more: bool) -> None:
+        self.spans = Spans()
+        self.open = False
+        self._data = data
+        self._view = memoryview(data)
+        self._lines = layout.splittable
+        self._delimiter = layout.delimiter
+        self._limit = layout.max_record
+        self._start = _NOT_WHITE_NOR_BRACKET if layout.array else _NOT_WHITE
+        self._more = more
+        self._lenient: memoryview | None = None
+        self._margin = max(_MOST_CUT, len(layout.delimiter))
+        self.stop = self._run()
+        self.long = len(data) - self.stop > self._limit
+
+    def _run(self) -> int:
+        size = len(self._data)
+        place = self._next(0)
+        while place < size:
+            end = self._end_in_line(place) or self._end(place)
+            if end is None or end - place > self._limit:
+                return place
+            self.spans.add(place, end)
+            place = self._next(end)
+        return size
+
+    def _next(self, place: int) -> int:
+        """The next place that is neither white space nor delimiter."""
+        while (found := self._start.search(self._data, place)) is not None:
+            place = found.start()
+            if not self._delimiter or not self._data.startswith(self._delimiter, place):
+                return place
+            place += len(self._delimiter)
+        return len(self._data)
+
+    def _end_in_line(self, place: int) -> int | None:
+        """The end of a record that is all there is in the rest of its line, as most are; None where it is not."""
+        line = self._data.find(b"\n", place, place + self._limit) if self._lines else -1
+        if line < 0:
+            return None
+        try:
+            _decode(self._view[place:line])
+        except (ValueError, RecursionError):
+            return None
+        return place + len(self._data[place:line].rstrip(WHITE))
+
+    def _end(self, place: int) -> int | None:
+        """The end of the record that starts at a place; None if more data may change it, or if it is too far away."""
+        stop = min(len(self._data), place + self._limit + 1)
+        end, mistake = self._value(self._view, place, stop)
+        if end is None and mistake is not None:
+            if self._lenient is None:
+                self._lenient = memoryview(_lenient(self._data, self._lines))
+            end, mistake = self._value(self._lenient, place, stop)
+        if end is None and mistake == place:
+            end, mistake = self._deep(place, stop)
+        goes_on = self._more or stop < len(self._data)
+        if end is not None:
+            # Of a word or a number that the data end with, more may follow.
+            return None if goes_on and end == stop and self._data[end - 1] not in b'}]"' else end
+        if goes_on and (mistake is None or mistake >= stop - self._margin):
+            self.open = True
+            return None
+        return self._damaged(place, stop if mistake is None else mistake)
+
+    def _value(self, view: memoryview, place: int, stop: int) -> tuple[int | None, int | None]:
+        """The end of the value at a place; or None, and the place of the mistake, None if it is that the data stop. A
+        mistake at the place itself may be that the value is nested too deeply."""
+        try:
+            _decode(view[place:stop])
+        except RecursionError:
+            return None, place
+        except ValueError as error:
+            reason = str(error)
+            found = _PLACE.search(reason)
+            if found is None:
+                return None, None
+            at = place + int(found[1])
+            if _TRAILING not in reason:
+                return None, at
+            stop = at - 1  # what trails is counted from one
+        return place + len(self._data[place:stop].rstrip(WHITE)), None
+
+    def _deep(self, place: int, stop: int) -> tuple[int | None, int | None]:
+        """As `_value`, of a value that is nested too deeply for decoders: its brackets are counted, in its line."""
+        if self._data[place] not in b"[{":
+            return None, place
+        line = self._data.find(b"\n", place, stop)
+        end = Nesting().end(self._data, place, stop if line < 0 else line)
+        if end is not None or line < 0:
+            return end, None
+        return None, line + 1  # the mistake is in no record that ends in this line
+
+    def _damaged(self, place: int, mistake: int) -> int | None:
+        line = self._data.find(b"\n", place)
+        if self._lines and line >= 0 and mistake <= line:
+            return line
+        following = self._data.find(b"\n{", place)
+        if following < 0:
+            return None if self._more else max(place + 1, len(self._data.rstrip(WHITE)))
+        return following
+
+
+class Nesting:
+    """Finds the last bracket of a value by its brackets alone, over pieces of data."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+
+    def end(self, data: bytes, start: int, stop: int) -> int | None:
+        """Where the value ends in the next piece; None if it does not."""
+        place = start + self._escaped
+        self._escaped = False
+        while place < stop:
+            token = (_QUOTE_OR_ESCAPE if self._in_string else _BRACKET_OR_QUOTE).search(data, place, stop)
+            if token is None:
+                return None
+            place = token.end()
+            kind = data[place - 1]
+            if kind in b"[{":
+                self._depth += 1
+            elif kind in b"]}":
+                self._depth -= 1
+                if not self._depth:
+                    return place
+            elif kind == ord('"'):
+                self._in_string = not self._in_string
+            else:
+                place += 1
+        self._escaped = place > stop
+        return None
+
+
+def _lenient(data: bytes, lines: bool) -> bytes:
+    """The data, each byte in its place, without what is wrong only inside of strings and numbers."""
+    data = data.replace(b"\\u", b"\\b").replace(b"NaN", b"100").replace(b"Infinity", b"10000000")
+    return data if lines else data.translate(_SPACED)

@@ -1,0 +1,260 @@
+"""No result depends on where a file is cut: neither by the ranges that tasks read, nor by the chunks within them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dialects import chunk_bytes
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import metadata, run_ggfmt, snapshot
+from strategies import examples
+
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.reading import CrossedBorder, Layout
+from ggfmt.formats.json import files as json_files
+from ggfmt.formats.json.files import find_layout, record_spans
+
+CHUNKS = (1, 7, 64, 1 << 20)
+
+
+def one(number: int, table: str = "GG.T") -> bytes:
+    return json.dumps({"table": table, "op_type": "I", "after": {"ID": str(number)}}, separators=(",", ":")).encode()
+
+
+def pretty(number: int, indent: int = 2) -> bytes:
+    return json.dumps({"table": "GG.T", "op_type": "I", "after": {"ID": str(number)}}, indent=indent).encode()
+
+
+# A record whose image stands alone in a line, where it looks like an operation of another table.
+NESTED = b'{"table":"GG.T","op_type":"I","pos":"9","after":\n' + one(8, "GG.GHOST") + b"\n}"
+
+HOSTILE: dict[str, bytes] = {
+    "a pretty record behind lines": one(1) + b"\n" + one(2) + b"\n" + pretty(3) + b"\n" + one(4) + b"\n",
+    "pretty records without indentation": one(1) + b"\n" + pretty(2, 0) + b"\n" + pretty(3, 0) + b"\n" + one(4) + b"\n",
+    "a nested object on a line of its own": one(1) + b"\n" + NESTED + b"\n" + one(2) + b"\n",
+    "two records on a line": one(1) + b"\n" + one(2) + one(3) + b" " + one(4) + b"\n" + one(5) + b"\n",
+    "a second record that ends in another line": one(1) + b"\n" + one(2) + pretty(3) + one(4) + b"\n" + one(5),
+    "records cut off": one(1) + b"\n" + one(2)[:40] + b"\n" + one(3) + b"\n" + one(4)[:51] + b"\n" + one(5) + b"\n",
+    "cut off where a value may follow": one(1) + b'\n{"table":"GG.T","after":\n' + one(2) + b"\n" + one(3) + b"\n",
+    "cut off in a list": one(1) + b'\n{"a":[\n' + one(2) + b"\n" + one(3) + b"\n" + one(4) + b"\n",
+    "a damaged pretty record": one(1) + b"\n" + pretty(2).replace(b'"ID":', b"ID:") + b"\n" + one(3) + b"\n",
+    "the end of a pretty record missing": one(1) + b"\n" + pretty(2)[:-20] + b"\n" + one(3) + b"\n" + one(4) + b"\n",
+    "words between records": one(1) + b"\nWARN: x {\n" + one(2) + b"\n\n  \n]\n}\n" + one(3) + b"\ntail",
+    "blank lines and line ends of Windows": b"\r\n".join([one(1), b"", one(2), pretty(3), b" ", one(4), b""]),
+    "line ends of the old Macintosh": b"\r".join([one(1), one(2)]) + b"\n" + b"\r".join([one(3), one(4)]),
+    "separators that are no white space": one(1) + b"\n" + "\u2028".encode() + one(2) + b"\n\x0c\n" + one(3) + b"\n",
+    "byte order marks": b"\xef\xbb\xbf" + one(1) + b"\n\xef\xbb\xbf" + one(2) + b"\n" + pretty(3),
+    "other values": one(1) + b'\nnull\n12 13\n"x"\ntru\n[1,\n2]\n[' + one(2) + b",\n" + one(3) + b"]\n" + one(4),
+    "halves of pairs and NaN": one(1) + b'\n{"a":"\\ud800"}{"b":NaN}' + one(2) + b'\n{"a":\n"\\udc00"\n}\n' + one(3),
+    "a file that ends in the middle": one(1) + b"\n" + pretty(2)[:60],
+    "nothing but white space": b"\n\n  \r\n\t\n",
+}
+# Of these, layouts that the first bytes tell to be read from the start.
+WHOLE: dict[str, bytes] = {
+    "pretty from the start": pretty(1) + b"\n" + pretty(2) + b"\n" + one(3) + b"\n" + pretty(4)[:50] + b"\n" + one(5),
+    "concatenated": b"".join(map(one, range(5))) + one(5)[:30] + b"\n" + one(6) + one(7),
+    "an array": b"[\n" + b",\n".join([one(1), pretty(2), one(3)[:30], one(4)]) + b"\n]\n",
+    "divided": b"||".join([one(1), one(2), one(3)[:30], b"\n" + one(4), one(5)]) + b"||",
+    "a comment": b"/* made by hand */\n" + one(1) + b"\n" + pretty(2) + b"\n",
+    "line ends in strings": one(1) + b'{"a":"x\ny"}' + one(2) + b'\n{"a":"' + b"\n" * 40 + b'"}' + one(3),
+    "quotes that nothing closes": one(1) + one(2) + b'{"a":"' + one(3) + b"\n" + one(4),
+}
+
+DEEP = one(1) + b"\n" + b"[" * 1100 + b"]" * 1100 + one(2) + b"\n" + b'{"a":' * 1100 + b"\n" + one(3)
+Record = tuple[int, bytes, Diagnostic | None, bool]
+
+
+def records_of(data: bytes, layout: Layout, start: int = 0, length: int | None = None) -> Iterator[Record]:
+    """Place and bytes of every record, what is wrong with it, and whether the file ends in it, as a reader has them."""
+    for chunk in json_files.chunks(io.BytesIO(data), "f", start, length, layout):
+        try:
+            json_files._RAW.decode_lines(chunk.data)
+        except (ValueError, RecursionError):
+            chunk = chunk.settled()
+        for first, last in record_spans(chunk):
+            assert data[chunk.offset + first : chunk.offset + first + 1] == chunk.data[first : first + 1]
+            record = chunk.data[first:last]
+            line = chunk.line_of(first) if layout.splittable else -1
+            assert line < 0 or line == data.rfind(b"\n", 0, chunk.offset + first) + 1
+            cut_off = chunk.last and last == len(chunk.data) and not decodes(record)
+            yield chunk.offset + first, record, chunk.problem, cut_off
+
+
+def decodes(record: bytes) -> bool:
+    try:
+        json_files._RAW.decode(record)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def cut_up(data: bytes, layout: Layout, size: int) -> list[Record]:
+    """The records of all ranges, or of the whole file where one is not on its own."""
+    try:
+        return [r for start in range(0, len(data), size) for r in records_of(data, layout, start, size)]
+    except CrossedBorder:
+        return list(records_of(data, layout))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_ranges_of_every_size_have_the_records_of_the_file(name: str) -> None:
+    data = HOSTILE[name]
+    layout = replace(find_layout(data, True), splittable=True, delimiter=b"", array=False)
+    expected = list(records_of(data, layout))
+    for chunk in CHUNKS:
+        with chunk_bytes(chunk):
+            assert list(records_of(data, layout)) == expected
+            for size in range(1, len(data) + 1):
+                assert cut_up(data, layout, size) == expected, (chunk, size)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_chunks_of_every_size_have_the_records_of_the_file(name: str) -> None:
+    data = WHOLE[name]
+    layout = find_layout(data, True)
+    assert not layout.splittable
+    expected = list(records_of(data, layout))
+    for chunk in range(1, len(data) + 1):
+        with chunk_bytes(chunk):
+            assert list(records_of(data, layout)) == expected, chunk
+
+
+PIECES = [
+    one(1),
+    one(2),
+    pretty(3),
+    pretty(4, 0),
+    NESTED,
+    one(5) + one(6),
+    one(7)[:35],
+    pretty(8)[:70],
+    b'{"a":[',
+    b'{"a":\n',
+    b'{"a":"x',
+    b'"',
+    b"}",
+    b"WARN: {",
+    b'{"a":{"b":[1,2]},"c":"\\ud800"}',
+    b'{"a":oops, "b":\n{"c":1}}',
+    b"12",
+    b"nul",
+    b"",
+    b"  ",
+    b"\t",
+    b"\xff",
+    b"[" + one(9) + b",\n" + one(10) + b"]",
+]
+
+
+@examples(150)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(PIECES), st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"", b" ", b"\n\n"])),
+        max_size=8,
+    ),
+    st.integers(1, 400),
+    st.sampled_from([1, 5, 50, 300, 1 << 20]),
+    st.sampled_from([b"", b"||"]),
+    st.booleans(),
+)
+def test_no_cut_of_any_file_changes_its_records(
+    pieces: list[tuple[bytes, bytes]], size: int, chunk: int, delimiter: bytes, lines: bool
+) -> None:
+    data = b"".join(piece + end + (b"" if lines else delimiter) for piece, end in pieces)
+    layout = Layout(lines, b"" if lines else delimiter)
+    expected = list(records_of(data, layout))
+    covered = 0
+    for place, record, _, _ in expected:  # all but white space is in a record
+        assert not data[covered:place].replace(delimiter if not lines else b"", b"").strip()
+        covered = place + len(record)
+    with chunk_bytes(chunk):
+        assert list(records_of(data, layout)) == expected
+        assert not lines or cut_up(data, layout, size) == expected
+
+
+@pytest.mark.parametrize("limit", [1, 20, 52, 80])
+@pytest.mark.parametrize("name", [*HOSTILE, *WHOLE])
+def test_neither_do_limits(name: str, limit: int) -> None:
+    """Records that are too long are told with their places and lengths, and all others are there, however it is cut."""
+    data = (HOSTILE | WHOLE)[name]
+    layout = replace(find_layout(data, True), max_record=limit)
+    expected = list(records_of(data, layout))
+    assert all(len(record) <= limit or problem for _, record, problem, _ in expected)
+    for chunk in (1, 7, 50, 1 << 20):
+        with chunk_bytes(chunk):
+            assert list(records_of(data, layout)) == expected
+            for size in (1, 13, 100) if layout.splittable else ():
+                assert cut_up(data, layout, size) == expected, (chunk, size)
+
+
+@pytest.mark.parametrize("limit", [100, 3000, 1 << 20])
+def test_neither_does_nesting(limit: int) -> None:
+    layout = replace(find_layout(DEEP, True), max_record=limit)
+    expected = list(records_of(DEEP, layout))
+    assert len(expected) == 4 if limit == 100 else 5
+    for chunk in (100, 5000, 1 << 20):
+        with chunk_bytes(chunk):
+            for size in (500, 2000, 1 << 20):
+                assert cut_up(DEEP, layout, size) == expected
+
+
+RUNS: dict[str, list[bytes]] = {
+    name: [HOSTILE[name]]
+    for name in (
+        "a pretty record behind lines",
+        "a nested object on a line of its own",
+        "cut off in a list",
+        "words between records",
+        "a file that ends in the middle",
+    )
+} | {
+    "a metadata record that stands second on a line": [
+        json.dumps(metadata("GG.T", ID="string")).encode() + b"\n",
+        one(1) + json.dumps(metadata("GG.T", NAME="string", ID="string")).encode() + b"\n",
+        one(2) + b"\n" + one(3) + json.dumps(metadata("GG.T", ID="string")).encode() + one(4) + b"\n",
+        one(5) + b"\n",
+    ]
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_has_the_same_files_rejects_and_manifest_with_every_size_of_split(name: str, tmp_path: Path) -> None:
+    source = tmp_path / "in.json"
+    source.write_bytes(b"".join(RUNS[name]))
+
+    def run(folder: str, size: int | None) -> list[Any]:
+        out = tmp_path / folder
+        told = run_ggfmt([source], out, input_format="json", quarantine=True, split_size=size).manifest
+        kept = {name: value for name, value in snapshot(out).items() if "_ggfmt" not in name and "_rejects" not in name}
+        files = [file for file in told["files"] if "_rejects" not in file["path"]]
+        totals = {key: value for key, value in told["totals"].items() if not key.startswith("seconds")}
+        # Rejects are not joined: each split has files of its own.
+        records = b"".join(path.read_bytes() for path in sorted(out.rglob("_rejects/*.records")))
+        lines = [line for path in sorted(out.rglob("_rejects/*.jsonl")) for line in path.read_text().splitlines()]
+        reasons = [{**json.loads(line), "record_offset": None} for line in lines]
+        return [files, totals, kept, records, reasons]
+
+    whole = run("whole", None)
+    for size in (1, 20, 57, 61, 90, 130, 170):
+        assert run(f"cut{size}", size) == whole, size
+
+
+def test_a_mistake_in_a_range_that_starts_in_a_record_is_none(tmp_path: Path) -> None:
+    source = tmp_path / "in.json"
+    source.write_bytes(one(1) + b"\n" + pretty(2) + b"\n" + one(3) + b"\n")
+    for size in (20, 60, 100):
+        assert run_ggfmt([source], tmp_path / f"out{size}", input_format="json", split_size=size).totals.read == 3
+
+
+def test_a_reader_that_does_not_settle_in_time_is_told(tmp_path: Path) -> None:
+    with chunk_bytes(1):
+        first, *_ = list(json_files.chunks(io.BytesIO(one(1) + b"\n" + one(2)), "f", 0, None, Layout(True)))
+        with pytest.raises(AssertionError, match="another chunk was asked for"):
+            first.settled()
