@@ -113,9 +113,16 @@ def test_other_columns_are_another_definition_from_their_place_on() -> None:
     wider = message("I", {}, {"n": "1", "id": "2", "x": "3"}, {"n": "1", "id": "1", "x": "1"})
     data = lines(GOOD[0], wider, GOOD[0])
     found = read("arcion_json", data, told("arcion_json", primaryKeys="tpch.nation=id"))
-    assert [table.column_names for table, _ in found.operations] == [("id", "n"), ("n", "id", "x"), ("id", "n")]
+    assert [table.column_names for table, _ in found.operations] == [("id", "n"), ("id", "n", "x"), ("id", "n")]
     assert {table.primary_keys for table, _ in found.operations} == {("id",)}
     assert [event.offset for event in found.definitions] == [0, len(lines(GOOD[0])), len(lines(GOOD[0], wider))]
+
+
+def test_another_order_of_the_columns_is_no_other_definition() -> None:
+    turned = message("I", {}, {"n": "1", "id": "2"}, {"n": "1", "id": "1"})
+    found = read("arcion_json", lines(GOOD[0], turned, GOOD[0]))
+    assert [table.column_names for table, _ in found.operations] == [("id", "n")] * 3
+    assert [event.offset for event in found.definitions] == [0]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from strategies import Changes, examples
 
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.mysql.types import sql_type, type_text
-from ggfmt.model.table import Kind, SqlType
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 AT = "2020-09-15 09:24:54.000000"
 
@@ -92,6 +93,44 @@ def test_other_types_are_another_definition_from_their_place_on() -> None:
     assert [event.offset for event in found.definitions] == [0, *(i + 1 for i, b in enumerate(data[:-1]) if b == 10)]
     for size in (1, 100, 333):
         assert read("canal_json", data, size=size) == found
+
+
+def shuffled(members: dict[str, Any], seed: int) -> dict[str, Any]:
+    return dict(random.Random(seed).sample(list(members.items()), len(members)))
+
+
+def as_by_ticdc(count: int, **wider: str) -> list[dict[str, Any]]:
+    """Messages whose types and rows, all but the first, are in an order of their own."""
+    row = {**ROW, "a": "1", "b": "2", **wider}
+    types = {**TYPES, "a": "int", "b": "text", **dict.fromkeys(wider, "text")}
+    return [
+        message("INSERT", [shuffled(row, i) if i else row], mysqlType=shuffled(types, count + i)) for i in range(count)
+    ]
+
+
+def test_an_order_of_columns_alone_is_no_other_definition_however_the_input_is_split() -> None:
+    data = lines(*as_by_ticdc(60))
+    found = read("canal_json", data)
+    assert {table.column_names for table, _ in found.operations} == {(*ROW, "a", "b")}
+    assert [event.offset for event in found.definitions] == [0]
+    for size in (100, 1000, len(data) // 2):
+        assert read("canal_json", data, size=size) == found
+
+
+def test_a_column_more_is_another_definition_in_the_order_of_the_one_before_it() -> None:
+    narrow, wide = as_by_ticdc(20), as_by_ticdc(20, x="1")
+    data = lines(*narrow, *wide[1:], *narrow[1:])
+    found = read("canal_json", data)
+    columns = (*ROW, "a", "b")
+    assert [event.table.column_names for event in found.definitions] == [columns, (*columns, "x"), columns]
+    for size in (100, 1000, 3000):
+        assert read("canal_json", data, size=size) == found
+    given = {"shop.t": TableDef("shop.t", tuple(map(Column, sorted((*columns, "x")))))}
+    for cut in (None, 700):
+        ordered = read("canal_json", data, size=cut, trusted=given)
+        assert {table.column_names for table, _ in ordered.operations} == {
+            tuple(sorted(columns)), tuple(sorted((*columns, "x"))),
+        }  # fmt: skip
 
 
 def test_without_types_the_columns_are_found_in_the_rows() -> None:

@@ -19,9 +19,11 @@ Texts = Mapping[str, str | None]
 class ArcionDialect(Dialect):
     """Changes from images in which a state says of each column where it has a value."""
 
+    ordered = False
+
     def describe(self, table: str, names: tuple[str, ...]) -> RecordSchema:
-        """The definition of a table with these columns, the same object for the same ones."""
-        return self.described((table, names), lambda: TableDef(table, tuple(map(Column, names))))
+        """The definition of a table with these columns."""
+        return self.described_in_any_order(table, frozenset(names), lambda: TableDef(table, tuple(map(Column, names))))
 
     def change(
         self,

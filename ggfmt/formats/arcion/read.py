@@ -1,7 +1,7 @@
 """Arcion's JSON, read.
 
-The columns of a table are those of `exists`, in its order: another list of them is another definition from there on. A
-NATIVE message has no `exists`: its columns are found in the images.
+The columns of a table are those of `exists`, at first in its order: other columns, but not another order, are another
+definition from there on. A NATIVE message has no `exists`: its columns are found in the images.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 * A message has rows of one table: `data` has their after images, of a DELETE their before images; `old` has of each
   row of an UPDATE the columns that changed, as they were before. What is not in `old` did not change.
-* All values are texts or null; bytes are ISO-8859-1 texts. `mysqlType` and `sqlType` give the types of columns.
+* All values are texts or null; bytes are ISO-8859-1 texts. `mysqlType` and `sqlType` give the types of columns, by
+  name: their order means nothing (TiCDC's is random). Columns are in the order of the first row of a table, and a
+  definition that was given goes before that.
 * Times are milliseconds since 1970: `es` of the change, `ts` of the message.
 * DTS wrote a DELETE's rows in `old`, and no `data`, before 2022-03-20.
 """

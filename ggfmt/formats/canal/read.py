@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from ggfmt.columnar.by_value import booleans, by_value
+from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.canal import DELETE_IN_OLD
+from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, converting, given
 from ggfmt.formats.records.reader import dialect_input
@@ -51,7 +54,12 @@ class CanalRecord(msgspec.Struct, gc=False):
 class Canal(Dialect):
     record = CanalRecord
     overlay = True
+    ordered = False
     by_kind = _BY_KIND
+
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        self._latest: dict[str, tuple[Raw, tuple[str, ...], RecordSchema]] = {}
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -140,19 +148,38 @@ class Canal(Dialect):
 
     def _describe(self, record: CanalRecord, table: str) -> RecordSchema | None:
         types_text = given(record.mysqlType)
+        keys = record.pkNames or ()
         if types_text is None:
-            if record.pkNames:
-                self.keys[table] = record.pkNames
+            if keys:
+                self.keys[table] = keys
             return None
-        return self.described(
-            (table, bytes(types_text), record.pkNames), lambda: self._definition(table, types_text, record.pkNames)
-        )
-
-    @staticmethod
-    def _definition(table: str, types_text: Raw, keys: tuple[str, ...] | None) -> TableDef:
+        latest = self._latest.get(table)
+        if latest is not None and latest[0] == types_text and latest[1] == keys:
+            return latest[2]
         types = decoded(_types, types_text, "`mysqlType` does not give a text for each column", table)
-        columns = tuple(Column(name, sql_type(text)) for name, text in types.items())
-        return TableDef(table, columns).with_keys(keys or ())
+        parts = frozenset(types.items()), frozenset(keys)
+        record_schema = self.described_in_any_order(table, parts, lambda: _definition(table, types, record, keys))
+        self._latest[table] = Raw(bytes(types_text)), keys, record_schema
+        return record_schema
+
+
+def _definition(table: str, types: Mapping[str, str], record: CanalRecord, keys: Sequence[str]) -> TableDef:
+    """The definition by `mysqlType`, in the order of a row if that is another one: TiCDC writes types in any order."""
+    names = list(types)
+    shown = [name for name in _first_row(record) if name in types]
+    if shown != [name for name in names if name in set(shown)]:
+        names = list(dict.fromkeys((*shown, *names)))
+    return TableDef(table, tuple(Column(name, sql_type(types[name])) for name in names)).with_keys(keys)
+
+
+def _first_row(record: CanalRecord) -> Iterable[str]:
+    for row in (*(record.data or ()), *(record.old or ())):
+        if given(row) is not None:
+            try:
+                return raw_members(row)
+            except (ValueError, RecursionError):  # that it is no object is found when it is decoded
+                break
+    return ()
 
 
 def _millis(value: int | str) -> int:

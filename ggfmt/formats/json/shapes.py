@@ -82,20 +82,43 @@ def new_shapes(
             yield Shape(name, columns, keys)
 
 
-def follow(table: TableDef, previous: TableDef | None) -> TableDef:
-    """A definition met in the stream, with the keys of the one before it if it tells none itself."""
-    if previous is None or table.primary_keys or not set(previous.primary_keys) <= set(table.column_names):
+def follow(table: TableDef, previous: TableDef | None, ordered: bool = True) -> TableDef:
+    """A definition met in the stream, with the keys of the one before it if it tells none itself. Unless it is
+    `ordered`, its order alone is no change: columns, and those of the key, are in the order of the one before it."""
+    if previous is None:
+        return table
+    if not ordered:
+        table = _in_order_of(table, previous)
+    if table.primary_keys or not set(previous.primary_keys) <= set(table.column_names):
         return table
     keys = {column.name: column.key for column in previous.columns}
     return TableDef(table.full_name, tuple(replace(column, key=keys.get(column.name, 0)) for column in table.columns))
 
 
+def _in_order_of(table: TableDef, previous: TableDef) -> TableDef:
+    """The definition with the columns that `previous` has in the order that they have there. New columns stand where
+    the definition has them if it is of that order anyway, and otherwise at the end."""
+    places = {name: place for place, name in enumerate(previous.column_names)}
+    columns = table.columns
+    common = [places[column.name] for column in columns if column.name in places]
+    if common != sorted(common):
+        columns = tuple(sorted(columns, key=lambda column: places.get(column.name, len(places))))
+    keys = table.primary_keys
+    if set(keys) == set(previous.primary_keys):
+        keys = previous.primary_keys
+    return TableDef(table.full_name, columns).with_keys(keys)
+
+
 def settle(
-    findings: Sequence[list[Finding]], catalog: Catalog, every_shape: bool, keys_stay: bool = False
+    findings: Sequence[list[Finding]],
+    catalog: Catalog,
+    every_shape: bool,
+    keys_stay: bool = False,
+    ordered: bool = True,
 ) -> Discovered:
     """The definitions of the whole input from the findings of its splits, in input order.
 
-    `keys_stay`: a definition without keys takes over those of the one before it.
+    `keys_stay`: a definition without keys takes over those of the one before it. `ordered` is as for `follow`.
     """
     merged: dict[str, Merge] = {}
     changes: list[SchemaChange] = []
@@ -115,7 +138,7 @@ def settle(
         table = catalog.settle(change.table)
         name = table.full_name
         if keys_stay:
-            table = follow(table, declared.get(name) or by_images.get(name) or catalog.trusted.get(name))
+            table = follow(table, declared.get(name) or by_images.get(name) or catalog.trusted.get(name), ordered)
         if declared.get(name) != table:
             declared[name] = table
             events.append(replace(change, table=table))

@@ -40,6 +40,11 @@ class RecordSchema:
     table: TableDef
     converts: tuple[Convert | None, ...]
 
+    def converts_of(self, table: TableDef) -> tuple[Convert | None, ...]:
+        """How the values of each column are encoded in the order of another definition of the same columns."""
+        by_name = dict(zip(self.table.column_names, self.converts, strict=True))
+        return tuple(by_name[name] for name in table.column_names)
+
 
 class Change(NamedTuple):
     """One operation of a record.
@@ -102,6 +107,8 @@ class Dialect(ABC):
     record     the type that a JSON record is decoded into; members it does not name are skipped
     overlay    the before image of an update has changed columns only: the others are as in the after image
     keys_only  before images mean something in key columns alone: the others are missing
+    ordered    the order of columns in what records tell of their tables means something; where it does not, a table
+               keeps the order in which it was first told
     absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
     by_kind    how values are encoded in columns of a kind, where it is not as texts
     with_tokens  whether anybody asked for tokens
@@ -115,6 +122,7 @@ class Dialect(ABC):
     record: Any
     overlay: ClassVar[bool] = False
     keys_only: bool = False
+    ordered: ClassVar[bool] = True
     absent_is_null: bool = False
     by_kind: ClassVar[Mapping[Kind, Convert]] = {}
 
@@ -127,6 +135,7 @@ class Dialect(ABC):
         self.lacking = False
         self.trusted: Mapping[str, TableDef] = {}
         self._record_schemas: dict[Hashable, RecordSchema] = {}
+        self._latest_schemas: dict[str, tuple[Hashable, RecordSchema]] = {}
 
     def keyed(self, table: TableDef) -> TableDef:
         """The definition with the primary key that the user gave by the option `primaryKeys`, if it tells none."""
@@ -144,6 +153,16 @@ class Dialect(ABC):
             table = self.keyed(make())
             own = self.converts(table) if converts is None else converts
             record_schema = self._record_schemas[identity] = RecordSchema(table, own)
+        return record_schema
+
+    def described_in_any_order(self, table: str, parts: Hashable, make: Callable[[], TableDef]) -> RecordSchema:
+        """What records tell of a table in no order of their own: made anew where the `parts` are not those that the
+        record before it told, so that no earlier record, which may be in another split, decides on the order."""
+        known, record_schema = self._latest_schemas.get(table, (None, None))
+        if record_schema is None or known != parts:
+            definition = self.keyed(make())
+            record_schema = RecordSchema(definition, self.converts(definition))
+            self._latest_schemas[table] = parts, record_schema
         return record_schema
 
     @staticmethod

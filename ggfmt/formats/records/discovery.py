@@ -10,7 +10,7 @@ import msgspec
 
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovered, Discovery, SchemaChange
-from ggfmt.formats.json.shapes import Finding, KnownTable, new_shapes, settle
+from ggfmt.formats.json.shapes import Finding, KnownTable, follow, new_shapes, settle
 from ggfmt.formats.json.values import decode
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
 from ggfmt.formats.records.examined import examined
@@ -54,7 +54,7 @@ class DialectDiscovery(Discovery):
                     continue
                 table = record_schema.table
                 name = table.full_name
-                if self._declared.get(name) != table and name_problem(name) is None:
+                if self._is_new(table) and name_problem(name) is None:
                     self._declared[name] = table
                     if name in undescribed:  # what stood before the description is known by its images alone
                         self._look_at(name, undescribed.pop(name))
@@ -67,8 +67,14 @@ class DialectDiscovery(Discovery):
     def findings(self) -> list[Finding | Learned]:
         return [*self._findings, Learned(self._dialect.learned, self._dialect.lacking)]
 
-    @staticmethod
-    def settle(findings: Sequence[list[Finding | Learned]], catalog: Catalog, every_shape: bool) -> Discovered:
+    def _is_new(self, table: TableDef) -> bool:
+        declared = self._declared.get(table.full_name)
+        if declared is table:
+            return False
+        return declared is None or follow(table, declared, self.dialect.ordered) != declared
+
+    @classmethod
+    def settle(cls, findings: Sequence[list[Finding | Learned]], catalog: Catalog, every_shape: bool) -> Discovered:
         of_tables = [[finding for finding in split if not isinstance(finding, Learned)] for split in findings]
         facts: dict[Any, Any] = {}
         lacking = False
@@ -76,7 +82,7 @@ class DialectDiscovery(Discovery):
             if isinstance(finding, Learned):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
-        discovered = settle(of_tables, catalog, every_shape, keys_stay=True)
+        discovered = settle(of_tables, catalog, every_shape, keys_stay=True, ordered=cls.dialect.ordered)
         return replace(discovered, complete=discovered.complete and not lacking, facts=facts)
 
     def _look_at(self, name: str, images: list[Any]) -> None:

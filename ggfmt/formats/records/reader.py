@@ -99,7 +99,7 @@ class DialectReader(BatchingReader[_Table]):
             yield self.reject(ordinal, problem)
             return True
         if record_schema is not None:
-            settled = follow(self.catalog.settle(record_schema.table), current)
+            settled = follow(self.catalog.settle(record_schema.table), current, self.dialect.ordered)
             if settled != current:
                 yield from self.change_schema(settled, ordinal)
                 current = settled
@@ -107,7 +107,7 @@ class DialectReader(BatchingReader[_Table]):
         if held is not None:
             yield from self.batch(held)
         assert current is not None
-        converts = record_schema.converts if record_schema is not None else self._dialect.converts(current)
+        converts = self._dialect.converts(current) if record_schema is None else record_schema.converts_of(current)
         self.tables[name] = _Table(current, record_schema, converts)
         return False
 
