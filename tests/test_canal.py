@@ -275,3 +275,37 @@ def test_recorded_messages() -> None:
         {"shipping_type": "aaa"}, {"id": "500000287", "shipping_type": None},
     ]  # fmt: skip
     assert both.others == {"ddl": 1}
+
+
+def test_of_ticdc_the_commit_is_a_token_and_watermarks_are_counted() -> None:
+    mark = message("TIDB_WATERMARK", mysqlType=None, pkNames=None, _tidb={"watermarkTs": 429918007904436226})
+    found = read("canal_json", lines(message("INSERT", [ROW], _tidb={"commitTs": 435}), mark))
+    assert found.plain == [operation("I", None, ROW, commitTs="435")]
+    assert (found.others, found.members) == ({"watermark": 1}, {})
+
+
+@pytest.mark.parametrize(
+    ("tidb", "reason", "help"),
+    [
+        (
+            {"claimCheckLocation": "s3://KEY:SECRET@claims/1.json"},
+            "GG305 the row is not in the message: `_tidb.claimCheckLocation` says where it is",
+            "read the file that `claimCheckLocation` names in its place; or have TiCDC write whole rows: ",
+        ),
+        (
+            {"onlyHandleKey": True},
+            "GG305 the message has the columns of the key alone, not the row: `_tidb.onlyHandleKey`",
+            "have TiCDC write whole rows: ",
+        ),
+    ],
+)
+def test_a_message_of_ticdc_without_its_row_is_a_reject(tidb: dict[str, Any], reason: str, help: str) -> None:
+    data = lines(
+        message("INSERT", [{"id": "1"}], _tidb={"commitTs": 435, **tidb}),
+        message("INSERT", [ROW], _tidb={"commitTs": 435, "onlyHandleKey": False}),
+    )
+    found = read("canal_json", data)
+    assert found.reasons == [reason]
+    assert (found.rejects[0].diagnostic.help or "").startswith(help)
+    assert "SECRET" not in str(found.rejects[0].diagnostic)
+    assert found.plain == [operation("I", None, ROW, commitTs="435")]

@@ -23,15 +23,17 @@ _texts = msgspec.json.Decoder(dict[str, str | None]).decode
 class Namespace(msgspec.Struct, gc=False):
     catalog: str | None = None
     schema: str | None = None
+    hash: Raw = ABSENT
 
 
 class TableName(msgspec.Struct, gc=False):
     name: str | None = None
     namespace: Namespace | None = None
+    hash: Raw = ABSENT
 
 
 class ArcionRecord(msgspec.Struct, gc=False):
-    """The members of a message that mean something here; `schema` and `payload` show that it is Debezium's."""
+    """The members of a message that are known here; a `payload` shows that it is Debezium's."""
 
     tableName: TableName | None = None
     opType: str | None = None

@@ -33,8 +33,17 @@ def _base64(text: str) -> str:
 _BY_KIND = {Kind.BINARY: converting(by_value(_base64)), Kind.BOOLEAN: converting(booleans)}
 
 
+class Tidb(msgspec.Struct, gc=False):
+    """What TiCDC adds to a message."""
+
+    commitTs: int | str | None = None
+    watermarkTs: int | str | None = None
+    onlyHandleKey: bool | None = None
+    claimCheckLocation: str | None = None
+
+
 class CanalRecord(msgspec.Struct, gc=False):
-    """The members of a message that mean something here."""
+    """The members of a message that are known here."""
 
     type: str | None = None
     database: str | None = None
@@ -43,12 +52,14 @@ class CanalRecord(msgspec.Struct, gc=False):
     data: list[Raw] | None = None
     old: list[Raw] | None = None
     mysqlType: Raw = ABSENT
+    sqlType: Raw = ABSENT
     pkNames: tuple[str, ...] | None = None
     es: int | str | None = None
     ts: int | str | None = None
     id: int | str | None = None
     gtid: str | None = None
     sql: str | None = None
+    tidb: Tidb | None = msgspec.field(default=None, name="_tidb")
 
 
 class Canal(Dialect):
@@ -74,9 +85,14 @@ class Canal(Dialect):
         kind = record.type
         if kind is None:
             raise lacks("type", "every message of Canal has one")
+        tidb = record.tidb
+        if kind == "TIDB_WATERMARK" or (tidb is not None and tidb.watermarkTs is not None):
+            return "watermark"
         if record.isDdl or kind not in _OPS:
             return self._others(record, kind)
         table = self._table(record)
+        if tidb is not None:
+            _refuse_part_of_row(tidb, table)
         op = _OPS[kind]
         data, old = record.data, record.old
         if op == "D" and self.options.delete_rows == DELETE_IN_OLD and data is None:
@@ -113,8 +129,6 @@ class Canal(Dialect):
             return [self._change(table, "T", self._head(record), None, None, self._describe(record, table))]
         if record.isDdl or kind in ("DDL", "INIT_DDL", "QUERY"):
             return f"ddl {kind.lower()}" if kind not in ("DDL", "INIT_DDL") else "ddl"
-        if kind == "TIDB_WATERMARK":
-            return "watermark"
         raise no_op("type", kind, _OPS, more=" and those of statements")
 
     def _head(self, record: CanalRecord) -> tuple[int | None, str | None, dict[str, str]]:
@@ -123,7 +137,9 @@ class Canal(Dialect):
         identity = None if record.id is None else str(record.id)
         tokens: dict[str, str] = {}
         if self.with_tokens:
-            named = (("id", identity), ("gtid", record.gtid), ("snapshot", "true" if record.type == "INIT" else None))
+            snapshot = "true" if record.type == "INIT" else None
+            commit = None if record.tidb is None or record.tidb.commitTs is None else str(record.tidb.commitTs)
+            named = (("id", identity), ("gtid", record.gtid), ("snapshot", snapshot), ("commitTs", commit))
             tokens = {name: text for name, text in named if text}
         return op_ts, record.gtid or identity, tokens
 
@@ -180,6 +196,18 @@ def _first_row(record: CanalRecord) -> Iterable[str]:
             except (ValueError, RecursionError):  # that it is no object is found when it is decoded
                 break
     return ()
+
+
+def _refuse_part_of_row(tidb: Tidb, table: str) -> None:
+    """Refused for a message that TiCDC made small because its row was too large for one."""
+    help = "have TiCDC write whole rows: give `max-message-bytes` a larger value, or compress large messages"
+    if tidb.claimCheckLocation:
+        help = f"read the file that `claimCheckLocation` names in its place; or {help}"
+        reason = "the row is not in the message: `_tidb.claimCheckLocation` says where it is"
+        raise Refused("GG305", reason, help, table)
+    if tidb.onlyHandleKey:
+        reason = "the message has the columns of the key alone, not the row: `_tidb.onlyHandleKey`"
+        raise Refused("GG305", reason, help, table)
 
 
 def _millis(value: int | str) -> int:

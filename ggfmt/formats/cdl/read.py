@@ -68,6 +68,7 @@ class Payload(msgspec.Struct, gc=False):
     after: Raw = ABSENT
     source: Origin | None = None
     op: str | None = None
+    ts_ms: Raw = ABSENT
 
 
 class CdlRecord(msgspec.Struct, gc=False):

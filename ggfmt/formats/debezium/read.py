@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions
 from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
-from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, decode_payload, kind_of
+from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, kind_of
 from ggfmt.formats.debezium.types import SchemaField, Types, decode_schema, name_of
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
@@ -40,12 +40,13 @@ _NO_SCHEMA = Schema(None, None)
 
 class Debezium(Dialect):
     record = DebeziumRecord
-    decoder = RecordDecoder()
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self.options = cast(DebeziumOptions, source.options or DebeziumOptions())
         self.keys_only = self.options.before_image == KEYS
+        self.decoder, self._payloads = RecordDecoder(), RecordDecoder()
+        self._payload: DebeziumRecord | None = None
         self._types = Types(self.options)
         self._schemas: dict[bytes, Schema] = {}
         self._latest: tuple[Raw, Schema] = (ABSENT, _NO_SCHEMA)
@@ -71,15 +72,22 @@ class Debezium(Dialect):
 
     def changes(self, record: DebeziumRecord) -> Meaning:
         schema = _NO_SCHEMA
+        self._payload = None
         if record.is_payload:
             payload = given(record.payload)
             if payload is None:
                 return "tombstone"
             schema = self._schema(record.schema)
-            record = decoded(decode_payload, payload, "`payload` is no object")
+            inner = self._payload = decoded(self._payloads.decode, payload, "`payload` is no object")
+            assert inner is not None  # it is not null
+            record = inner
         if record.is_envelope:
             return self._change(record, schema)
         return self._other(record.raw, schema)
+
+    def passed_over(self, record: DebeziumRecord) -> Sequence[str]:
+        names = self.decoder.passed_over(record)
+        return names if self._payload is None else (*names, *self._payloads.passed_over(self._payload))
 
     # Changes
 

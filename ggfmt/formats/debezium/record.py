@@ -9,10 +9,11 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.records.dialect import ABSENT
+from ggfmt.formats.records.members import MemberDecoder
 
 
 class DebeziumRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
-    """The members of an envelope, or of what surrounds it; `raw` is the whole record if it is neither."""
+    """The known members of an envelope, or of what surrounds it; `raw` is the whole record if it is neither."""
 
     schema: Raw = ABSENT
     payload: Raw = ABSENT
@@ -21,6 +22,9 @@ class DebeziumRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
     source: Raw = ABSENT
     op: Raw = ABSENT
     transaction: Raw = ABSENT
+    ts_ms: Raw = ABSENT
+    ts_us: Raw = ABSENT
+    ts_ns: Raw = ABSENT
     raw: Raw = ABSENT
 
     @property
@@ -34,40 +38,30 @@ class DebeziumRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
         return self.payload is not ABSENT and self.schema is not ABSENT and self.op is ABSENT
 
 
-_decoder = msgspec.json.Decoder(DebeziumRecord | None)
 _raws = msgspec.json.Decoder(Raw)
 
 
-def decode(data: Any) -> DebeziumRecord | None:
-    """One record; ValueError if it is no JSON object."""
-    record: DebeziumRecord | None = _decoder.decode(data)
-    if record is not None and not record.is_envelope and not record.is_payload:
-        record.raw = Raw(bytes(data))
-    return record
+class RecordDecoder(MemberDecoder):
+    """Decodes records, or what is in their `payload`."""
 
+    def __init__(self) -> None:
+        super().__init__(DebeziumRecord, lambda record: bool(record.is_envelope or record.is_payload))
 
-def decode_lines(data: bytes) -> list[DebeziumRecord | None]:
-    """Records one after the other."""
-    records: list[DebeziumRecord | None] = _decoder.decode_lines(data)
-    if any(record is not None and not record.is_envelope and not record.is_payload for record in records):
-        for record, raw in zip(records, _raws.decode_lines(data), strict=True):
-            if record is not None:
-                record.raw = raw
-    return records
+    def decode(self, data: Any) -> DebeziumRecord | None:
+        """One record; ValueError if it is no JSON object."""
+        record: DebeziumRecord | None = super().decode(data)
+        if record is not None and not record.is_envelope and not record.is_payload:
+            record.raw = Raw(bytes(data))
+        return record
 
-
-def decode_payload(data: Raw) -> DebeziumRecord:
-    """The record in a `payload`, which is not null."""
-    record = decode(data)
-    assert record is not None
-    return record
-
-
-class RecordDecoder:
-    """Decodes records as a decoder of msgspec does."""
-
-    decode = staticmethod(decode)
-    decode_lines = staticmethod(decode_lines)
+    def decode_lines(self, data: bytes) -> list[DebeziumRecord | None]:
+        """Records one after the other."""
+        records: list[DebeziumRecord | None] = super().decode_lines(data)
+        if any(record is not None and not record.is_envelope and not record.is_payload for record in records):
+            for record, raw in zip(records, _raws.decode_lines(data), strict=True):
+                if record is not None:
+                    record.raw = raw
+        return records
 
 
 _TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}

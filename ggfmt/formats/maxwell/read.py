@@ -27,7 +27,7 @@ _NOTHING = Raw(b"{}")
 
 
 class MaxwellRecord(msgspec.Struct, gc=False):
-    """The members of a message that mean something here."""
+    """The members of a message that are known here."""
 
     type: str | None = None
     database: str | None = None
@@ -48,6 +48,8 @@ class MaxwellRecord(msgspec.Struct, gc=False):
     schema_id: int | None = None
     push_ts: int | None = None
     query: str | None = None
+    primary_key: Raw = ABSENT
+    sql: Raw = ABSENT
 
 
 class MaxwellColumn(msgspec.Struct, gc=False):

@@ -1,6 +1,8 @@
-"""The members of Qlik Replicate's messages that mean something to their readers."""
+"""The members of Qlik Replicate's messages that their readers know."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -31,6 +33,8 @@ class QlikLineage(msgspec.Struct, gc=False):
     schema: str | None = None
     server: str | None = None
     task: str | None = None
+    tableVersion: Any = None
+    timestamp: Any = None
 
 
 class QlikHeaders(msgspec.Struct, gc=False):

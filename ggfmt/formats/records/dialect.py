@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
-import msgspec
 from msgspec import Raw
 
 from ggfmt.columnar.by_value import Kernel
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import files as json_files
+from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind, TableDef
 from ggfmt.options.table_keys import keys_of
@@ -104,7 +105,9 @@ def stamp_text(text: str) -> str | None:
 class Dialect(ABC):
     """The records of one system. An instance serves one split: it may remember what earlier records told.
 
-    record     the type that a JSON record is decoded into; members it does not name are skipped
+    record     the struct class that a JSON record is decoded into; members it does not name are passed over and counted.
+               None where records are not JSON objects
+    members    operations by the name of such a member in their record
     overlay    the before image of an update has changed columns only: the others are as in the after image
     keys_only  before images mean something in key columns alone: the others are missing
     ordered    the order of columns in what records tell of their tables means something; where it does not, a table
@@ -119,7 +122,7 @@ class Dialect(ABC):
     trusted    the definitions that the user gave, by full name
     """
 
-    record: Any
+    record: Any = None
     overlay: ClassVar[bool] = False
     keys_only: bool = False
     ordered: ClassVar[bool] = True
@@ -132,6 +135,7 @@ class Dialect(ABC):
         self.with_tokens = with_tokens
         self.keys: dict[str, tuple[str, ...]] = {}
         self.learned: dict[Any, Any] = dict(source.facts)
+        self.members: Counter[str] = Counter()
         self.lacking = False
         self.trusted: Mapping[str, TableDef] = {}
         self._record_schemas: dict[Hashable, RecordSchema] = {}
@@ -177,7 +181,12 @@ class Dialect(ABC):
     @cached_property
     def decoder(self) -> Any:
         """What decodes one JSON record (`decode`) and those of a chunk (`decode_lines`), None for a tombstone."""
-        return msgspec.json.Decoder(self.record | None)
+        return MemberDecoder(self.record)
+
+    def passed_over(self, record: Any) -> Sequence[str]:
+        """The names of members of a record, the last that `changes` was asked about, that mean nothing here."""
+        names: Sequence[str] = () if self.record is None else self.decoder.passed_over(record)
+        return names
 
     def decoded(self, chunk: Chunk) -> Iterator[Any] | None:
         """The records of a chunk, decoded, one for each of its spans, a Diagnostic for one that cannot be; None where

@@ -37,9 +37,17 @@ def _meanings(dialect: Dialect, records: Iterable[Any]) -> Examined:
         else:
             try:
                 meaning = dialect.changes(record)
-                yield meaning if isinstance(meaning, str) else list(meaning)
+                if isinstance(meaning, str):
+                    yield meaning
+                    continue
+                items = list(meaning)
             except Refused as error:
                 yield error.diagnostic
+                continue
+            if items and isinstance(items[0], Change):
+                for name in dialect.passed_over(record):
+                    dialect.members[name] += len(items)
+            yield items
 
 
 def _all_at_once(dialect: Dialect, chunk: Chunk) -> Sequence[Any] | None:

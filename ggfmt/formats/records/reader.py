@@ -48,6 +48,7 @@ class DialectReader(BatchingReader[_Table]):
         super().__init__(catalog, projection, source)
         self._dialect = self.dialect(source, projection.tokens)
         self._dialect.trusted = catalog.trusted
+        self.members = self._dialect.members
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
