@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
+import msgspec
 from msgspec import Raw
 
 from ggfmt.columnar.by_value import Kernel
@@ -105,8 +106,8 @@ def stamp_text(text: str) -> str | None:
 class Dialect(ABC):
     """The records of one system. An instance serves one split: it may remember what earlier records told.
 
-    record     the struct class that a JSON record is decoded into; members it does not name are passed over and counted.
-               None where records are not JSON objects
+    record     the type that a JSON record is decoded into; members that a struct does not name are passed over and
+               counted
     members    operations by the name of such a member in their record
     overlay    the before image of an update has changed columns only: the others are as in the after image
     keys_only  before images mean something in key columns alone: the others are missing
@@ -122,7 +123,7 @@ class Dialect(ABC):
     trusted    the definitions that the user gave, by full name
     """
 
-    record: Any = None
+    record: Any
     overlay: ClassVar[bool] = False
     keys_only: bool = False
     ordered: ClassVar[bool] = True
@@ -181,12 +182,12 @@ class Dialect(ABC):
     @cached_property
     def decoder(self) -> Any:
         """What decodes one JSON record (`decode`) and those of a chunk (`decode_lines`), None for a tombstone."""
-        return MemberDecoder(self.record)
+        of_struct = isinstance(self.record, type) and issubclass(self.record, msgspec.Struct)
+        return MemberDecoder(self.record) if of_struct else msgspec.json.Decoder(self.record | None)
 
     def passed_over(self, record: Any) -> Sequence[str]:
         """The names of members of a record, the last that `changes` was asked about, that mean nothing here."""
-        names: Sequence[str] = () if self.record is None else self.decoder.passed_over(record)
-        return names
+        return self.decoder.passed_over(record) if isinstance(record, msgspec.Struct) else ()
 
     def decoded(self, chunk: Chunk) -> Iterator[Any] | None:
         """The records of a chunk, decoded, one for each of its spans, a Diagnostic for one that cannot be; None where
