@@ -6,6 +6,7 @@ import json
 import random
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import oracle
@@ -15,13 +16,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle import PlainOperation, PlainTable
 from reading import chunk_size, layout_of, read, read_in_splits
+from runs import JSON_LINES, content, metadata, operation, run_ggfmt, snapshot, write_lines
 from strategies import Changes, changes, examples, json_numbers, make_batch, names, table_def, texts
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.reading import Layout
 from ggfmt.formats.goldengate.json import JsonOptions
-from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.formats.goldengate.json.read import MANY_TABLES, JsonReader
 from ggfmt.formats.goldengate.json.write import JsonFormatter
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -363,3 +365,23 @@ def test_a_reader_may_hold_operations_of_rare_tables_back_but_gives_all_in_order
     assert in_order.plain == result.plain
     for batch in in_order.batches:  # no operation is held back over the end of its chunk
         assert batch.ordinal[-1].as_py() - batch.ordinal[0].as_py() < 10_000 / len(records[0])
+
+
+def test_many_tables_are_known_as_they_are_met(tmp_path: Path) -> None:
+    """Also those with escapes in their names, those that come late, and values that look like metadata records."""
+    names = [f"GG.T{number}" for number in range(MANY_TABLES + 50)] + ['GG."Q"', "GG.É", "GG.ÉÉ"]
+    records = [operation(number, name) for number, name in enumerate(names * 2)]
+    records[300]["after"]["NAME"] = "OBJECT_METADATA"
+    records[9]["after"]["NAME"] = '"OBJECT_METADATA" "table":"GG.NONE"'
+    changes = [metadata(name, ID="string", NAME="string", AMOUNT="number", MORE="string") for name in names[::3]]
+    items = [*records[:400], *changes, *records[400:], operation(999, names[0], MORE="x")]
+    lines = [json.dumps(item, ensure_ascii=number % 2 == 0).encode() for number, item in enumerate(items)]
+    source = write_lines(tmp_path / "in.json", lines)
+    result = run_ggfmt([source], tmp_path / "out", *JSON_LINES)
+    assert (result.totals.read, result.totals.rejects) == (len(records) + 1, 0)
+    assert result.totals.others == {"object metadata": len(changes)}
+    found = map(json.loads, content(tmp_path / "out", "j").splitlines())
+    assert sorted(int(item["pos"]) for item in found) == [*range(len(records)), 999]
+    for split_size in (2_000, 20_000):
+        run_ggfmt([source], tmp_path / f"{split_size}", *JSON_LINES, split_size=split_size)
+        assert snapshot(tmp_path / f"{split_size}" / "j") == snapshot(tmp_path / "out" / "j")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -53,9 +54,15 @@ class KnownTable:
 
     def row_class(self) -> type[Any]:
         """The class of images that show nothing new."""
-        names = {f"c{i}": plain_name(column) for i, column in enumerate(self.types)}
-        members = [(f"c{i}", FIELD_TYPES[kind], None) for i, kind in enumerate(self.types.values())]
-        return msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
+        return _row_class(tuple(self.types.items()))
+
+
+@lru_cache(maxsize=128)
+def _row_class(types: tuple[tuple[str, str], ...]) -> type[Any]:
+    """Tables that are alike share a class: thousands of them would take more memory than their data."""
+    names = {f"c{i}": plain_name(column) for i, (column, _) in enumerate(types)}
+    members = [(f"c{i}", FIELD_TYPES[kind], None) for i, (_, kind) in enumerate(types)]
+    return msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
 
 
 def merge_types(old: str | None, new: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -50,6 +51,17 @@ class Rows(ABC):
         return unknown_column("an image", self.definition.full_name, column)
 
 
+@lru_cache(maxsize=128)
+def _row_class(names: tuple[str, ...], raw: tuple[bool, ...]) -> type[Any]:
+    """Tables that are alike share a class: thousands of them would take more memory than their data."""
+    members: list[Any] = [
+        (f"c{index}", Raw, MISSING_RAW) if kept else (f"c{index}", str | None, MISSING)
+        for index, kept in enumerate(raw)
+    ]
+    renamed = {f"c{index}": plain_name(name) for index, name in enumerate(names)}
+    return msgspec.defstruct("Row", members, rename=renamed, forbid_unknown_fields=True, gc=False)
+
+
 class JsonRows(Rows):
     """Rows from JSON objects: the members are the columns in table order.
 
@@ -67,12 +79,8 @@ class JsonRows(Rows):
     def row_class(self) -> type[Any]:
         """The class of rows."""
         if self._class is None:
-            names = {f"c{i}": plain_name(column.name) for i, column in enumerate(self.definition.columns)}
-            members: list[Any] = [
-                (member, Raw, MISSING_RAW) if column in self.raw else (member, str | None, MISSING)
-                for member, column in zip(names, self.definition.column_names, strict=True)
-            ]
-            self._class = msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
+            names = self.definition.column_names
+            self._class = _row_class(tuple(names), tuple(name in self.raw for name in names))
         return self._class
 
     def keep_raw(self, columns: Iterable[str]) -> None:

@@ -29,6 +29,7 @@ class JsonDiscovery(Discovery):
         self._every_shape = every_shape
         self._extra: list[str] = []
         self._findings: list[Finding] = []
+        self._classes: dict[str, tuple[object, type[Any]]] = {}
         self._decoder: Any = None
 
     def read(self, chunk: Chunk) -> None:
@@ -62,26 +63,25 @@ class JsonDiscovery(Discovery):
         return self._known[kind.__struct_config__.tag].keys
 
     def _make_decoder(self) -> Any:
-        classes: list[Any] = []
-        for name, known in self._known.items():
-            image: Any = Raw if known.declared else known.row_class() | None
+        tag = "qual_table" if "qual_table" in self._extra else "table"
+        classes = tuple(self._class_of(name, known, tag) for name, known in self._known.items())
+        return msgspec.json.Decoder(Union[classes])  # noqa: UP007 - made at run time
+
+    def _class_of(self, name: str, known: KnownTable, tag: str) -> type[Any]:
+        """The class of a table's operations, the same as before where nothing new was learned of it."""
+        image: Any = Raw if known.declared else known.row_class() | None
+        learned = (image, tag, len(self._extra))
+        before, operation = self._classes.get(name, (None, None))
+        if operation is None or before != learned:
             fields: list[Any] = [(member, Raw, None) for member in ("op_type", "op_ts", "pos", "current_ts", "tokens")]
             fields += [("primary_keys", tuple[str, ...] | None, None), ("before", image, None), ("after", image, None)]
             fields += [(f"x{i}", Raw, None) for i in range(len(self._extra))]
             renamed = {f"x{i}": plain_name(extra) for i, extra in enumerate(self._extra)}
-            for tag in ("table", "qual_table")[: 1 if "qual_table" not in self._extra else 2][-1:]:
-                classes.append(
-                    msgspec.defstruct(
-                        "Operation",
-                        fields,
-                        rename=renamed,
-                        tag=name,
-                        tag_field=tag,
-                        forbid_unknown_fields=True,
-                        gc=False,
-                    )
-                )
-        return msgspec.json.Decoder(Union[tuple(classes)])  # noqa: UP007 - made at run time
+            operation = msgspec.defstruct(
+                "Operation", fields, rename=renamed, tag=name, tag_field=tag, forbid_unknown_fields=True, gc=False
+            )
+            self._classes[name] = learned, operation
+        return operation
 
     def _look_at(self, chunk: Chunk, start: int, end: int) -> None:
         record = chunk.data[start:end]

@@ -14,7 +14,8 @@ record, and a class that has learned from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, BinaryIO, Literal, Union
@@ -42,8 +43,12 @@ from ggfmt.model.table import Catalog, Kind
 _OP_NAMES = Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"]
 _RAW_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE, Kind.BOOLEAN})
 _NO_RAW = Raw(b"")
+_METADATA = b'"OBJECT_METADATA"'
+_TABLE_NAME = re.compile(rb'table"\s*:\s*"([^"\\]*)"')
 _META = attrgetter("op_type", "op_ts", "pos", "before", "after")
 _OP_TYPES = frozenset(OP_TYPES)
+
+MANY_TABLES = 256
 
 
 class _Never(msgspec.Struct, tag=MISSING, tag_field="table"):
@@ -59,7 +64,10 @@ class _NeverQualified(msgspec.Struct, tag=MISSING, tag_field="qual_table"):
 
 @dataclass
 class _Table(HeldTable):
+    """`operation` is the class of the table's operations, and what it was made of."""
+
     rows: JsonRows
+    operation: tuple[object, type[Any]] | None = None
 
 
 class JsonReader(BatchingReader[_Table]):
@@ -74,6 +82,8 @@ class JsonReader(BatchingReader[_Table]):
         self._tag = "table"
         self._decoder: msgspec.json.Decoder[Any] | None = None
         self._by_class: dict[type[Any], _Table] = {}
+        # Of many tables a split has few: classes of all of them would take longer than its data.
+        self._met: set[str] | None = set() if len(catalog.tables()) > MANY_TABLES else None
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
@@ -99,34 +109,52 @@ class JsonReader(BatchingReader[_Table]):
     def _decode(self, chunk: Chunk) -> list[Any]:
         if not chunk.data.isascii():
             str(chunk.data, "utf-8")  # members that are skipped or kept raw are not checked otherwise
+        self._meet(found[1].decode("utf-8", "replace") for found in _TABLE_NAME.finditer(chunk.data))
         decoder = self._decoder or self._learn()
         if chunk.spans is None:
             return decoder.decode_lines(chunk.data)
         view = memoryview(chunk.data)
         return [decoder.decode(view[start:end]) for start, end in chunk.spans]
 
+    def _meet(self, names: Iterable[str]) -> None:
+        """Has the next decoder know the tables of these names too, where it does not know all."""
+        if self._met is not None:
+            new = {name for name in names if name not in self._met and self.catalog.get(name) is not None}
+            if new:
+                self._met |= new
+                self._decoder = None
+
     def _learn(self) -> msgspec.json.Decoder[Any]:
-        """A decoder for all tables of the catalog, with what was learned so far."""
-        tag, never = ("table", _Never) if self._tag == "table" else ("qual_table", _NeverQualified)
-        tokens: Any = (dict[str, Raw] if self._typed_tokens else dict[str, str]) | None
-        if not self.projection.tokens:
-            tokens = Raw
-        extra = {f"x{i}": plain_name(name) for i, name in enumerate(self._extra) if name != tag}
+        """A decoder for the tables of the catalog, with what was learned so far."""
+        never = _Never if self._tag == "table" else _NeverQualified
         self._by_class = {}
         for definition in self.catalog.tables():
             name = definition.full_name
+            if self._met is not None and name not in self._met:
+                continue
             table = self.tables.get(name)
             if table is None:
                 raw = (column.name for column in definition.columns if column.type.kind in _RAW_KINDS)
                 table = self.tables[name] = _Table(definition, JsonRows(definition, raw))
-            row = table.rows.row_class()
+            self._by_class[self._class_of(table)] = table
+        classes = (*self._by_class, never)
+        self._decoder = msgspec.json.Decoder(Union[classes])  # noqa: UP007 - made at run time
+        return self._decoder
+
+    def _class_of(self, table: _Table) -> type[Any]:
+        """The class of a table's operations, the same as before where nothing new was learned of it."""
+        row = table.rows.row_class()
+        learned = (row, self._tag, self._typed_tokens, len(self._extra))
+        if table.operation is None or table.operation[0] != learned:
+            tokens: Any = (dict[str, Raw] if self._typed_tokens else dict[str, str]) | None
+            extra = {f"x{i}": plain_name(name) for i, name in enumerate(self._extra) if name != self._tag}
             members: list[Any] = [
                 ("op_type", _OP_NAMES),
                 ("op_ts", str | None, None),
                 ("pos", str | int | None, None),
                 ("current_ts", Raw, _NO_RAW),
                 ("primary_keys", Raw, _NO_RAW),
-                ("tokens", tokens, None),
+                ("tokens", tokens if self.projection.tokens else Raw, None),
                 ("before", row | None, None),
                 ("after", row | None, None),
             ]
@@ -135,15 +163,13 @@ class JsonReader(BatchingReader[_Table]):
                 "Operation",
                 members,
                 rename=extra,
-                tag=name,
-                tag_field=tag,
+                tag=table.definition.full_name,
+                tag_field=self._tag,
                 forbid_unknown_fields=True,
                 gc=False,
             )
-            self._by_class[operation] = table
-        classes = (*self._by_class, never)
-        self._decoder = msgspec.json.Decoder(Union[classes])  # noqa: UP007 - made at run time
-        return self._decoder
+            table.operation = learned, operation
+        return table.operation[1]
 
     def _hold(self, operations: Sequence[Any]) -> None:
         """Keeps decoded operations, in order, with the tables they belong to."""
@@ -165,7 +191,9 @@ class JsonReader(BatchingReader[_Table]):
     def _read_singly(self, chunk: Chunk) -> Iterator[Event]:
         for start, end in self.spans(chunk):
             record = chunk.data[start:end]
-            operation = self._decode_one(record)
+            # There may be thousands of metadata records in a row: each would have a decoder made that it then ends.
+            soon_outdated = self._decoder is None and _METADATA in record
+            operation = None if soon_outdated else self._decode_one(record)
             if operation is None:
                 verdict = records.examine(record, chunk.last and end == len(chunk.data), self.catalog)
                 if isinstance(verdict, records.JsonOperation):
@@ -193,6 +221,7 @@ class JsonReader(BatchingReader[_Table]):
 
     def _learn_from(self, seen: records.JsonOperation) -> None:
         """Makes the next decoder fit for what an operation has that the present one does not know."""
+        self._meet([seen.table])
         self._tag = seen.tag
         known = {*records.MEMBERS, *self._extra} - {"qual_table"} | {seen.tag}
         self._extra += [name for name in seen.members if name not in known]
