@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import multiprocessing
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-import pyarrow.fs as pafs
 import pytest
 from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, run_ggfmt, snapshot, tables, write_lines
 
-from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.engine.output import commit
-from ggfmt.engine.output.commit import OutputDirectory
+from ggfmt.diagnostics.diagnostic import Abend, Committed, UsageError
+from ggfmt.engine.output.directory import OutputDirectory
+from ggfmt.engine.output.store import Store
 
 
 @pytest.fixture
@@ -86,12 +87,17 @@ def test_an_abend_leaves_the_output_as_it_was(source: Path, tmp_path: Path, exis
     assert out.exists() == existing
 
 
-class Died(Exception):
-    """Stands for the end of the driver process."""
+class Died(BaseException):
+    """Stands for the end of the driver process: nothing handles it."""
+
+
+def own_files(output: Path) -> list[str]:
+    """What is in the metadata directory; runs have names of their own."""
+    return sorted(path.name for path in (output / "_ggfmt").iterdir())
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
-@pytest.mark.parametrize("moves", range(7))
+@pytest.mark.parametrize("moves", range(9))
 def test_a_commit_that_was_cut_off_is_ended_by_the_next_run(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int, mode: str
 ) -> None:
@@ -103,30 +109,30 @@ def test_a_commit_that_was_cut_off_is_ended_by_the_next_run(
     run_ggfmt([source], whole, mode=mode)
 
     renamed = 0
-    real = commit._rename
+    real = Store.move
 
-    def rename(fs: pafs.FileSystem, old: str, new: str) -> None:
+    def move(store: Store, old: str, new: str, size: int) -> None:
         nonlocal renamed
         if renamed == moves:
             raise Died
         renamed += 1
-        real(fs, old, new)
+        real(store, old, new, size)
 
-    monkeypatch.setattr(commit, "_rename", rename)
-    if moves < 6:
+    monkeypatch.setattr(Store, "move", move)
+    if moves < 8:
         with pytest.raises(Died):
             run_ggfmt([source], out, mode=mode)
         assert not (out / "_SUCCESS").exists()
     else:
         run_ggfmt([source], out, mode=mode)
-    monkeypatch.setattr(commit, "_rename", real)
+    monkeypatch.setattr(Store, "move", real)
     with pytest.raises(UsageError, match="GG501"):  # the next run finds the output in place, and refuses
         run_ggfmt([source], out)
     for handler in "jd":
         assert snapshot(out / handler) == snapshot(whole / handler)
     assert manifest(out)["totals"]["operations"] == manifest(whole)["totals"]["operations"]
     assert (out / "_SUCCESS").exists()
-    assert [path.name for path in (out / "_ggfmt").iterdir()] == ["manifest.json"]
+    assert own_files(out) == own_files(whole)
 
 
 def _roots(tmp_path: Path) -> tuple[str, ...]:
@@ -142,27 +148,32 @@ def _roots(tmp_path: Path) -> tuple[str, ...]:
 def test_handlers_with_roots_of_their_own_commit_together(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = commit._rename
-    monkeypatch.setattr(commit, "_rename", lambda *_: (_ for _ in ()).throw(Died))
+    real = Store.move
+    monkeypatch.setattr(Store, "move", lambda *_: (_ for _ in ()).throw(Died))
     with pytest.raises(Died):
         run_ggfmt([source], None, *_roots(tmp_path))
-    monkeypatch.setattr(commit, "_rename", real)
+    monkeypatch.setattr(Store, "move", real)
     # A run of the second handler alone finds the pointer to the journal of the first root.
     with pytest.raises(UsageError, match="GG501"):
         run_ggfmt([source], None, *PIPES, f"gg.handler.d.rootFilePath={tmp_path / 'text'}")
     assert content(tmp_path / "json", "j").count(b"\n") == content(tmp_path / "text", "d").count(b"\n") == 30
     for name in ("json", "text"):
         assert (tmp_path / name / "_SUCCESS").exists()
-        assert [path.name for path in (tmp_path / name / "_ggfmt").iterdir()] == ["manifest.json"]
+        assert own_files(tmp_path / name) == ["manifest.json", "runs"]
 
 
 def test_a_pointer_without_its_journal_means_nothing(source: Path, tmp_path: Path) -> None:
-    text = OutputDirectory(str(tmp_path / "text"))
-    text.fs.create_dir(text.metadata())
-    text.put("pointer.json", {"root": str(tmp_path / "json"), "run": "never decided"})
+    for name in ("json", "text"):
+        (tmp_path / name / "_ggfmt").mkdir(parents=True)
+    intent = tmp_path / "json" / "_ggfmt" / "commits" / "never-decided.json"
+    intent.parent.mkdir()
+    intent.write_text(json.dumps({"places": [str(tmp_path / "text")]}))
+    pointer = tmp_path / "text" / "_ggfmt" / "pointer.json"
+    pointer.write_text(json.dumps({"root": str(tmp_path / "json"), "run": "never-decided", "place": 1}))
     run_ggfmt([source], None, *_roots(tmp_path))
     assert content(tmp_path / "text", "d").count(b"\n") == 30
-    assert not (tmp_path / "text" / "_ggfmt" / "pointer.json").exists()
+    for name in ("json", "text"):
+        assert own_files(tmp_path / name) == ["manifest.json", "runs"]
 
 
 def test_what_a_dead_run_left_in_staging_is_removed(source: Path, tmp_path: Path) -> None:
@@ -170,12 +181,12 @@ def test_what_a_dead_run_left_in_staging_is_removed(source: Path, tmp_path: Path
     left.parent.mkdir(parents=True)
     left.write_text("half a file")
     run_ggfmt([source], tmp_path / "out")
-    assert [path.name for path in (tmp_path / "out" / "_ggfmt").iterdir()] == ["manifest.json"]
+    assert own_files(tmp_path / "out") == ["manifest.json", "runs"]
 
 
 def _hold(root: str, held: multiprocessing.synchronize.Event, end: multiprocessing.synchronize.Event) -> None:
     output = OutputDirectory(root)
-    output.acquire()
+    output.acquire("a run")
     held.set()
     end.wait(30)
     output.release()
@@ -220,15 +231,15 @@ def test_the_lock_is_of_the_file_that_is_there(tmp_path: Path, monkeypatch: pyte
     first, second = OutputDirectory(root), OutputDirectory(root)
     with monkeypatch.context() as patch:
         patch.setattr(fcntl, "flock", flock)
-        first.acquire()
+        first.acquire("one")
     assert replaced == 3
     with pytest.raises(UsageError, match="another run is writing") as caught:
-        second.acquire()
+        second.acquire("two")
     assert caught.value.diagnostics[0].span.file == root
     assert lock.exists(), "who was refused takes nothing away"
     first.release()
     assert not (tmp_path / "out").exists()
-    second.acquire()
+    second.acquire("two")
     second.release()
     assert not (tmp_path / "out").exists()
 
@@ -237,7 +248,7 @@ def test_a_commit_over_two_roots_is_not_ended_while_another_run_holds_the_first(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(commit, "_rename", lambda *_: (_ for _ in ()).throw(Died))
+        patch.setattr(Store, "move", lambda *_: (_ for _ in ()).throw(Died))
         with pytest.raises(Died):
             run_ggfmt([source], None, *_roots(tmp_path))
     other = (*PIPES, f"gg.handler.d.rootFilePath={tmp_path / 'text'}")
@@ -247,7 +258,7 @@ def test_a_commit_over_two_roots_is_not_ended_while_another_run_holds_the_first(
             run_ggfmt([source], None, *other)
         assert caught.value.diagnostics[0].span.file == str(tmp_path / "json")
         assert (tmp_path / "json" / "_ggfmt" / "journal.json").exists()
-        assert not (tmp_path / "json" / "j").exists()
+        assert not output_files(tmp_path / "json", "j")
     with pytest.raises(UsageError, match="already holds output"):
         run_ggfmt([source], None, *other)
     assert content(tmp_path / "json", "j").count(b"\n") == content(tmp_path / "text", "d").count(b"\n") == 30
@@ -279,19 +290,34 @@ def test_a_schema_directory_that_cannot_be_made_is_told_before_the_run(source: P
 
 
 def test_a_schema_that_cannot_be_written_interrupts_the_commit_and_the_next_run_ends_it(
-    source: Path, tmp_path: Path
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Schemas lie outside of the output, so that they can fail when the run is decided: the journal keeps it whole."""
+    """Schemas may lie outside of the output and fail when the run is decided: the journal keeps it whole."""
+    written = tmp_path / "dirdef" / "GG.T0.schema.json"
+    settings = ("gg.handler.j.format=json", f"gg.handler.j.format.schemaDirectory={written.parent}")
+
+    def copy(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "copy", copy)
+        with pytest.raises(Committed, match="the commit was interrupted: No space left on device") as caught:
+            run_ggfmt([source], tmp_path / "out", *settings)
+        assert caught.value.exit_code == 5
+    assert not written.exists()
+    with pytest.raises(UsageError, match="GG501"):
+        run_ggfmt([source], tmp_path / "out", *settings)
+    assert json.loads(written.read_text())["title"] == "GG.T0"
+    assert len(output_files(tmp_path / "out", "j")) == 3
+
+
+def test_a_schema_whose_name_is_taken_is_found_before_the_commit(source: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "dirdef" / "GG.T0.schema.json"
     blocked.mkdir(parents=True)
     settings = ("gg.handler.j.format=json", f"gg.handler.j.format.schemaDirectory={blocked.parent}")
-    with pytest.raises(Abend, match="the commit was interrupted"):
+    with pytest.raises(Abend, match=r"GG506.* a directory where a file is to be"):
         run_ggfmt([source], tmp_path / "out", *settings)
-    blocked.rmdir()
-    with pytest.raises(UsageError, match="GG501"):
-        run_ggfmt([source], tmp_path / "out", *settings)
-    assert json.loads(blocked.read_text())["title"] == "GG.T0"
-    assert len(output_files(tmp_path / "out", "j")) == 3
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_run_does_not_delete_what_it_reads(source: Path, tmp_path: Path) -> None:

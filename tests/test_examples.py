@@ -59,6 +59,7 @@ OF_COMMANDS = [
     "GG501",
     "GG506",
     "GG508",
+    "GG509",
 ]
 OF_OTHERS = ["GG202", "GG208", "GG314", "GG502"]
 # These need a Spark that fails, and one a defect of ggfmt: their examples are only looked at.
@@ -212,8 +213,14 @@ def _old_schemas() -> None:
     Path("schemas/GG.TCUSTORD.schema.json").write_text("{}", encoding="utf-8")
 
 
+def _empty_journal() -> None:
+    Path("out/_ggfmt").mkdir(parents=True)
+    Path("out/_ggfmt/journal.json").touch()
+
+
 PREPARE: dict[str, Callable[[], object]] = {
     "GG209": _old_schemas,
+    "GG509": _empty_journal,
     "GG501": lambda: run(EXAMPLES["GG501"][0]),
 }
 

@@ -391,7 +391,10 @@ def test_duplicates(read: Read) -> None:
             "3:28 cannot be `1x`; give a number of bytes from 1, with an optional suffix `k`, `m`, `g` or `t`",
         ),
         ("gg.handler.k.rootFilePath=", "3:27 is not a path; give a path"),
-        ("gg.handler.k.fileSuffix=/x", "3:25 cannot be `/x`; give any string without `/` and control characters"),
+        (
+            "gg.handler.k.fileSuffix=/x",
+            "3:25 cannot be `/x`; give any string of 64 bytes or less, without `/` and control characters",
+        ),
         (
             "gg.handler.k.format.insertOpKey=\\ud800",
             "3:33 cannot be `\ud800`; give both halves of the surrogate pair",

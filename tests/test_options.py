@@ -41,6 +41,8 @@ CHOICE = Choice({"tx": "a transaction", "delete-insert": "two operations"})
 
 CHARSETS = ["native", "UTF-8", "ISO-8859-1", "US-ASCII", "UTF-16", "windows-1252", "x-IBM930", "IBM037"]
 
+PRINTABLE = st.characters(min_codepoint=32, exclude_characters="/", exclude_categories=["Cs"])
+
 KINDS_AND_VALUES: list[tuple[ValueType[Any], st.SearchStrategy[Any]]] = [
     (Bool(), st.booleans()),
     (Int(), st.integers(0, 10**18 - 1)),
@@ -50,7 +52,7 @@ KINDS_AND_VALUES: list[tuple[ValueType[Any], st.SearchStrategy[Any]]] = [
     (Text(), st.text("CDATA[] x")),
     (Delimiter(single=True), st.text(max_size=3)),
     (Representation(), st.text(max_size=3)),
-    (NamePart(), st.text(st.characters(min_codepoint=32, exclude_characters="/", exclude_categories=["Cs"]))),
+    (NamePart(), st.text(PRINTABLE, max_size=64).filter(lambda text: len(text.encode()) <= 64)),
     (CHOICE, st.sampled_from(list(CHOICE.words))),
     (Path(), st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])).filter(trim)),
     (SchemaDirectory(), st.text("/ab ", min_size=1).filter(trim)),
@@ -168,7 +170,12 @@ def test_other_ways_to_write_a_value(kind: ValueType[Any], text: str, value: Any
             "legal values are `tx`, `delete-insert`; did you mean `delete-insert`?",
         ),
         (Path(), "", "is not a path", "give a path"),
-        (NamePart(), "../x", "cannot be `../x`", "give any string without `/` and control characters"),
+        (
+            NamePart(),
+            "../x",
+            "cannot be `../x`",
+            "give any string of 64 bytes or less, without `/` and control characters",
+        ),
         (Text(), "\ud800", "cannot be `\ud800`", "give both halves of the surrogate pair"),
     ],
 )

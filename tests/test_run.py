@@ -124,7 +124,9 @@ def test_manifest_tells_the_truth_about_every_file(many_files: Path, tmp_path: P
     )
     assert document["totals"]["operations_read"] == 500
     assert (out / "_SUCCESS").read_bytes() == b""
-    assert [path.name for path in (out / "_ggfmt").iterdir()] == ["manifest.json"]
+    kept = out / "_ggfmt" / "runs" / f"{document['run']}.json"
+    assert sorted((out / "_ggfmt").rglob("*")) == [out / "_ggfmt" / "manifest.json", kept.parent, kept]
+    assert kept.read_bytes() == (out / "_ggfmt" / "manifest.json").read_bytes()
 
 
 @pytest.mark.parametrize("limit", [1, 200, 1000, 4096])

@@ -230,8 +230,8 @@ def test_no_diagnostic_shows_credentials() -> None:
 
 
 def test_names_of_files() -> None:
-    assert data_file("GG.T", "2015-09-18_13-39-35.447", 3, ".txt") == "GG.T/GG.T_2015-09-18_13-39-35.447_00003.txt"
-    assert data_file("", "S", 12, ".json") == "output_S_00012.json"
-    assert reject_file("records", "S", 0) == "_rejects/rejects_S_00000.records"
+    assert data_file("GG.T", "2015-09-18_13-39-35.447", 3, ".txt", 5) == "GG.T/GG.T_2015-09-18_13-39-35.447_00003.txt"
+    assert data_file("", "S", 12, ".json", 6) == "output_S_000012.json"
+    assert reject_file("records", "S", 0, 5) == "_rejects/rejects_S_00000.records"
     assert safe_name("a/é:\x7f") == "a%2Fé%3A%7F"
     assert [counted(number, "file") for number in (0, 1, 2, 1234)] == ["0 files", "1 file", "2 files", "1,234 files"]

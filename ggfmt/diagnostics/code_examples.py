@@ -160,4 +160,5 @@ EXAMPLES: dict[str, _Pair] = {
     "GG506": (_RUN.replace("-o out", "-o /proc/out"), _RUN),
     "GG507": (_RUN, _RUN.replace("ggfmt", "ggfmt --log-level debug", 1)),
     "GG508": ("ggfmt docs outputs", "ggfmt docs output"),
+    "GG509": (_RUN, _RUN.replace("-o out", "-o another")),
 }

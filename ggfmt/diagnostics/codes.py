@@ -262,6 +262,11 @@ _DECLARED: dict[str, Code] = {
         "committed.",
     ),
     "GG508": _error("a page that there is not", "`ggfmt docs` has no page, and no part of one, by this name."),
+    "GG509": _error(
+        "a commit that cannot be ended",
+        "An earlier run was cut off as it committed, and what it left behind is damaged, incomplete or of another "
+        "version of ggfmt; or a document of the output cannot be understood.",
+    ),
 }
 
 CODES: dict[str, Code] = {

@@ -7,6 +7,7 @@ declared in `ggfmt.diagnostics.codes`, where its severity comes from. The except
       ConfigurationError   1    findings in a handler file or in table definitions
       UsageError           2    the command line asks for something that cannot be done
       Abend                3    the run stopped, nothing was committed
+      Committed            5    the run is committed, and something failed after that
 """
 
 from __future__ import annotations
@@ -118,6 +119,10 @@ class UsageError(GgfmtError):
 
 class Abend(GgfmtError):
     exit_code = 3
+
+
+class Committed(GgfmtError):
+    exit_code = 5
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -12,9 +12,9 @@ from ggfmt.columnar.replacement import two_tables
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine import report
 from ggfmt.engine.discovery import discover
-from ggfmt.engine.output.commit import OutputDirectory
 from ggfmt.engine.output.join import join_group, plan_groups
 from ggfmt.engine.output.staging import StagedFile
+from ggfmt.engine.output.store import Store
 from ggfmt.engine.plan import HandlerOutput, Job, Splits
 from ggfmt.engine.preparation import PreparedRun
 from ggfmt.engine.runner import Progress, Runner
@@ -93,8 +93,8 @@ def _run_tasks(job: Job, splits: Splits, runner: Runner, progress: Progress | No
             log.info(
                 "the data has tables or metadata records that no definition file describes: looking for all of them"
             )
-            for root in job.staging:
-                OutputDirectory(root).drop_staging()
+            for directory in job.staging.values():  # of this run: other runs' is theirs
+                Store(directory).delete_tree("")
             job = discover(job, splits, runner, progress)
             continue
         for outcome in outcomes:

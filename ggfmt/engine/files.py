@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import platform
+import posixpath
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,10 +75,24 @@ def absolute(path: str) -> str:
     return local_path(path) or path
 
 
+def resolved(path: str, root: str) -> str:
+    """An absolute path or URI as it is; a relative path below a root, which it may leave by `..`."""
+    if is_uri(path) or os.path.isabs(path):
+        return path
+    names = [name for name in posixpath.normpath(path.replace(os.sep, "/")).split("/") if name != "."]
+    return child(root, *names)
+
+
 def child(path: str, *names: str) -> str:
     """What is called by `names` below a path; the options at the end of a URI stay at its end."""
     base, options = _parted(path)
     return "/".join((base.rstrip("/"), *names)) + options
+
+
+def below(path: str, root: str) -> str | None:
+    """What `child` was given to get from a root to a path; None if the path is not below the root."""
+    base, start = _parted(path)[0], _parted(root)[0].rstrip("/") + "/"
+    return base.removeprefix(start) if base.startswith(start) else None
 
 
 def extended(path: str, ending: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ggfmt.engine.files import absolute
+from ggfmt.engine.files import resolved
 from ggfmt.engine.inputs import PlannedInput
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.formats import FORMATS
@@ -67,12 +67,13 @@ class HandlerOutput:
 
     @property
     def schema_directories(self) -> list[str]:
-        """Where a run writes the schemas of the format; none if it has no schemas, or they are switched off."""
+        """Where a run writes the schemas of the format, as paths or URIs: a relative one is below the root. None if the
+        format has no schemas, or they are switched off."""
         settings = self.settings
         if not FORMATS[settings.format].schema_in_run or not settings.schema_files(TableDef("T")):
             return []
         directories = [getattr(settings.options, "schema_directory", None), self.schema_path]
-        return [absolute(directory) for directory in directories if directory]
+        return [resolved(directory, self.root) for directory in directories if directory]
 
 
 @dataclass(frozen=True)

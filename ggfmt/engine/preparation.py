@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import report
-from ggfmt.engine.files import absolute, check_unchanged, file_system, not_writable, unreadable
+from ggfmt.engine.files import absolute, below, check_unchanged, child, file_system, not_writable, unreadable
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
-from ggfmt.engine.output.commit import OutputDirectory
-from ggfmt.engine.output.names import counted, stamp
+from ggfmt.engine.output.commit import hold_all
+from ggfmt.engine.output.directory import OutputDirectory
+from ggfmt.engine.output.journal import is_below
+from ggfmt.engine.output.names import METADATA_DIRECTORY, counted, stamp
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import HandlerOutput, Job
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
@@ -54,13 +56,13 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that can start. The output directories are held for it, and `replaced` are the files in them that it
-    replaces; `moment` is the time in the names of its files."""
+    """A run that can start. The output directories are held for it, and `replaced` has for each of them the files that
+    it replaces, relative to the directory; `moment` is the time in the names of its files, in UTC."""
 
     job: Job
     inputs: tuple[PlannedInput, ...]
     outputs: tuple[OutputDirectory, ...]
-    replaced: tuple[str, ...]
+    replaced: tuple[tuple[str, ...], ...]
     moment: datetime
     mode: str
 
@@ -70,7 +72,6 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
 
     UsageError or ConfigurationError if the run makes no sense, Abend if an input cannot be read or an output written.
     """
-    moment = settings.current_timestamp or datetime.now()
     targets = make_targets(settings)
     _check_schema_directories(targets)
     for target in targets:
@@ -83,19 +84,18 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
     log.info("input format %s: %s", input_format, visible(reason))
     if inputs and not any(item.file.size for item in inputs):
         log.warning("there is nothing in the input: %s, each of no bytes", counted(len(inputs), "file"))
-    outputs = []
-    for root in dict.fromkeys(target.root for target in targets):
-        output = OutputDirectory(root)
-        output.acquire()
-        held.callback(output.release)  # only of what was acquired: another run may be at work in there
-        outputs.append(output)
-    replaced = [
-        path
-        for output in outputs
-        for path in output.check([t.handler for t in targets if t.root == output.root], settings.mode)
-    ]
-    _check_inputs(inputs, replaced)
+    outputs = tuple(OutputDirectory(root) for root in dict.fromkeys(target.root for target in targets))
+    moment = settings.current_timestamp or datetime.now(timezone.utc).replace(tzinfo=None)
     run = f"{stamp(moment)}-{uuid.uuid4().hex[:8]}"
+    hold_all(outputs, run, held)
+    replaced = tuple(
+        tuple(output.check([target.handler for target in targets if target.root == output.root], settings.mode))
+        for output in outputs
+    )
+    every = zip(outputs, replaced, strict=True)
+    _check_inputs(inputs, {output.store.outer(name) for output, names in every for name in names})
+    if settings.current_timestamp is None and settings.mode == "append":
+        moment = _after(moment, outputs)
     job = Job(
         run,
         input_format,
@@ -109,7 +109,14 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         replacements=settings.replacements,
         staging={output.root: output.staging(run) for output in outputs},
     )
-    return PreparedRun(job, tuple(inputs), tuple(outputs), tuple(replaced), moment, settings.mode)
+    return PreparedRun(job, tuple(inputs), outputs, replaced, moment, settings.mode)
+
+
+def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
+    """The moment, or the first one after the latest run of the outputs: clocks can be put back, and earlier versions
+    had local time in names. Names in order are operations in order."""
+    latest = [found for output in outputs if (found := output.latest_moment()) is not None]
+    return max([moment, *(found + timedelta(milliseconds=1) for found in latest)])
 
 
 def make_targets(settings: RunSettings) -> list[HandlerOutput]:
@@ -156,7 +163,7 @@ def _changed(item: PlannedInput) -> Diagnostic | None:
     return None
 
 
-def _check_inputs(inputs: Sequence[PlannedInput], replaced: Sequence[str]) -> None:
+def _check_inputs(inputs: Sequence[PlannedInput], replaced: Collection[str]) -> None:
     """UsageError if the run would delete what it reads."""
     for item in inputs:
         if item.file.path in replaced:
@@ -165,11 +172,18 @@ def _check_inputs(inputs: Sequence[PlannedInput], replaced: Sequence[str]) -> No
 
 
 def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
-    """Abend if schemas could not be written once the run is decided: they lie outside of the output directory."""
+    """ConfigurationError for a relative directory that is not below the output directory; Abend if schemas could not be
+    written once the run is decided."""
+    help = "set another `schemaDirectory` or `schemaFilePath`"
     for target in targets:
         for directory in target.schema_directories:
+            inside = below(child(directory, "x"), target.root)
+            what = f"the schema directory of handler `{target.handler}`"
+            if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
+                message = f"{what} is relative, and not within the output directory"
+                raise ConfigurationError(
+                    Diagnostic("GG103", message, Span(file=directory), f"{help}, or an absolute path")
+                )
             problem = not_writable(directory)
             if problem is not None:
-                help = "set another `schemaDirectory` or `schemaFilePath`"
-                message = f"the schema directory of handler `{target.handler}` cannot be written: {problem}"
-                raise Abend(Diagnostic("GG506", message, Span(file=directory), help))
+                raise Abend(Diagnostic("GG506", f"{what} cannot be written: {problem}", Span(file=directory), help))

@@ -91,6 +91,7 @@ class Int(ValueType[int]):
         raise IllegalValue(_cannot_be(text), f"give {self.legal}")
 
 
+NAME_PART_BYTES = 64  # which leave room in a file name for that of a table, a time and a number
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -160,11 +161,12 @@ class NamePart(Text):
 
     @property
     def legal(self) -> str:
-        return "any string without `/` and control characters"
+        return f"any string of {NAME_PART_BYTES} bytes or less, without `/` and control characters"
 
     def parse(self, text: str) -> str:
         value = super().parse(text)
-        if "/" in value or any(character < " " for character in value):
+        long = len(value.encode(errors="replace")) > NAME_PART_BYTES
+        if long or "/" in value or any(character < " " for character in value):
             raise IllegalValue(_cannot_be(text), f"give {self.legal}")
         return value
 

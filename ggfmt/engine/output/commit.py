@@ -1,34 +1,51 @@
 """The commit: staged files get their final names all at once, or none does.
 
-Once every task has succeeded, a journal that lists all moves is put in place with one rename: from then on the run is
-committed. A journal that is found at the start of a later run was left by a driver that died, and is carried out to the
-end. Without a journal, what is in staging belongs to no one and is removed.
+Once every task has succeeded, a journal that lists all moves is put into the first directory that takes part: from then
+on the run is committed. A journal that is found at the start of a later run was left by a driver that died, and is
+carried out to the end. Without a journal, what is in staging belongs to no one and is removed.
 
-A run may write to several output directories (handlers with a `rootFilePath` of their own). The first holds the
-journal; the others hold a pointer to it, written before it, that means nothing unless the journal exists.
+A run may write to several directories: output directories of handlers with a `rootFilePath` of their own, and others
+that keep what must agree with the output. Each of them is a `Participant`. The first has the journal. The others have
+a pointer to it, written before it, that means nothing unless there is the journal; while there are pointers, the first
+has an intent in `_ggfmt/commits`, so that one that lost its journal is not taken for one that never had it.
+
+To let a directory take part: make a `Participant` of it, let `hold_all` take it with the others before the run reads
+anything, and hand `commit` a `Part` with what it gets (`publish` has a parameter for such parts); `Participant.stage`
+makes moves of documents. Never make two participants of one directory: the first refuses the second.
 """
 
 from __future__ import annotations
 
-import base64
 import json
-import os
-import uuid
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import IO, Any
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
-import pyarrow as pa
-import pyarrow.fs as pafs
-
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.files import child, file_system, is_local
-from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no advisory locks of this kind
-    fcntl = None  # type: ignore[assignment]
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span, UsageError
+from ggfmt.engine.files import absolute
+from ggfmt.engine.output.holding import LEASES, Hold, hold
+from ggfmt.engine.output.journal import (
+    COMMITS,
+    JOURNAL,
+    POINTER,
+    STAGING,
+    VERSION,
+    Journal,
+    Move,
+    carry_out,
+    check_done,
+    damaged,
+    drop_if_of,
+    each,
+    read_document,
+    read_journal,
+    staging_of,
+)
+from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
+from ggfmt.engine.output.store import FAILURES, Store, with_credentials
 
 MODES = {
     "error": "refuse to write where there is output already",
@@ -36,227 +53,283 @@ MODES = {
     "overwrite": "replace what the same handlers wrote before",
 }
 
-_JOURNAL, _POINTER, _STAGING, _LOCK, _MANIFEST = "journal.json", "pointer.json", "staging", "lock", "manifest.json"
+log = logging.getLogger("ggfmt")
 
 
 @dataclass(frozen=True)
-class Journal:
-    """What is left to be done once a run is decided: `moves` from staging to final names, `deletes` of what the run
-    replaces, `writes` of small files (path to Base64)."""
+class StagedMove:
+    """A file below the staging directory of its participant, and the name it gets; both are relative to the root."""
 
-    run: str
-    roots: tuple[str, ...]
-    moves: tuple[tuple[str, str], ...]
-    deletes: tuple[str, ...]
-    writes: tuple[tuple[str, str], ...]
+    source: str
+    target: str
+    size: int
+    sha256: str
 
 
-class OutputDirectory:
-    """One output directory, held by one run at a time."""
+@dataclass
+class Part:
+    """What a commit does in one participant: files that get names, and names that are removed unless a file gets them.
+
+    `copies` are staged files that leave the participant: a directory (path or URI) and the file, whose target is
+    relative to it.
+    """
+
+    participant: Participant
+    moves: list[StagedMove] = field(default_factory=list)
+    deletes: list[str] = field(default_factory=list)
+    copies: list[tuple[str, StagedMove]] = field(default_factory=list)
+
+
+class Participant:
+    """A directory that takes part in commits, held by one run at a time. What is ggfmt's own in it is in `_ggfmt`."""
+
+    what = "the directory"
+    has_success_file = False
 
     def __init__(self, root: str) -> None:
-        self.root = root
-        self.fs, self.path = file_system(root)
-        self._lock: IO[str] | None = None
+        self.root = absolute(root)
+        self.store = Store(self.root)
+        self.run = ""
+        self._hold: Hold | None = None
+        self._staged = 0
 
-    def metadata(self, *names: str) -> str:
-        return child(self.path, METADATA_DIRECTORY, *names)
+    def stage(self, documents: Iterable[tuple[str, bytes]]) -> list[StagedMove]:
+        """Puts documents (a name and a content) into staging; what they get when the run is committed. One of
+        `FAILURES`."""
+        staged = []
+        for target, content in documents:
+            source = f"{staging_of(self.run)}/documents/{self._staged:07d}"
+            staged.append((StagedMove(source, target, len(content), sha256(content).hexdigest()), content))
+            self._staged += 1
+        each(staged, [self.store], lambda item: self.store.write(item[0].source, item[1]))
+        return [move for move, _ in staged]
 
     def staging(self, run: str) -> str:
         """The staging directory of a run, as a path or URI."""
-        return child(self.root, METADATA_DIRECTORY, _STAGING, run)
+        return self.store.outer(staging_of(run))
 
-    def drop_staging(self) -> None:
-        """Removes what runs have in staging."""
-        if self.fs.get_file_info(self.metadata(_STAGING)).type == pafs.FileType.Directory:
-            self.fs.delete_dir(self.metadata(_STAGING))
+    def put(self, name: str, content: bytes) -> None:
+        """Writes a document of the metadata directory: it is there whole or not at all."""
+        self.store.put(name, content, f"{staging_of(self.run)}/{name.rpartition('/')[2]}")
 
-    def acquire(self) -> None:
-        """Takes the directory for this run; carries out a journal that an earlier run left, and removes its staging.
+    def is_held(self) -> bool:
+        return self._hold is not None and self._hold.is_held()
 
-        UsageError if another run holds it, Abend if it cannot be made."""
+    def check_pointer(self, known: Sequence[str]) -> None:
+        """Abend GG509 if the directory waits for a commit whose first directory is not what it was."""
+        self._pointed(known)
+
+    def acquire(self, run: str, known: Sequence[str] = ()) -> None:
+        """Takes the directory for a run; carries out a journal that an earlier run left, and removes what dead runs
+        have in staging. `known` are URIs whose credentials may open other directories of that commit.
+
+        UsageError GG501 if another run holds it, Abend GG506 if it cannot be made, GG509 if a commit cannot be ended.
+        """
+        self.run = run
         try:
-            self.fs.create_dir(self.metadata())
-            self._take_lock()
-            self._recover()
-            self.drop_staging()
-        except (OSError, pa.ArrowException) as error:
-            self._free_lock()
-            raise Abend(_cannot_write(self.root, error)) from None
-        except UsageError:  # another run holds this directory, or the first one of a commit that is to be ended
-            self._free_lock()
+            self._hold = hold(self.store, run, self.what)
+            self._recover(known)
+            self._drop_staging_of_dead_runs()
+        except FAILURES as error:
+            self.release()
+            raise Abend(cannot_write(self.root, error)) from None
+        except (UsageError, Abend):  # another run holds it, or the first one of a commit that is to be ended
+            self.release()
             raise
 
     def release(self) -> None:
-        """Removes the staging directory, unless a journal still needs it, and gives the output directory free."""
-        try:
-            if self._read(self.metadata(_JOURNAL)) is None and self._read(self.metadata(_POINTER)) is None:
-                self.drop_staging()
-        except (OSError, pa.ArrowException):
-            pass  # a later run will remove it
-        self._free_lock()
-        self._remove_if_empty(self.metadata())
-        self._remove_if_empty(self.path)
-
-    def check(self, handlers: Sequence[str], mode: str) -> list[str]:
-        """The files that the run replaces under `overwrite`; UsageError if `mode` does not allow the run."""
-        files = [
-            child(self.root, info.path[len(self.path) :].lstrip("/"))
-            for handler in handlers
-            for info in self._files(child(self.path, handler))
-        ]
-        if mode == "append" or not files:
-            return []
-        place = Span(file=files[0])
-        if mode == "error":
-            help = "give `--mode append` or `--mode overwrite`, or another output directory"
-            raise UsageError(Diagnostic("GG501", "the output directory already holds output", place, help))
-        if self.fs.get_file_info(self.metadata(_MANIFEST)).type != pafs.FileType.File:
-            help = "remove it yourself, or give another output directory"
-            raise UsageError(
-                Diagnostic("GG501", "the output directory holds files that ggfmt did not write", place, help)
-            )
-        return files
-
-    def existing(self, directory: str) -> set[str]:
-        """Names of the files in a directory below the root."""
-        return {os.path.basename(info.path) for info in self._files(child(self.path, directory), recursive=False)}
-
-    def _files(self, directory: str, recursive: bool = True) -> list[pafs.FileInfo]:
-        infos = self.fs.get_file_info(pafs.FileSelector(directory, recursive=recursive, allow_not_found=True))
-        return [info for info in infos if info.type == pafs.FileType.File]
-
-    def _take_lock(self) -> None:
-        if fcntl is None or not is_local(self.fs):
+        """Removes what this run has in staging, unless a journal still needs it, and gives the directory free."""
+        if self._hold is None:
             return
-        path = self.metadata(_LOCK)
-        while self._lock is None:
-            lock = open(path, "w", encoding="utf-8")  # noqa: SIM115 - held until the run ends
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.exists(path) and os.path.samestat(os.fstat(lock.fileno()), os.stat(path)):
-                    self._lock = lock  # and not of a file that its last holder has removed in the meantime
-            except BlockingIOError:
-                diagnostic = Diagnostic("GG501", "another run is writing to the output directory", Span(file=self.root))
-                raise UsageError(diagnostic) from None
-            finally:
-                if self._lock is None:
-                    lock.close()
+        with suppress(*FAILURES):  # else a later run removes it
+            if not self.store.exists(JOURNAL) and not self.store.exists(POINTER):
+                self.store.delete_tree(staging_of(self.run))
+        self._let_go(self._hold)
+        self._hold = None
 
-    def _free_lock(self) -> None:
-        if self._lock is not None:
-            os.unlink(self._lock.name)
-            self._lock.close()
-            self._lock = None
+    def _let_go(self, holding: Hold) -> None:
+        holding.release()
+        for name in (LEASES, COMMITS, STAGING, METADATA_DIRECTORY, ""):
+            self.store.remove_if_empty(name)
 
-    def _recover(self) -> None:
-        pointed = self._read(self.metadata(_POINTER))
-        if pointed is not None:
-            first = OutputDirectory(pointed["root"])
-            journal = first._read(first.metadata(_JOURNAL))
-            if journal is not None and journal["run"] == pointed["run"]:
-                first._take_lock()
-                try:
-                    _carry_out(_journal(journal))
-                finally:
-                    first._free_lock()
-            _delete(self.fs, self.metadata(_POINTER))
-        journal = self._read(self.metadata(_JOURNAL))
-        if journal is not None:
-            _carry_out(_journal(journal))
+    def _drop_staging_of_dead_runs(self) -> None:
+        living = {self.run, *(name.removesuffix(".json") for name in self.store.names(LEASES))}
+        for run in self.store.names(STAGING):
+            if run not in living:
+                self.store.delete_tree(f"{STAGING}/{run}")
 
-    def _read(self, path: str) -> dict[str, Any] | None:
-        if self.fs.get_file_info(path).type != pafs.FileType.File:
+    def _pointed(self, known: Sequence[str]) -> tuple[Participant, Journal | None, int] | None:
+        """The first directory of the commit that the pointer is of, its journal if the run is decided, and which of its
+        places this directory is; None without a pointer. Abend GG509 if that cannot be known."""
+        document = read_document(self.store, POINTER)
+        if document is None:
             return None
-        with self.fs.open_input_stream(path) as stream:
-            document: dict[str, Any] = json.loads(stream.read())
-            return document
-
-    def put(self, name: str, document: object) -> None:
-        """Writes a JSON document into the metadata directory with one rename: it is there whole or not at all."""
-        path = self.metadata(name)
-        draft = f"{path}.{uuid.uuid4().hex}"
-        _write(self.fs, draft, json.dumps(document).encode())
-        self.fs.move(draft, path)
-
-    def _remove_if_empty(self, directory: str) -> None:
-        if not is_local(self.fs):
-            return
         try:
-            os.rmdir(directory)
-        except OSError:
-            pass
+            root, run, place = document["root"], document["run"], document["place"]
+        except KeyError:
+            raise damaged(self.store, POINTER, "is of another version of ggfmt, or damaged") from None
+        first = Participant(with_credentials(root, known))
+        journal = read_journal(first.store)
+        if journal is not None and journal.run == run:
+            return first, journal, place
+        if not first.store.exists(f"{COMMITS}/{run}.json"):
+            message = f"the run {run} may have been committed, and `{without_credentials(root)}` does not tell any more"
+            help = (
+                "if that directory was moved, move it back; if its output is given up, remove "
+                f"`{without_credentials(self.store.outer(POINTER))}` and run again with the same inputs"
+            )
+            raise Abend(Diagnostic("GG509", message, Span(file=self.root), help))
+        return first, None, place
+
+    def _recover(self, known: Sequence[str]) -> None:
+        pointed = self._pointed(known)
+        if pointed is not None:
+            first, journal, place = pointed
+            if journal is not None:
+                first._end_commit(self.run, {place: self.store}, known)
+            else:
+                self.store.delete(POINTER)
+        journal = read_journal(self.store)
+        if journal is not None:
+            self._carry_out(journal, {}, known)
+        for name in self.store.names(COMMITS):
+            self._withdraw(name.removesuffix(".json"), known)
+
+    def _end_commit(self, run: str, places: dict[int, Store], known: Sequence[str]) -> None:
+        """Carries the journal out that this directory has for another one."""
+        holding = hold(self.store, run, self.what)
+        try:
+            journal = read_journal(self.store)
+            if journal is not None:
+                self._carry_out(journal, places, known)
+        finally:
+            self._let_go(holding)
+
+    def _carry_out(self, journal: Journal, places: dict[int, Store], known: Sequence[str]) -> None:
+        stores = [self.store]
+        for number, place in enumerate(journal.places, 1):
+            stores.append(places.get(number) or Store(with_credentials(place, [self.root, *known])))
+        # A directory without its pointer is done with, or is another one by the same name: nothing is removed in there.
+        theirs = {0}
+        for number in range(1, 1 + journal.others):
+            pointer = read_document(stores[number], POINTER)
+            if pointer is not None and pointer.get("run") == journal.run:
+                theirs.add(number)
+        carry_out(replace(journal, deletes=tuple(item for item in journal.deletes if item[0] in theirs)), stores)
+        message = "the commit of run %s, which was cut off, is ended: %s"
+        log.warning(message, journal.run, counted(len(journal.moves), "file"))
+
+    def _withdraw(self, run: str, known: Sequence[str]) -> None:
+        """Removes the pointers of a run that never was decided, and then its intent."""
+        intent = f"{COMMITS}/{run}.json"
+        document = read_document(self.store, intent) or {}
+        with suppress(*FAILURES):  # the intent stays as long as there may be pointers
+            for place in document.get("places", []):
+                drop_if_of(Store(with_credentials(place, [self.root, *known])), POINTER, run)
+            self.store.delete(intent)
 
 
-def commit(outputs: Sequence[OutputDirectory], journal: Journal) -> None:
-    """Commits a run. If the process dies in here, the next run finds the journal and ends the work."""
-    first = outputs[0]
-    for other in outputs[1:]:
-        other.put(_POINTER, {"root": first.root, "run": journal.run})
-    first.put(_JOURNAL, asdict(journal))
-    _carry_out(journal)
+def hold_all(participants: Sequence[Participant], run: str, held: ExitStack) -> None:
+    """Takes directories for a run, in their order; `held` gives them free again. Errors as of `Participant.acquire`."""
+    known = [participant.root for participant in participants]
+    for participant in participants:  # before any of them is made, which could be the one that is looked for
+        try:
+            participant.check_pointer(known)
+        except FAILURES as error:
+            raise Abend(cannot_write(participant.root, error)) from None
+    for participant in participants:
+        participant.acquire(run, known)
+        held.callback(participant.release)  # only of what was acquired: another run may be at work in there
 
 
-def manifest_path(root: str) -> str:
-    return child(root, METADATA_DIRECTORY, _MANIFEST)
+def commit(run: str, parts: Sequence[Part]) -> None:
+    """Commits a run: all of its parts, or none. If the process dies in here, the next run finds out and ends the work.
+
+    Abend if nothing was committed, Committed GG506 if the run is decided and something kept it from its end.
+    """
+    journal, stores = _journal(run, parts)
+    first = parts[0].participant
+    try:
+        _check_held(parts)
+        check_done(journal, stores, [part.participant.store.below(staging_of(run)) for part in parts])
+        for store in stores[: len(parts)]:
+            store.sync_below(move.source for move in journal.moves if stores[move.place] is store)
+        if journal.others:
+            intent = {"version": VERSION, "run": run, "places": journal.places[: journal.others]}
+            first.put(f"{COMMITS}/{run}.json", json.dumps(intent).encode())
+        for place, part in enumerate(parts[1:], 1):
+            pointer = {"version": VERSION, "run": run, "root": without_credentials(first.root), "place": place}
+            part.participant.put(POINTER, json.dumps(pointer).encode())
+        _check_held(parts)
+        first.put(JOURNAL, journal.to_bytes())
+    except FAILURES as error:
+        if not _is_decided(first, run, error):
+            _withdraw(parts, run)
+            raise Abend(cannot_write(first.root, error)) from None
+    except Abend:
+        _withdraw(parts, run)
+        raise
+    try:
+        carry_out(journal, stores)
+    except FAILURES as error:
+        raise _interrupted(first.root, reason(error)) from None
+    except Abend as error:
+        raise Committed(*error.diagnostics) from None
 
 
-def small_write(path: str, content: bytes) -> tuple[str, str]:
-    """An entry for `Journal.writes`."""
-    return path, base64.b64encode(content).decode()
+def _journal(run: str, parts: Sequence[Part]) -> tuple[Journal, list[Store]]:
+    """The journal, and the stores of its places."""
+    stores = [part.participant.store for part in parts]
+    outside: dict[str, int] = {}
+    moves, deletes = [], []
+    for place, part in enumerate(parts):
+        moves += [Move(place, move.source, place, move.target, move.size, move.sha256) for move in part.moves]
+        deletes += [(place, name) for name in part.deletes]
+        for directory, move in part.copies:
+            if directory not in outside:
+                outside[directory] = len(stores)
+                stores.append(Store(directory))
+            moves.append(Move(place, move.source, outside[directory], move.target, move.size, move.sha256))
+    outputs = tuple(place for place, part in enumerate(parts) if part.participant.has_success_file)
+    places = tuple(without_credentials(store.root) for store in stores[1:])
+    return Journal(run, places, len(parts) - 1, outputs, tuple(moves), tuple(deletes)), stores
 
 
-def _journal(document: dict[str, Any]) -> Journal:
-    return Journal(
-        document["run"],
-        tuple(document["roots"]),
-        tuple((source, target) for source, target in document["moves"]),
-        tuple(document["deletes"]),
-        tuple((path, content) for path, content in document["writes"]),
-    )
+def _check_held(parts: Sequence[Part]) -> None:
+    """Abend if a directory was lost during the run."""
+    for part in parts:
+        if not part.participant.is_held():
+            message = f"{part.participant.what} is no longer held by this run: its lock or lease was removed or expired"
+            help = "nothing was committed; see that no other run writes there, and run again"
+            raise Abend(Diagnostic("GG506", message, Span(file=part.participant.root), help))
 
 
-def _carry_out(journal: Journal) -> None:
-    """Does what the journal lists; what is done already stays done, so that it can be carried out again."""
-    outputs = [OutputDirectory(root) for root in journal.roots]
-    for output in outputs:
-        _delete(output.fs, child(output.path, SUCCESS_FILE))
-    targets = {target for _, target in journal.moves}
-    for path in journal.deletes:
-        if path not in targets:
-            _delete(*file_system(path))
-    for source, target in journal.moves:
-        fs, inner = file_system(source)
-        _, goal = file_system(target)
-        if fs.get_file_info(inner).type == pafs.FileType.File:
-            fs.create_dir(goal.rsplit("/", 1)[0])
-            _rename(fs, inner, goal)
-    for path, content in journal.writes:
-        fs, inner = file_system(path)
-        fs.create_dir(inner.rsplit("/", 1)[0])
-        _write(fs, inner, base64.b64decode(content))
-    for output in outputs:
-        _write(output.fs, child(output.path, SUCCESS_FILE), b"")
-        output.drop_staging()
-    for output in outputs[1:]:
-        _delete(output.fs, output.metadata(_POINTER))
-    _delete(outputs[0].fs, outputs[0].metadata(_JOURNAL))
+def _is_decided(first: Participant, run: str, error: Exception) -> bool:
+    """Whether the journal is in place after an error. Committed if even that cannot be known."""
+    try:
+        journal = read_journal(first.store)
+    except (Abend, *FAILURES):
+        raise _interrupted(first.root, reason(error), "it is not known whether the run is committed") from None
+    return journal is not None and journal.run == run
 
 
-def _rename(fs: pafs.FileSystem, source: str, target: str) -> None:
-    fs.move(source, target)
+def _withdraw(parts: Sequence[Part], run: str) -> None:
+    """Removes what a commit that was not decided has written, as far as that can be done."""
+    with suppress(Abend, *FAILURES):
+        for part in parts[1:]:
+            drop_if_of(part.participant.store, POINTER, run)
+        parts[0].participant.store.delete(f"{COMMITS}/{run}.json")
 
 
-def _write(fs: pafs.FileSystem, path: str, content: bytes) -> None:
-    with fs.open_output_stream(path) as stream:
-        stream.write(content)
+def _interrupted(root: str, why: str, what: str = "the commit was interrupted") -> Committed:
+    help = "remove the cause; the next run to this directory ends the commit before it starts"
+    return Committed(Diagnostic("GG506", f"{what}: {why}", Span(file=root), help))
 
 
-def _delete(fs: pafs.FileSystem, path: str) -> None:
-    if fs.get_file_info(path).type == pafs.FileType.File:
-        fs.delete_file(path)
+def reason(error: Exception) -> str:
+    """What the system says of a failure, in one line."""
+    return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
 
 
-def _cannot_write(root: str, error: Exception) -> Diagnostic:
-    reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-    return Diagnostic("GG506", f"the output directory cannot be written: {reason}", Span(file=root))
+def cannot_write(root: str, error: Exception) -> Diagnostic:
+    return Diagnostic("GG506", f"the output directory cannot be written: {reason(error)}", Span(file=root))

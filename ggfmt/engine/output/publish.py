@@ -2,91 +2,181 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any
-
-import pyarrow as pa
 
 from ggfmt import __version__
 from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import report
 from ggfmt.engine.execution import RunResults
-from ggfmt.engine.files import child
-from ggfmt.engine.output import commit
-from ggfmt.engine.output.commit import Journal, OutputDirectory
-from ggfmt.engine.output.names import data_file, reject_file, safe_name, stamp
+from ggfmt.engine.files import below, child
+from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit
+from ggfmt.engine.output.directory import OutputDirectory
+from ggfmt.engine.output.names import data_file, folded, reject_file, safe_file_name, stamp
+from ggfmt.engine.output.records import MANIFEST, as_bytes, earlier_manifest, records, reduced, run_file
 from ggfmt.engine.output.staging import StagedFile
+from ggfmt.engine.output.store import FAILURES
+from ggfmt.engine.output.targets import check_targets
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.preparation import PreparedRun
 from ggfmt.model.table import TableDef
+
+LEAST_DIGITS = 5
+
+
+@dataclass(frozen=True)
+class Named:
+    """A staged file, the handler that it is of, and its final name below the handler's output directory."""
+
+    file: StagedFile
+    target: HandlerOutput
+    is_reject: bool
+    name: str
 
 
 class Naming:
     """Final names, below an output directory, of the files of one run.
 
-    Parts are counted from 0 for each table; under `append`, numbers that files with the same stamp have already are
-    left out.
+    Parts are counted from 0 for each table, with as many digits as the last one needs, so that names in order are parts
+    in order. Tables whose names differ in case only are counted together, for the disks that take them for one. Names
+    that are taken already are left out.
     """
 
-    def __init__(self, outputs: Sequence[OutputDirectory], moment: datetime, append: bool) -> None:
+    def __init__(self, outputs: Sequence[OutputDirectory], moment: datetime, mode: str, replaced: set[str]) -> None:
         self._outputs = {output.root: output for output in outputs}
         self._stamp = stamp(moment)
-        self._append = append
+        self._append = mode == "append"
+        self._replaced = {folded(path) for path in replaced}
         self._taken: dict[tuple[str, str], set[str]] = {}
-        self._parts: dict[tuple[str, str, bool], int] = {}
 
-    def name(self, file: StagedFile, target: HandlerOutput, is_reject: bool) -> str:
-        key = (file.handler, file.table, is_reject)
-        while True:
-            part = self._parts[key] = self._parts.get(key, -1) + 1
-            if is_reject:
-                below = reject_file(file.table, self._stamp, part)
-            else:
-                below = data_file(file.table, self._stamp, part, target.suffix)
-            directory, _, name = f"{target.handler}/{below}".rpartition("/")
-            if not self._append or name not in self._existing(target.root, directory):
-                return f"{directory}/{name}"
+    def names(self, files: Sequence[tuple[StagedFile, HandlerOutput, bool]]) -> Iterator[Named]:
+        counts = Counter(self._series(*item) for item in files)
+        parts: dict[str, int] = {}
+        for file, target, is_reject in files:
+            series = self._series(file, target, is_reject)
+            digits = max(LEAST_DIGITS, len(str(counts[series] - 1)))
+            while True:
+                part = parts[series] = parts.get(series, -1) + 1
+                if is_reject:
+                    name = reject_file(file.table, self._stamp, part, digits)
+                else:
+                    name = data_file(file.table, self._stamp, part, target.suffix, digits)
+                name = f"{target.handler}/{name}"
+                if not self._is_taken(target.root, name):
+                    yield Named(file, target, is_reject, name)
+                    break
 
-    def _existing(self, root: str, directory: str) -> set[str]:
+    @staticmethod
+    def _series(file: StagedFile, target: HandlerOutput, is_reject: bool) -> str:
+        return folded("/".join((target.root, target.handler, "rejects" if is_reject else "data", file.table)))
+
+    def _is_taken(self, root: str, name: str) -> bool:
+        output = self._outputs[root]
+        if not (self._append or output.store.local):
+            return False
+        directory, _, last = name.rpartition("/")
         if (root, directory) not in self._taken:
-            self._taken[root, directory] = self._outputs[root].existing(directory)
-        return self._taken[root, directory]
+            self._taken[root, directory] = {folded(existing) for existing in output.existing(directory)}
+        return folded(last) in self._taken[root, directory] and folded(child(root, name)) not in self._replaced
 
 
-def publish(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
-    """Commits what the tasks of a run left in staging; the manifest.
+def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] = ()) -> dict[str, Any]:
+    """Commits what the tasks of a run left in staging, and with it `others`, in directories that are held for the run;
+    the manifest of the first output directory.
 
-    Abend GG506 if the commit was interrupted: it is decided then, and the next run ends it.
+    Abend if nothing was committed. Committed GG506 if the commit was interrupted: it is decided then, and the next run
+    ends it.
     """
     outputs, job = prepared.outputs, results.job
-    naming = Naming(outputs, prepared.moment, prepared.mode == "append")
+    replaced = {output.root: names for output, names in zip(outputs, prepared.replaced, strict=True)}
+    naming = Naming(
+        outputs,
+        prepared.moment,
+        prepared.mode,
+        {child(root, name) for root, names in replaced.items() for name in names},
+    )
     targets = {target.handler: target for target in job.targets}
-    moves: list[tuple[str, str]] = []
-    listed: list[dict[str, Any]] = []
     every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
-    for file, is_reject in every:
-        target = targets[file.handler]
-        path = naming.name(file, target, is_reject)
-        moves.append((file.path, child(target.root, path)))
-        listed_path = path if len(outputs) == 1 else child(without_credentials(target.root), path)
-        listed.append(_entry(file, listed_path, is_reject))
-    manifest = {**_describe(prepared, results), "files": listed}
-    text = json.dumps(manifest, indent=2, ensure_ascii=False).encode()
-    schemas = _schema_files(job.targets, results.definitions, prepared.moment)
-    writes = [commit.small_write(path, content) for path, content in schemas.items()]
-    writes += [commit.small_write(commit.manifest_path(output.root), text) for output in outputs]
-    journal = Journal(job.run, tuple(o.root for o in outputs), tuple(moves), prepared.replaced, tuple(writes))
+    named = list(naming.names([(file, targets[file.handler], is_reject) for file, is_reject in every]))
+    schemas = list(_schema_files(job.targets, results.definitions, prepared.moment))
+    described = _describe(prepared, results)
     try:
-        commit.commit(outputs, journal)
-    except (OSError, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-        help = "remove the cause; the next run to this directory ends the commit before it starts"
-        message = f"the commit was interrupted: {reason}"
-        raise Abend(Diagnostic("GG506", message, Span(file=outputs[0].root), help)) from None
-    return manifest
+        parts = [_part(prepared, output, replaced[output.root], named, schemas, described) for output in outputs]
+        check_targets(parts)
+        commit(job.run, [*parts, *others])
+    except FAILURES as error:
+        raise Abend(cannot_write(outputs[0].root, error)) from None
+    return _manifest(outputs[0], named, schemas, described)
+
+
+def _part(
+    prepared: PreparedRun,
+    output: OutputDirectory,
+    replaced: Sequence[str],
+    named: Sequence[Named],
+    schemas: Sequence[Schema],
+    described: dict[str, Any],
+) -> Part:
+    """What one output directory gets."""
+    part = Part(output, deletes=list(replaced))
+    for item in named:
+        if item.target.root == output.root:
+            source = below(item.file.path, output.root)
+            assert source is not None
+            part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+    own = [schema for schema in schemas if schema.root == output.root]
+    inside = {schema.inside: schema.content for schema in own if schema.inside is not None}
+    part.moves += output.stage(inside.items())
+    outside = {(schema.directory, schema.name): schema.content for schema in own if schema.inside is None}
+    staged = output.stage((name, content) for (_, name), content in outside.items())
+    part.copies += [(directory, move) for (directory, _), move in zip(outside, staged, strict=True)]
+    documents = list(_earlier_records(prepared, output, part, set(inside)))
+    text = as_bytes(_manifest(output, named, schemas, described))
+    part.moves += output.stage([*documents, (run_file(described["run"]), text), (MANIFEST, text)])
+    return part
+
+
+def _earlier_records(
+    prepared: PreparedRun, output: OutputDirectory, part: Part, schemas: set[str]
+) -> Iterator[tuple[str, bytes]]:
+    """The records of earlier runs that have to be written, since files that they list are replaced; those of which no
+    file remains are added to what is deleted."""
+    if prepared.mode != "overwrite":
+        earlier = earlier_manifest(output.store)
+        if earlier is not None:
+            yield earlier.name, as_bytes(earlier.document)
+        return
+    handlers = {target.handler for target in prepared.job.targets if target.root == output.root}
+    for record in records(output.store):
+        if record.is_kept and not record.lists(output.store, handlers, schemas):
+            continue
+        content = reduced(record, output.store, handlers, schemas)
+        if content is not None:
+            yield record.name, content
+        elif record.is_kept:
+            part.deletes.append(record.name)
+
+
+def _manifest(
+    output: OutputDirectory, named: Sequence[Named], schemas: Sequence[Schema], described: dict[str, Any]
+) -> dict[str, Any]:
+    """What a run read and wrote, as an output directory has it: paths in it are relative, others absolute."""
+
+    def path(root: str, name: str) -> str:
+        return name if root == output.root else child(without_credentials(root), name)
+
+    files = [_entry(item.file, path(item.target.root, item.name), item.is_reject) for item in named]
+    listed = {}
+    for schema in schemas:
+        place = schema.inside
+        shown = child(without_credentials(schema.directory), schema.name) if place is None else path(schema.root, place)
+        listed[shown] = {"path": shown, "bytes": len(schema.content), "sha256": sha256(schema.content).hexdigest()}
+    return {**described, "files": files, "schemas": list(listed.values())}
 
 
 def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
@@ -105,6 +195,7 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
     return {
         "ggfmt": __version__,
         "run": job.run,
+        "time": stamp(prepared.moment),
         "mode": prepared.mode,
         "input_format": job.input_format,
         "inputs": [{"path": without_credentials(item.file.shown), "bytes": item.file.size} for item in prepared.inputs],
@@ -120,10 +211,24 @@ def _configuration(target: HandlerOutput) -> dict[str, Any]:
     return {"format": settings.format, "includeTokens": settings.context.include_tokens, "options": options}
 
 
-def _schema_files(targets: Sequence[HandlerOutput], tables: Sequence[TableDef], moment: datetime) -> dict[str, bytes]:
-    """Paths and contents of the schemas of all definitions met; of several of one table the last, and all of them as
-    copies with a time stamp under `versionSchemas`."""
-    files: dict[str, bytes] = {}
+@dataclass(frozen=True)
+class Schema:
+    """A schema of a handler that writes to `root`: its directory, and its name in it."""
+
+    root: str
+    directory: str
+    name: str
+    content: bytes
+
+    @property
+    def inside(self) -> str | None:
+        """Its name below the output directory; None if it lies outside."""
+        return below(child(self.directory, self.name), self.root)
+
+
+def _schema_files(targets: Sequence[HandlerOutput], tables: Sequence[TableDef], moment: datetime) -> Iterator[Schema]:
+    """The schemas of all definitions met; of several of one table the last counts, and all of them are there as copies
+    with a time stamp under `versionSchemas`."""
     for target in targets:
         directories = target.schema_directories
         for number, table in enumerate(tables if directories else ()):
@@ -134,5 +239,5 @@ def _schema_files(targets: Sequence[HandlerOutput], tables: Sequence[TableDef], 
                 if versions and schema.name.startswith(table.full_name):
                     names.append(schema.name.replace(table.full_name, f"{table.full_name}_{version}", 1))
                 for directory in directories:
-                    files |= {child(directory, safe_name(name)): schema.content for name in names}
-    return files
+                    for name in names:
+                        yield Schema(target.root, directory, safe_file_name(name), schema.content)

@@ -101,7 +101,7 @@ _CONTAINER_LOSSES = (
 
 def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[Loss, ...]) -> Format:
     container = name.endswith("_ocf")
-    proposed = ["fileSuffix=.avro", "format.schemaDirectory=./out/dirdef", "format.versionSchemas=true"]
+    proposed = ["fileSuffix=.avro", "format.schemaDirectory=./dirdef", "format.versionSchemas=true"]
     proposed += ["compressionCodec=snappy"] if container else []
     proposed += ["format.pkUpdateHandling=delete-insert"] if name.startswith("avro_row") else []
     return Format(

@@ -59,7 +59,7 @@ FORMATS = (
         proposed=(
             "fileSuffix=.json",
             "format.jsonDelimiter=CDATA[\\n]",
-            "format.schemaDirectory=./out/dirdef",
+            "format.schemaDirectory=./dirdef",
         ),
         marks=(b"{",),
         schema_kind="json",

@@ -1,0 +1,199 @@
+"""Holding a directory for one run: by a lock where the system has locks, by a lease elsewhere.
+
+A lock ends with its process. A lease is a file `_ggfmt/leases/<run>.json` that its run renews; one that was not renewed
+for `LEASE_SECONDS` is dead. Ages are differences of the store's own modification times, so that no clock matters. Who
+takes a directory writes its lease first and then looks for others: of two that come at once, one or both are refused.
+This needs a store whose listings show what was written before, as those of S3, GCS and HDFS do; a conditional put, of
+which there would be no more than one, is not to be had from Arrow.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import threading
+from contextlib import suppress
+from datetime import datetime, timezone
+from typing import IO, Any, Protocol
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.engine.output.names import METADATA_DIRECTORY
+from ggfmt.engine.output.store import FAILURES, Store
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no advisory locks of this kind
+    fcntl = None  # type: ignore[assignment]
+
+LEASE_SECONDS = 600.0
+RENEWAL_SECONDS = 30.0
+LOCK = f"{METADATA_DIRECTORY}/lock"
+LEASES = f"{METADATA_DIRECTORY}/leases"
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}  # as some network disks answer
+
+
+class Hold(Protocol):
+    """A directory held by this run; `is_held` tells whether it still is."""
+
+    def is_held(self) -> bool: ...
+
+    def release(self) -> None: ...
+
+
+def hold(store: Store, run: str, what: str) -> Hold:
+    """Takes a directory for a run; `what` is what the directory is called. UsageError GG501 if another run has it."""
+    owner = {"run": run, "host": socket.gethostname(), "pid": os.getpid(), "since": _now()}
+    if store.local and fcntl is not None:
+        try:
+            return Lock(store, owner, what)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+    return Lease(store, owner, what)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def refused(store: Store, what: str, owner: dict[str, Any], seen: str = "") -> UsageError:
+    who = f": process {owner['pid']} on {owner['host']}, since {owner['since']}" if "since" in owner else ""
+    message = f"another run is writing to {what}{who}{seen}"
+    return UsageError(
+        Diagnostic("GG501", message, Span(file=store.root), "wait for its end, or give another directory")
+    )
+
+
+class Lock:
+    """A lock of the operating system on `_ggfmt/lock`."""
+
+    def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
+        self._path = store.inner(LOCK)
+        file = None
+        while file is None:
+            store.make_directory(METADATA_DIRECTORY)  # which its last holder may just have removed
+            with suppress(FileNotFoundError):
+                file = self._try(store, what)
+        file.truncate(0)
+        file.write(json.dumps(owner))
+        file.flush()
+        self._file: IO[str] = file
+        live = live_leases(store, LOCK)
+        if live:
+            self.release()
+            raise _leased(store, what, live)
+
+    def _try(self, store: Store, what: str) -> IO[str] | None:
+        """The file, locked; None if it is not the one at its place, because its last holder has removed that."""
+        lock = open(self._path, "a+", encoding="utf-8")  # noqa: SIM115 - held until the run ends
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if self._is_at_its_place(lock):
+                return lock
+        except BlockingIOError:
+            lock.seek(0)
+            owner = _document(lock.read().encode())
+            lock.close()
+            raise refused(store, what, owner) from None
+        except OSError:
+            lock.close()
+            raise
+        lock.close()
+        return None
+
+    def _is_at_its_place(self, lock: IO[str]) -> bool:
+        try:
+            return os.path.samestat(os.fstat(lock.fileno()), os.stat(self._path))
+        except FileNotFoundError:
+            return False
+
+    def is_held(self) -> bool:
+        return self._is_at_its_place(self._file)
+
+    def release(self) -> None:
+        with suppress(OSError):
+            if self.is_held():
+                os.unlink(self._path)
+        self._file.close()
+
+
+class Lease:
+    """A file that is renewed by a thread of its own until it is released, or found to be gone."""
+
+    def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
+        self._store = store
+        self._content = json.dumps(owner).encode()
+        self._name = lease_of(owner["run"])
+        self._ended = threading.Event()
+        self._writing = threading.Lock()
+        store.write(self._name, self._content)
+        live = live_leases(store, self._name)
+        if live:
+            store.delete(self._name)
+            raise _leased(store, what, live)
+        for name in store.names(LEASES):
+            if f"{LEASES}/{name}" != self._name:
+                store.delete(f"{LEASES}/{name}")
+        self._thread = threading.Thread(target=self._renew, name="ggfmt-lease", daemon=True)
+        self._thread.start()
+
+    def _renew(self) -> None:
+        while not self._ended.wait(RENEWAL_SECONDS):
+            with suppress(*FAILURES), self._writing:  # a store that does not answer now may do so the next time
+                if not self._is_there():
+                    return
+                self._store.write(self._name, self._content)
+
+    def _is_there(self) -> bool:
+        return self._store.read(self._name) == self._content
+
+    def is_held(self) -> bool:
+        """Renews the lease and looks for others once more. A lease that is gone stays gone: another run took it for
+        dead and has removed what this one had in staging."""
+        with self._writing:
+            if not self._is_there():
+                return False
+            self._store.write(self._name, self._content)
+        return not live_leases(self._store, self._name)
+
+    def release(self) -> None:
+        self._ended.set()
+        self._thread.join(RENEWAL_SECONDS)
+        with suppress(*FAILURES):
+            self._store.delete(self._name)
+
+
+def lease_of(run: str) -> str:
+    return f"{LEASES}/{run}.json"
+
+
+def live_leases(store: Store, own: str) -> list[tuple[str, float]]:
+    """The leases of other runs that are not dead, and their ages in seconds; `own` is a file just written, which tells
+    what time it is by the clock of the store. OSError if that file is gone."""
+    now = store.modified(own)
+    if now is None:
+        raise FileNotFoundError(errno.ENOENT, "the lease is gone that was just written", store.outer(own))
+    live = []
+    for name in store.names(LEASES):
+        other = f"{LEASES}/{name}"
+        seen = None if other == own else store.modified(other)
+        if seen is not None and (now - seen).total_seconds() < LEASE_SECONDS:
+            live.append((other, max((now - seen).total_seconds(), 0.0)))
+    return live
+
+
+def _leased(store: Store, what: str, live: list[tuple[str, float]]) -> UsageError:
+    name, age = live[0]
+    return refused(store, what, _document(store.read(name)), f", last seen {age:,.0f} s ago")
+
+
+def _document(content: bytes | None) -> dict[str, Any]:
+    """What a lock or lease says of its owner; nothing if it is damaged."""
+    with suppress(ValueError):
+        document = json.loads(content or b"")
+        if isinstance(document, dict) and {"pid", "host", "since"} <= document.keys():
+            return document
+    return {}

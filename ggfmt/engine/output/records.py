@@ -1,0 +1,102 @@
+"""The record of what committed runs have left in an output directory: for each run that still has files there its
+manifest, as `_ggfmt/runs/<run>.json`. `_ggfmt/manifest.json` is that of the latest run.
+
+They are read one at a time: there may be thousands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ggfmt.engine.output.journal import damaged, is_below, read_document
+from ggfmt.engine.output.names import METADATA_DIRECTORY
+from ggfmt.engine.output.store import Store
+
+MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
+RUNS = f"{METADATA_DIRECTORY}/runs"
+
+
+@dataclass(frozen=True)
+class Record:
+    """The manifest of a committed run. `is_kept` is False for that of an earlier ggfmt, which is in `manifest.json`
+    alone."""
+
+    name: str
+    document: dict[str, Any]
+    is_kept: bool = True
+
+    def files(self, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The files of messages and rejects that are in this output directory, by name."""
+        yield from self._named(store, "files")
+
+    def schemas(self, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
+        yield from self._named(store, "schemas")
+
+    def lists(self, store: Store, handlers: Collection[str], schemas: Collection[str]) -> bool:
+        """Whether it lists a file of one of the handlers, or one of the schemas."""
+        files = any(entry.get("handler") in handlers for _, entry in self.files(store))
+        return files or any(name in schemas for name, _ in self.schemas(store))
+
+    def _named(self, store: Store, member: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Entries with a relative path; those with an absolute one are in other directories, unless a manifest of an
+        earlier ggfmt calls this one by its absolute path."""
+        for entry in self.document.get(member, []):
+            name = entry["path"].removeprefix(f"{store.root}/")
+            if is_below(name) and "://" not in name:
+                yield name, entry
+
+
+def records(store: Store) -> Iterator[Record]:
+    """The records of an output directory, in the order of the ids of their runs. Abend GG509 for a damaged one."""
+    names = store.names(RUNS)
+    latest = _manifest(store, MANIFEST)
+    if latest is not None and run_file(latest.get("run")) not in {f"{RUNS}/{name}" for name in names}:
+        yield Record(run_file(latest.get("run")), latest, is_kept=False)
+    del latest
+    for name in names:
+        document = _manifest(store, f"{RUNS}/{name}")
+        if document is not None:
+            yield Record(f"{RUNS}/{name}", document)
+
+
+def earlier_manifest(store: Store) -> Record | None:
+    """The manifest of a run of an earlier ggfmt, which kept no records."""
+    latest = _manifest(store, MANIFEST)
+    if latest is None or store.exists(run_file(latest.get("run"))):
+        return None
+    return Record(run_file(latest.get("run")), latest, is_kept=False)
+
+
+def run_file(run: object) -> str:
+    """Where the record of a run is; of a run that has no proper id, under a name that no other run has."""
+    proper = isinstance(run, str) and is_below(run) and "/" not in run
+    return f"{RUNS}/{run if proper else 'unknown'}.json"
+
+
+def reduced(record: Record, store: Store, handlers: Collection[str], schemas: Collection[str]) -> bytes | None:
+    """A record less the files of some handlers and less schemas that are written anew; None if no file remains."""
+    files = [entry for _, entry in record.files(store) if entry.get("handler") not in handlers]
+    kept = [entry for name, entry in record.schemas(store) if name not in schemas]
+    if not files and not kept:
+        return None
+    replaced = sorted({*record.document.get("replaced", []), *handlers})
+    document = {**record.document, "replaced": replaced, "files": files, "schemas": kept}
+    return as_bytes(document)
+
+
+def as_bytes(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, indent=2, ensure_ascii=False).encode()
+
+
+def _manifest(store: Store, name: str) -> dict[str, Any] | None:
+    document = read_document(store, name)
+    if document is not None:
+        for member in ("files", "schemas"):
+            entries = document.get(member, [])
+            proper = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+            if not proper or not all(isinstance(entry.get("path"), str) for entry in entries):
+                raise damaged(store, name, f"is damaged: `{member}` does not list files")
+    return document
