@@ -61,7 +61,7 @@ OF_COMMANDS = [
     "GG508",
     "GG509",
 ]
-OF_OTHERS = ["GG202", "GG208", "GG314", "GG502"]
+OF_OTHERS = ["GG202", "GG208", "GG314", "GG502", "GG510", "GG511"]
 # These need a Spark that fails, and one a defect of ggfmt: their examples are only looked at.
 OF_SPARK = ["GG503", "GG504", "GG505", "GG507"]
 
@@ -206,6 +206,24 @@ def test_commands(code: str, checkout: Path) -> None:
     PREPARE.get(code, lambda: None)()
     assert run(before) == {code}
     assert run(after) == set()
+
+
+@pytest.mark.parametrize("code", ["GG510", "GG511"])
+def test_an_output_that_is_read_back(code: str, checkout: Path) -> None:
+    run(EXAMPLES["GG501"][0])
+    if code == "GG510":
+        next(Path("out/json").rglob("*.json")).unlink()
+    else:
+        Path("out/notes.txt").touch()
+    before, after = EXAMPLES[code]
+    ended = CliRunner().invoke(app, shlex.split(before)[1:])
+    assert ended.exit_code == 1
+    assert f"error[{code}]" in ended.output
+    for command in after.split(" && "):
+        if command.startswith("rm "):
+            Path(command[3:]).unlink()
+        else:
+            assert run(command) == set()
 
 
 def _old_schemas() -> None:

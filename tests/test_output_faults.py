@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, run_ggfmt, snapshot, write_lines
+from typer.testing import CliRunner
 
+from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
-from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, UsageError
 from ggfmt.engine.output.commit import Participant
 from ggfmt.engine.output.store import Store
+from ggfmt.engine.runner import InProcess
 
 OLDER, NEWER = datetime(2015, 1, 1), datetime(2016, 1, 1)
 
@@ -325,6 +330,39 @@ def test_a_lock_or_an_output_that_is_removed_during_a_run_commits_nothing(
     assert not (out / "_SUCCESS").exists()
     run_ggfmt([source], out, *JSON_LINES)
     assert content(out, "j").count(b"\n") == 30
+
+
+def test_a_full_disk_in_a_join_is_an_error_of_one_line(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("ggfmt.engine.execution.join_group", full)
+    with pytest.raises(Abend, match=r"GG506.*No space left on device"):
+        run_ggfmt([source], tmp_path / "out", split_size=500)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_report_that_cannot_be_written_at_the_end_says_that_the_run_is_committed(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    real = Participant.stage
+
+    def stage(output: Participant, documents: object) -> object:
+        shutil.rmtree(reports, ignore_errors=True)
+        return real(output, documents)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Participant, "stage", stage)
+    command = ["run", str(source), "-o", str(tmp_path / "out"), "--report", str(reports / "r.json")]
+    command += [argument for setting in JSON_LINES for argument in ("--set", setting)]
+    ended = CliRunner().invoke(app, command)
+    assert isinstance(ended.exception, Committed)
+    assert "the run is committed, but its report cannot be written: No such file" in str(ended.exception)
+    assert content(tmp_path / "out", "j").count(b"\n") == 30
 
 
 def test_tables_that_differ_in_case_only_have_names_that_no_disk_takes_for_one(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from ggfmt import logs
-from ggfmt.cli import completion, convert, doctor, documents, preview, reference, schemas, validate
+from ggfmt.cli import completion, convert, doctor, documents, preview, reference, schemas, validate, verify
 from ggfmt.cli.help import calls_first, register
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
@@ -58,6 +58,7 @@ for command in (
     convert.run,
     preview.preview,
     schemas.schema,
+    verify.verify,
     validate.validate_config,
     reference.options,
     reference.explain,
@@ -70,7 +71,8 @@ register(app, documents.docs, bare=True)
 
 
 def main() -> NoReturn:
-    """The console script: ends with 0 done, 1 findings, 2 wrong usage, 3 abend, 4 committed with rejects."""
+    """The console script: ends with 0 done, 1 findings, 2 wrong usage, 3 abend, 4 committed with rejects,
+    5 committed, but something failed after that."""
     completion.show_or_install(sys.argv[1:])
     try:
         app()

@@ -104,9 +104,20 @@ def run(
     with progress_bar(sys.stderr.isatty() if progress is None else progress) as tell:
         result = execute(wanted, lambda: SparkRunner(spark), tell)
     if report is not None:
-        report.write_text(json.dumps(result.manifest["totals"], indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        _write_report(report, result.manifest["totals"])
     if result.totals.rejects:
         raise typer.Exit(4)
+
+
+def _write_report(file: Path, totals: object) -> None:
+    from ggfmt.diagnostics.diagnostic import Committed, Diagnostic, Span
+
+    try:
+        file.write_text(json.dumps(totals, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        message = f"the run is committed, but its report cannot be written: {error.strerror}"
+        help = "do not run it again: the manifest in the output directory has the same totals"
+        raise Committed(Diagnostic("GG506", message, Span(file=str(file)), help)) from None
 
 
 def _check_writable(file: Path, option: str) -> None:

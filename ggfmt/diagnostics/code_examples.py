@@ -161,4 +161,6 @@ EXAMPLES: dict[str, _Pair] = {
     "GG507": (_RUN, _RUN.replace("ggfmt", "ggfmt --log-level debug", 1)),
     "GG508": ("ggfmt docs outputs", "ggfmt docs output"),
     "GG509": (_RUN, _RUN.replace("-o out", "-o another")),
+    "GG510": ("ggfmt verify out", f"{_RUN} --mode overwrite && ggfmt verify out"),
+    "GG511": ("ggfmt verify out", "rm out/notes.txt && ggfmt verify out"),
 }

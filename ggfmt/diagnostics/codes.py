@@ -267,6 +267,15 @@ _DECLARED: dict[str, Code] = {
         "An earlier run was cut off as it committed, and what it left behind is damaged, incomplete or of another "
         "version of ggfmt; or a document of the output cannot be understood.",
     ),
+    "GG510": _error(
+        "an output that is not as its manifest says",
+        "`ggfmt verify` found that a file is missing or has another content, or that counts do not add up.",
+    ),
+    "GG511": _error(
+        "an output with something else in it",
+        "`ggfmt verify` found a file that no manifest lists, or what a run leaves behind that is at work or was cut "
+        "off.",
+    ),
 }
 
 CODES: dict[str, Code] = {

@@ -12,6 +12,7 @@ from ggfmt.columnar.replacement import two_tables
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine import report
 from ggfmt.engine.discovery import discover
+from ggfmt.engine.output.commit import cannot_write
 from ggfmt.engine.output.join import join_group, plan_groups
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.output.store import Store
@@ -53,7 +54,10 @@ def carry_out(
     if imbalance is not None:
         raise Abend(Diagnostic("GG507", f"the operations do not add up: {imbalance}"))
     written = [written for outcome in outcomes for written in outcome.written.values()]
-    files = _join([file for item in written for file in item.files], job.targets, runner)
+    try:
+        files = _join([file for item in written for file in item.files], job.targets, runner)
+    except OSError as error:
+        raise Abend(cannot_write(job.targets[0].root, error)) from None
     for file in files:
         totals.handlers[file.handler].files += 1
         totals.handlers[file.handler].size += file.size
@@ -85,16 +89,14 @@ def _run_tasks(job: Job, splits: Splits, runner: Runner, progress: Progress | No
         if not crossed:
             crossed = unproven(splits.all, outcomes)
         if crossed:
-            for root in job.staging:
-                OutputDirectory(root).drop_staging()
+            _drop_staged(job)
             splits.read_whole(crossed)
             continue
         if any(outcome.undefined for outcome in outcomes) and not job.settled:
             log.info(
                 "the data has tables or metadata records that no definition file describes: looking for all of them"
             )
-            for directory in job.staging.values():  # of this run: other runs' is theirs
-                Store(directory).delete_tree("")
+            _drop_staged(job)
             job = discover(job, splits, runner, progress)
             continue
         for outcome in outcomes:
@@ -105,6 +107,12 @@ def _run_tasks(job: Job, splits: Splits, runner: Runner, progress: Progress | No
         met = [seen for outcome in outcomes for seen in outcome.seen]
         _check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
         return job, outcomes
+
+
+def _drop_staged(job: Job) -> None:
+    """Removes what the tasks of this run have written so far. What other runs have in staging is theirs."""
+    for directory in job.staging.values():
+        Store(directory).delete_tree("")
 
 
 def _check_names(job: Job, tables: Iterable[str]) -> None:

@@ -273,6 +273,8 @@ def commit(run: str, parts: Sequence[Part]) -> None:
         carry_out(journal, stores)
     except FAILURES as error:
         raise _interrupted(first.root, reason(error)) from None
+    except KeyboardInterrupt:
+        raise _interrupted(first.root, "it was told to stop") from None
     except Abend as error:
         raise Committed(*error.diagnostics) from None
 

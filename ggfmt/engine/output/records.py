@@ -78,13 +78,17 @@ def run_file(run: object) -> str:
 
 def reduced(record: Record, store: Store, handlers: Collection[str], schemas: Collection[str]) -> bytes | None:
     """A record less the files of some handlers and less schemas that are written anew; None if no file remains."""
-    files = [entry for _, entry in record.files(store) if entry.get("handler") not in handlers]
-    kept = [entry for name, entry in record.schemas(store) if name not in schemas]
-    if not files and not kept:
+    gone = {id(entry) for _, entry in record.files(store) if entry.get("handler") in handlers}
+    gone |= {id(entry) for name, entry in record.schemas(store) if name in schemas}
+    lists = {
+        member: [entry for entry in record.document.get(member, []) if id(entry) not in gone]
+        for member in ("files", "schemas")
+    }
+    left = Record(record.name, {**record.document, **lists})
+    if not any(left.files(store)) and not any(left.schemas(store)):
         return None
     replaced = sorted({*record.document.get("replaced", []), *handlers})
-    document = {**record.document, "replaced": replaced, "files": files, "schemas": kept}
-    return as_bytes(document)
+    return as_bytes({**left.document, "replaced": replaced})
 
 
 def as_bytes(document: dict[str, Any]) -> bytes:

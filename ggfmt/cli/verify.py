@@ -1,0 +1,37 @@
+"""`ggfmt verify`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+OutputFormat = Literal["text", "json"]
+
+
+def verify(
+    output: Annotated[str, typer.Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
+    output_format: Annotated[
+        OutputFormat, typer.Option("--output-format", help="How to print what is found.")
+    ] = "text",
+) -> None:
+    """Read an output back, and tell what is not as its manifests say.
+
+    `ggfmt verify out`
+
+    `ggfmt verify out --output-format json`
+
+    Nothing is changed. Ends with 0 if all is well, with 1 if not, with 2 if the directory is no output of ggfmt.
+    """
+    from ggfmt.engine.output.verification import verify as verify_output
+    from ggfmt.render.diagnostics.text import write_text
+    from ggfmt.render.verification import print_verification, verification_json
+
+    found = verify_output(output)
+    if output_format == "json":
+        write_text(verification_json(found), sys.stdout)
+    else:
+        print_verification(found, sys.stdout)
+    if found.findings:
+        raise typer.Exit(1)
