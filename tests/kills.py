@@ -245,7 +245,8 @@ def main() -> int:
     ]
     if given.sample is not None:
         wanted = random.Random(given.seed).sample(wanted, min(given.sample, len(wanted)))
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a script starts in the background would ignore it
+    for name in (signal.SIGINT, signal.SIGHUP):  # what is started in the background may ignore them
+        signal.signal(name, signal.SIG_DFL)
     directory = Path(tempfile.mkdtemp(prefix="ggfmt-kills-"))
     results: Counter[str] = Counter()
     matrix = Matrix(directory)
