@@ -20,7 +20,7 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.key_updates import key_updates
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Discovered, Layout, Reject, SchemaChange
+from ggfmt.formats.api.reading import Chunk, Discovered, Layout, Reject, Remark, SchemaChange
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -55,8 +55,8 @@ def chunk_bytes(count: int) -> Iterator[None]:
 @dataclass
 class Read:
     """What was read, in order: operations with their tables, the places of their records and whether they change the
-    key; rejects, definitions, other records by kind and unknown members by name. Rejects have no ordinals, which start
-    anew in each split."""
+    key; rejects, definitions, other records by kind, unknown members by name, remarks. Rejects have no ordinals, which
+    start anew in each split."""
 
     operations: list[tuple[TableDef, PlainOperation]] = field(default_factory=list)
     places: list[tuple[int, int]] = field(default_factory=list)
@@ -65,6 +65,7 @@ class Read:
     definitions: list[SchemaChange] = field(default_factory=list)
     others: dict[str, int] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
+    remarks: dict[Remark, int] = field(default_factory=dict)
 
     @property
     def plain(self) -> list[PlainOperation]:
@@ -171,6 +172,8 @@ def read(
         for total, counts in ((result.others, reader.others), (result.members, reader.members)):
             for kind, count in counts.items():
                 total[kind] = total.get(kind, 0) + count
+        for remark, count in reader.remarks.items():
+            result.remarks[remark] = result.remarks.get(remark, 0) + count
     result.rejects.sort(key=lambda reject: reject.diagnostic.span.offset or 0)
     return result
 

@@ -245,8 +245,8 @@ def main() -> int:
     ]
     if given.sample is not None:
         wanted = random.Random(given.seed).sample(wanted, min(given.sample, len(wanted)))
-    for number in (signal.SIGINT, signal.SIGHUP):  # what is started in the background may ignore them
-        signal.signal(number, signal.SIG_DFL)
+    for ignored in (signal.SIGINT, signal.SIGHUP):  # what is started in the background may ignore them
+        signal.signal(ignored, signal.SIG_DFL)
     directory = Path(tempfile.mkdtemp(prefix="ggfmt-kills-"))
     results: Counter[str] = Counter()
     matrix = Matrix(directory)

@@ -13,9 +13,10 @@ from contract.canal import ROW, TYPES, cases, message
 from dialects import DATA, lines, read, told, written
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import PlainOperation
+from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples
 
+from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.mysql.types import sql_type, type_text
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -309,3 +310,40 @@ def test_a_message_of_ticdc_without_its_row_is_a_reject(tidb: dict[str, Any], re
     assert (found.rejects[0].diagnostic.help or "").startswith(help)
     assert "SECRET" not in str(found.rejects[0].diagnostic)
     assert found.plain == [operation("I", None, ROW, commitTs="435")]
+
+
+def test_a_key_may_be_in_another_case_than_its_column() -> None:
+    for types in (TYPES, None):
+        found = read("canal_json", lines(message("INSERT", [ROW], pkNames=["ID"], mysqlType=types)))
+        assert found.operations[0][0].primary_keys == ("id",)
+        assert not found.remarks
+    both = {**ROW, "iD": "2"}
+    exact = read("canal_json", lines(message("INSERT", [both], pkNames=["iD"], mysqlType=None)))
+    assert exact.operations[0][0].primary_keys == ("iD",)
+
+
+@pytest.mark.parametrize("types", [TYPES, None], ids=["types", "no types"])
+def test_a_key_that_no_column_has_is_told_with_its_operations(types: Any) -> None:
+    record = message("INSERT", [ROW, ROW], pkNames=["id", "code"], mysqlType=types)
+    data = lines(record, record)
+    for size in (None, len(data) // 2):
+        found = read("canal_json", data, size=size)
+        assert found.operations[0][0].primary_keys == ("id",)
+        assert found.remarks == {Remark("GG211", "shop.t", "whose key has `code`, which no column is named"): 4}
+
+
+def test_two_columns_that_differ_in_case_alone_are_no_key_of_a_third_name() -> None:
+    found = read("canal_json", lines(message("INSERT", [{"a": "1", "A": "2"}], pkNames=["Ä", "a"], mysqlType=None)))
+    assert found.operations[0][0].primary_keys == ("a",)
+    assert [remark.detail for remark in found.remarks] == ["whose key has `Ä`, which no column is named"]
+
+
+def test_a_message_without_a_number_is_written_without_one() -> None:
+    data = lines({name: value for name, value in message("INSERT", [ROW]).items() if name != "id"})
+    found = read("canal_json", data)
+    assert found.plain == [PlainOperation("I", AT, None, None, ROW, {})]
+    made = Changes(
+        PlainTable("shop.t", tuple(PlainColumn(name, "string", 0) for name in ROW)), found.plain, garbage=False
+    )
+    assert b'"id":' not in written("canal_json", made).replace(b'{"id":', b"{")
+    assert read("canal_json", written("canal_json", made)).plain == found.plain

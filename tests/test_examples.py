@@ -61,7 +61,7 @@ OF_COMMANDS = [
     "GG508",
     "GG509",
 ]
-OF_OTHERS = ["GG202", "GG208", "GG314", "GG502", "GG510", "GG511"]
+OF_OTHERS = ["GG202", "GG208", "GG211", "GG314", "GG502", "GG510", "GG511"]
 # These need a Spark that fails, and one a defect of ggfmt: their examples are only looked at.
 OF_SPARK = ["GG503", "GG504", "GG505", "GG507"]
 
@@ -269,6 +269,13 @@ def test_a_value_that_is_not_as_its_column_is_described() -> None:
     for record, expected in zip(EXAMPLES["GG314"], ({"GG314"}, set()), strict=True):
         found = dialects.read("canal_json", record.encode())
         assert {reject.diagnostic.code for reject in found.rejects} == expected
+
+
+def test_a_key_that_no_column_has() -> None:
+    for record, expected in zip(EXAMPLES["GG211"], ({"GG211"}, set()), strict=True):
+        found = dialects.read("maxwell_json", record.encode())
+        assert {remark.code for remark in found.remarks} == expected
+        assert len(found.plain) == 1
 
 
 def test_a_java_that_is_not_there() -> None:

@@ -204,7 +204,7 @@ def test_messages_are_written_as_maxwell_writes_them() -> None:
         head + f'"bootstrap-insert","ts":1577836800,"position":"p",{keys},"data":{{"ID":1,"N":null}}}}',
         head + f'"update","ts":1577836800,"xid":7,"xoffset":2,"position":"p",{keys},'
         '"data":{"ID":1,"N":"x"},"old":{"N":null}}',
-        head + f'"update","ts":null,"commit":true,{keys},"data":{{"ID":1,"F":true}}}}',
+        head + f'"update","ts":null,"commit":true,{keys},"data":{{"ID":1,"F":true}},"old":{{}}}}',
         head + f'"delete","ts":-1,"gtid":"g","server_id":3,{keys},"data":{{"ID":1}}}}',
     ]
     short = written("maxwell_json", Changes(TABLE, ops[:1], True), outputPosition="false", outputNulls="false",

@@ -300,7 +300,7 @@ def test_values_are_converted_by_the_type_of_their_column() -> None:
     }  # fmt: skip
     found = found_in(metadata(columns), change("INSERT", row), change("INSERT", {**row, "FLAG": "0", "NUM": "7"}))
     assert found.plain[0].after == {
-        "RAW": "AP8=", "LOB": "", "FLAG": "true", "BIG": "18446744073709551615", "AT": "2023-03-21 14:34:21.000000",
+        "RAW": "AP8=", "LOB": "", "FLAG": "true", "BIG": "18446744073709551615", "AT": "2023-03-21T14:34:21.000000",
         "DAY": "1993-11-25", "NUM": "9007199254740993", "REAL": "0.1",
     }  # fmt: skip
     assert found.plain[1].after is not None

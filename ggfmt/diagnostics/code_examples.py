@@ -100,6 +100,10 @@ EXAMPLES: dict[str, _Pair] = {
     "GG208": _handler("delimitedtext", "format.fieldDelimiter=||", "format.fieldDelimiter=|"),
     "GG209": (f"{_SCHEMA} --check", _SCHEMA),
     "GG210": (_file("format=json", " gg.schemareplaceregex=.+"), _file("format=json", " gg.schemareplaceregex=[$]")),
+    "GG211": (
+        '{"database":"shop","table":"t","type":"insert","primary_key_columns":["code"],"data":{"id":1}}',
+        '{"database":"shop","table":"t","type":"insert","primary_key_columns":["ID"],"data":{"id":1}}',
+    ),
     # Reading
     "GG301": _insert('"PRODUCT":CAR', '"PRODUCT":"CAR"'),
     "GG302": ('{"table":"GG.TCUSTORD","op_ty', '{"table":"GG.TCUSTORD","op_type":"T"}'),

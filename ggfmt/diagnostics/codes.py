@@ -157,6 +157,11 @@ _DECLARED: dict[str, Code] = {
         "a name that is replaced by none of its own",
         "By `gg.schemareplaceregex` the name of a table or column becomes empty or illegal, or two names become one.",
     ),
+    "GG211": _warning(
+        "a key that no column has",
+        "The messages name a column of the primary key that the table does not have, not even in another case: that "
+        "column is not part of the key.",
+    ),
     # Reading
     "GG301": _error("not JSON", "The bytes at this place are not a JSON object."),
     "GG302": _error("a truncated record", "The file ends in the middle of a record."),

@@ -18,6 +18,7 @@ from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.task import Outcome
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.loss import Loss, happening
+from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import Note
 from ggfmt.java.text import visible
 from ggfmt.model.change import OP_TYPES, OpType
@@ -50,6 +51,7 @@ class Totals:
     rejected_records: int = 0
     others: Counter[str] = field(default_factory=Counter)
     members: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[Remark] = field(default_factory=Counter)
     handlers: dict[str, HandlerTotals] = field(default_factory=dict)
     input_files: int = 0
     input_bytes: int = 0
@@ -80,6 +82,7 @@ def add_up(outcomes: Sequence[Outcome], targets: Sequence[HandlerOutput]) -> Tot
         totals.rejected_records += outcome.rejected_records
         totals.others += outcome.others
         totals.members += outcome.members
+        totals.remarks += outcome.remarks
         for name, written in outcome.written.items():
             handler = totals.handlers[name]
             handler.messages += written.messages
@@ -167,7 +170,9 @@ def _text(lines: Sequence[str]) -> str:
 
 
 def warnings(totals: Totals) -> Iterator[str]:
-    """What was written otherwise than a reader might expect, once for each column."""
+    """What was read or written otherwise than one might expect, once for each table or column."""
+    for remark, count in sorted(totals.remarks.items(), key=lambda item: (item[0].table, item[0].code, item[0].detail)):
+        yield f"[{remark.code}] table {remark.table}: {counted(count, 'operation')} {remark.detail}"
     for name, handler in totals.handlers.items():
         for note, count in _ordered(handler.notes):
             yield visible(

@@ -28,7 +28,7 @@ from ggfmt.engine.pipeline import Pipeline, Preamble, fingerprint
 from ggfmt.engine.plan import HandlerOutput, Job, Range, Split
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
-from ggfmt.formats.api.reading import Chunk, CrossedBorder, Event, Reader, Reject, SchemaChange
+from ggfmt.formats.api.reading import Chunk, CrossedBorder, Event, Reader, Reject, Remark, SchemaChange
 from ggfmt.formats.api.writing import Note
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
@@ -74,6 +74,7 @@ class Outcome:
     rejected_records: int = 0
     others: Counter[str] = field(default_factory=Counter)
     members: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[Remark] = field(default_factory=Counter)
     abend: Diagnostic | None = None
     undefined: bool = False
     crossed: int | None = None
@@ -152,6 +153,7 @@ class _Task:
         except CrossedBorder:
             self.outcome.crossed = self.input
         self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
+        self.outcome.remarks = self.reader.remarks
         return self.outcome
 
     def _chunks(self, part: Range) -> Iterator[Chunk]:

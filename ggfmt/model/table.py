@@ -88,11 +88,27 @@ class TableDef:
         return tuple(c.name for c in sorted(self.columns, key=lambda c: c.key) if c.key)
 
     def with_keys(self, names: Sequence[str]) -> TableDef:
-        """The definition with a primary key of the columns that have these names."""
-        places = {name: names.index(name) + 1 for name in names}
+        """The definition with a primary key of the columns that have these names, if need be in another case. A name
+        that no column has, or several have in another case, is passed over."""
+        columns = (self._column_of(name) for name in names)
+        places: dict[str, int] = {}
+        for place, name in enumerate(columns, 1):
+            if name is not None:
+                places.setdefault(name, place)
         return TableDef(
             self.full_name, tuple(replace(column, key=places.get(column.name, 0)) for column in self.columns)
         )
+
+    def not_in_key(self, names: Iterable[str]) -> list[str]:
+        """Those of the names of a key's columns that stand for no column of the key."""
+        return [name for name in names if self._column_of(name) not in self.primary_keys]
+
+    def _column_of(self, name: str) -> str | None:
+        """The name of the column that is meant by a name, which may be in another case."""
+        if name in self.column_names:
+            return name
+        alike = [own for own in self.column_names if own.casefold() == name.casefold()]
+        return alike[0] if len(alike) == 1 else None
 
     @cached_property
     def key_indices(self) -> tuple[int, ...]:

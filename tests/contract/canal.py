@@ -52,8 +52,8 @@ def shown(case: Case) -> list[PlainOperation]:
     for item in case.operations:
         identity = item.tokens.get("id")
         gtid = item.tokens.get("gtid") or (item.pos if item.pos != identity else None)
-        tokens = {"id": identity or "0"} | ({"gtid": gtid} if gtid else {})
-        pos = gtid or identity or "0"
+        tokens = ({"id": identity} if identity else {}) | ({"gtid": gtid} if gtid else {})
+        pos = gtid or identity
         back.append(replace(item, op_ts=in_millis(item.op_ts), pos=pos, before=overlaid(item), tokens=tokens))
     return back
 

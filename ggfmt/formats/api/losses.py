@@ -169,8 +169,8 @@ POSITION_WHOLE_NUMBER = Loss(
 POSITION_BY_GTID = Loss(
     "position_by_gtid",
     (Aspect.POSITION, Aspect.ORDER),
-    "A position is shown as `gtid`, unless a token of this name is shown there; an operation with neither has the "
-    "number `id` as its position.",
+    "A position is shown as `gtid`, unless a token of this name is shown there. An operation without one has its token "
+    "`id` as its position.",
     "not beside another token `gtid`",
     part=True,
 )

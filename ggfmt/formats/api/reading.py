@@ -107,6 +107,16 @@ class Reject:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What is odd about operations of a table that are read all the same, told once, with their number, in the totals:
+    the number and then `detail`."""
+
+    code: str
+    table: str
+    detail: str
+
+
+@dataclass(frozen=True)
 class SchemaChange:
     """A metadata change event: from here on `table` holds. `offset` is that of its record in the `input`-th input, and
     `line` that of the line in which the record starts: ranges of a file start with lines."""
@@ -130,7 +140,8 @@ class Reader(ABC):
 
     Operations of a table come in input order. The reader may hold operations back to make larger batches, but never
     over a metadata change event of their table, nor over the end of the split. `others` counts the records met that
-    are no operations by kind, `members` the operations with a member that the format does not know by its name.
+    are no operations by kind, `members` the operations with a member that the format does not know by its name,
+    `remarks` those that are odd in some way.
     """
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
@@ -139,6 +150,7 @@ class Reader(ABC):
         self.source = source
         self.others: Counter[str] = Counter()
         self.members: Counter[str] = Counter()
+        self.remarks: Counter[Remark] = Counter()
 
     @staticmethod
     @abstractmethod

@@ -165,9 +165,9 @@ class Canal(Dialect):
     def _describe(self, record: CanalRecord, table: str) -> RecordSchema | None:
         types_text = given(record.mysqlType)
         keys = record.pkNames or ()
+        if keys:
+            self.keys[table] = keys
         if types_text is None:
-            if keys:
-                self.keys[table] = keys
             return None
         latest = self._latest.get(table)
         if latest is not None and latest[0] == types_text and latest[1] == keys:

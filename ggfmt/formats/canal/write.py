@@ -1,8 +1,8 @@
 """Canal's JSON, written.
 
 The members of a message are in the order in which Canal's serialiser writes them, which is that of their names. The
-number `id` of a message is its token `id`, or 0. With a `batchSize`, the message of several operations stands at the
-last of them.
+number `id` of a message is its token `id`, and left out if there is none. With a `batchSize`, the message of several
+operations stands at the last of them.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class CanalFormatter(DialectFormatter):
         if in_old is not None:
             has_old, has_data = pc.or_(has_old, in_old), pc.and_not(has_data, in_old)
         identity = token(batch.tokens, "id", rows)
+        identity = pc.if_else(pc.match_substring_regex(identity, _NUMBER), identity, _NOTHING)
         gtid = token(batch.tokens, "gtid", rows)
         own = pc.if_else(pc.equal(batch.position, identity).fill_null(False), None, batch.position)
         gtid = quote_json(pc.coalesce(gtid, own))
-        number = pc.if_else(pc.match_substring_regex(identity, _NUMBER), identity, "0").fill_null("0")
         es = floor_millis(micros).cast(pa.string()).fill_null("null")
-        groups = _groups((batch.op, has_old, gtid, number, es), truncate, self.options.batch_size)
+        groups = _groups((batch.op, has_old, gtid, identity, es), truncate, self.options.batch_size)
         ends = None if groups is None else pa.array([end - 1 for end in groups[1:]], pa.int64())
         at = partial(_at, rows=ends)
         message = json_object(
@@ -79,7 +79,7 @@ class CanalFormatter(DialectFormatter):
                 "database": self._database,
                 "es": at(es),
                 "gtid": at(gtid),
-                "id": at(number),
+                "id": at(identity),
                 "isDdl": at(pc.if_else(truncate, "true", "false")),
                 "mysqlType": self._mysql_types,
                 "old": _listed(old, has_old, groups),
@@ -142,6 +142,7 @@ def _latin_1(text: str) -> str:
 
 
 _NUMBER = "^[0-9]{1,18}$"
+_NOTHING = pa.scalar(None, pa.string())
 _VALUES = {
     Kind.BINARY: json_texts(by_value(_latin_1)),
     Kind.BOOLEAN: json_texts(by_value({"false": "0", "true": "1"}.get)),  # as MySQL has them

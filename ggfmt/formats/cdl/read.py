@@ -170,11 +170,16 @@ class Cdl(Dialect):
         unique = given(record.payload.unique)
         data = b"" if given(record.schema) is None else bytes(record.schema)
         schema = self._schema(data, version) if data else None
+        keys = schema.keys if schema is not None else ()
+        if not keys and unique is not None:
+            keys = _names(unique, table)
+            if schema is not None:  # the order of members means nothing
+                places = {column.name: place for place, column in enumerate(schema.columns)}
+                keys = tuple(sorted(keys, key=lambda name: places.get(name, len(places))))
+        if keys:
+            self.keys[table] = keys
         if schema is None or not schema.columns:
-            if unique is not None:
-                self.keys[table] = _names(unique, table)
             return None
-        keys = schema.keys or (_names(unique, table) if unique is not None else ())
         columns = schema.columns
         return self.described((table, data, keys), lambda: TableDef(table, columns).with_keys(keys), schema.converts)
 

@@ -1,8 +1,8 @@
 """Maxwell's JSON (Zendesk's Maxwell's daemon): `maxwell_json`.
 
 * A message is one row: `data` is the row after the change, of a delete the row that is gone; `old` has the columns of
-  an update that changed, as they were before. What is not in `old` did not change; an update without `old` changed
-  nothing.
+  an update that changed, as they were before. What is not in `old` did not change; an update without `old`, or with an
+  empty one, changed nothing. Every update that is written has an `old`, for readers that cannot do without.
 * Values are JSON numbers and texts, a SET is an array, a JSON column lies in the row as it is, bytes are Base64. The
   types of columns are told by statements alone (`table-create`, `table-alter`), which Maxwell writes if asked to.
 * `ts` is in seconds since 1970 for rows and in milliseconds for statements.

@@ -58,7 +58,7 @@ class MaxwellFormatter(DialectFormatter):
         commit = pc.equal(token(batch.tokens, COMMIT, rows), "true").fill_null(False)
         before, after = self._images(batch)
         delete = pc.equal(batch.op, OpType.DELETE.value)
-        old = self.objects(self._changed(batch), rows)
+        old = self.objects(self._changed(batch), rows, "{}")
         gtid = token(batch.tokens, "gtid", rows)
         position = None
         if self.options.output_position:
@@ -80,7 +80,7 @@ class MaxwellFormatter(DialectFormatter):
                 "primary_key": self._keys(batch) if self.options.output_primary_keys else None,
                 "primary_key_columns": self._key_names,
                 "data": pc.if_else(delete, self.objects(before, rows), self.objects(after, rows)),
-                "old": pc.if_else(pc.is_in(old, pa.array(["", "{}"], pa.string())), _NOTHING, old),
+                "old": pc.if_else(pc.equal(batch.op, OpType.UPDATE.value), old, _NOTHING),
             }
         )
         return join([*message, "\n"], rows)

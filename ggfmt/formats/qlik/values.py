@@ -5,10 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from ggfmt.columnar.by_value import Converted, booleans, by_value, json_texts
+from ggfmt.columnar.by_value import booleans, by_value, json_texts
 from ggfmt.columnar.json_image import Values
 from ggfmt.columnar.strings import json_booleans, json_numbers
 from ggfmt.formats.records.dialect import Convert, converting
@@ -23,16 +20,10 @@ def _to_hex(text: str) -> str:
     return base64.b64decode(text, validate=True).hex().upper()
 
 
-def _stamps(values: pa.StringArray) -> Converted:
-    """A time stamp may have a `T` between date and time."""
-    return pc.replace_substring_regex(values, r"^([0-9]{4}-[0-9]{2}-[0-9]{2})T", r"\1 "), []
-
-
 # How the values of JSON become those of the model, and how they are written.
 CONVERTS: dict[Kind, Convert] = {
     Kind.BINARY: converting(by_value(_from_hex)),
     Kind.BOOLEAN: converting(booleans),
-    Kind.TIMESTAMP: converting(_stamps),
 }
 VALUES: dict[Kind, Values] = {
     Kind.BINARY: json_texts(by_value(_to_hex)),

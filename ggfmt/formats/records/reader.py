@@ -18,7 +18,7 @@ from ggfmt.columnar.images import filled, overlaid, unless_all
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, UnknownTable
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, Remark, UnknownTable
 from ggfmt.formats.json.shapes import follow
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
@@ -26,6 +26,7 @@ from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.examined import examined, sniff
 from ggfmt.formats.records.problems import contradictions, name_problem
 from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, key_updates, keys_alone
+from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog
 
@@ -153,8 +154,19 @@ class DialectReader(BatchingReader[_Table]):
                 before = overlaid(before, after, op)
         if wrong:
             return wrong
+        self._remark_key(table)
         ordinals, maps = int64s(table.ordinals), token_maps(tokens) if asked.tokens else None
         return ChangeBatch(table.definition, op, stamps, texts(positions), before, after, ordinals, maps, key_update)
+
+    def _remark_key(self, table: _Table) -> None:
+        """Takes note of names of key columns that records tell and no column has."""
+        name = table.definition.full_name
+        unknown = table.definition.not_in_key(self._dialect.keys.get(name, ()))
+        if unknown and name not in self.catalog.trusted:
+            shown = ", ".join(f"`{visible(column)}`" for column in unknown)
+            self.remarks[Remark("GG211", name, f"whose key has {shown}, which no column is named")] += len(
+                table.operations
+            )
 
     def _image(
         self,
