@@ -70,6 +70,7 @@ def run_ggfmt(
         inputs=[str(path) for path in inputs],
         handlers=configuration.handlers,
         release=configuration.run.compatibility,
+        truncates=configuration.run.truncates,
         replacements=configuration.replacements,
         output=None if output is None else str(output),
         definitions=definitions,

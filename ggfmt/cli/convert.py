@@ -94,6 +94,7 @@ def run(
         current_timestamp=moment(current_timestamp),
         split_size=_size(split_size),
         release=configuration.run.compatibility,
+        truncates=configuration.run.truncates,
         source=source,
         replacements=configuration.replacements,
         allow_empty=allow_empty,

@@ -73,6 +73,7 @@ def preview(
                 definitions=load_definitions(texts(definitions)),
                 current_timestamp=moment(current_timestamp),
                 release=configuration.run.compatibility,
+                truncates=configuration.run.truncates,
                 source=source,
                 replacements=configuration.replacements,
             )

@@ -35,6 +35,7 @@ FILE_TYPES = ("hdfs", "filewriter")
 # Aliases that are the right names in handlers of other types.
 _NAMES_ELSEWHERE = ("avroCodec",)
 
+WRITE, LEAVE_OUT, REJECT = "write", "leave-out", "reject"  # what becomes of truncates
 _MODES = {"tx": "deliver a transaction as a whole", "op": "deliver every operation on its own"}
 
 
@@ -68,6 +69,17 @@ class RunOptions(Options):
 
     compatibility: str = option(
         Choice(RELEASES), "12.2", "Follow this release of GoldenGate for Big Data in what columns become in messages."
+    )
+    truncates: str = option(
+        Choice(
+            {
+                WRITE: "messages as the format has them; where it has no form for one, each is a reject",
+                LEAVE_OUT: "nothing: they are left out, and counted",
+                REJECT: "each is a reject",
+            }
+        ),
+        WRITE,
+        "Choose what truncates become, which many readers of messages stop at.",
     )
 
 

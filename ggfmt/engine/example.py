@@ -116,7 +116,9 @@ def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], di
     """
     configuration = read_configuration([], settings)
     (config,) = configuration.handlers
-    pipeline = Pipeline(HandlerSettings.of(config, configuration.run.compatibility, native="UTF-8"), Clock(_MOMENT))
+    run = configuration.run
+    handler = HandlerSettings.of(config, run.compatibility, native="UTF-8", truncates=run.truncates)
+    pipeline = Pipeline(handler, Clock(_MOMENT))
     read, written = {}, {}
     for operation, batch in zip(_RECORDS, _batches(), strict=True):
         refused, formatted = pipeline.format(batch)

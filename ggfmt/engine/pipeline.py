@@ -11,15 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.config.handler_options import REJECT, WRITE
 from ggfmt.config.handlers import HandlerConfig
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.writing import Formatter, Framing, Note, RowErrors, SchemaFile, WriteSide
 from ggfmt.java.charsets import native_charset
-from ggfmt.model.change import ChangeBatch
+from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
 from ggfmt.options.value_types import NATIVE
@@ -39,6 +41,7 @@ class HandlerSettings:
     """One handler as everything that formats for it knows it.
 
     `roll_on_metadata_change`: a file holds one definition of a table, because the handler or the format wants that.
+    `truncates` is what becomes of truncates, by `ggfmt.truncates`.
     """
 
     handler: str
@@ -47,9 +50,12 @@ class HandlerSettings:
     context: Context
     partition_by_table: bool = True
     roll_on_metadata_change: bool = True
+    truncates: str = WRITE
 
     @classmethod
-    def of(cls, config: HandlerConfig, release: str, native: str | None = None) -> HandlerSettings:
+    def of(
+        cls, config: HandlerConfig, release: str, native: str | None = None, truncates: str = WRITE
+    ) -> HandlerSettings:
         """The settings of a configured handler. `native` is the charset that the encoding `native` stands for, by
         default that of this machine."""
         handler = config.handler
@@ -63,6 +69,7 @@ class HandlerSettings:
             Context(handler.include_tokens, release, handler.compression_codec),
             handler.partition_by_table,
             handler.roll_on_metadata_change or FORMATS[config.format].by_table,
+            truncates,
         )
 
     @property
@@ -120,10 +127,14 @@ class Formatted:
 
 
 class Pipeline:
-    """The formatters of one handler, one for each table, made anew when its definition changes."""
+    """The formatters of one handler, one for each table, made anew when its definition changes.
+
+    `left_out` counts the truncates that nothing was written for, as the settings want it.
+    """
 
     def __init__(self, settings: HandlerSettings, clock: Clock) -> None:
         self.settings = settings
+        self.left_out = 0
         self._clock = clock
         self._formatters: dict[str, Formatter] = {}
         self._replaced: Counter[Note] = Counter()
@@ -149,10 +160,18 @@ class Pipeline:
         self, batch: ChangeBatch, rows: Sequence[int] | None = None
     ) -> tuple[list[tuple[int, Diagnostic]], Formatted | None]:
         """Of a batch, or of some rows of it: the rows that cannot be formatted, with the reason, and the messages of
-        all others."""
+        all others that are to be written."""
         formatter = self.formatter(batch.table)
         refused: list[tuple[int, Diagnostic]] = []
         left = list(range(len(batch)) if rows is None else rows)
+        if self.settings.truncates != WRITE:
+            truncates = set(pc.indices_nonzero(pc.equal(batch.op, OpType.TRUNCATE.value)).to_pylist())
+            set_aside = [row for row in left if row in truncates]
+            left = [row for row in left if row not in truncates]
+            if self.settings.truncates == REJECT:
+                refused += [(row, _refused_truncate(batch, row)) for row in set_aside]
+            else:
+                self.left_out += len(set_aside)
         while left:
             part = batch if len(left) == len(batch) else batch.take(pa.array(left, pa.int64()))
             sources: Sequence[int] = range(len(part))
@@ -164,3 +183,9 @@ class Pipeline:
                 refused += sorted(bad.items(), key=lambda item: item[0])
                 left = [row for row in left if row not in bad]
         return refused, None
+
+
+def _refused_truncate(batch: ChangeBatch, row: int) -> Diagnostic:
+    place = Span(table=batch.table.full_name, position=batch.position[row].as_py())
+    help = "write it by `ggfmt.truncates=write`, or leave it out by `ggfmt.truncates=leave-out`"
+    return Diagnostic("GG408", "a truncate is a reject by `ggfmt.truncates`", place, help)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 
+from ggfmt.config.handler_options import WRITE
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import report
@@ -51,6 +52,7 @@ class RunSettings:
     release: str = "12.2"
     source: WriterSettings = DEFAULT_SETTINGS
     replacements: Replacements = field(default_factory=Replacements)
+    truncates: str = WRITE
     allow_empty: bool = False
 
 
@@ -137,7 +139,7 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
         except OSError as error:
             message = f"the output cannot be opened: {error}"
             raise UsageError(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
-        own = HandlerSettings.of(config, settings.release)
+        own = HandlerSettings.of(config, settings.release, truncates=settings.truncates)
         if own.options is not config.options:
             encoding = own.options.encoding  # type: ignore[attr-defined]
             log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)

@@ -27,11 +27,15 @@ from ggfmt.model.table import TableDef
 
 @dataclass
 class HandlerTotals:
-    """What became of one handler's messages. `notes` counts losses by what they happened to; `not_shown` are those that
-    its format and options have whatever the values, which nobody counts."""
+    """What became of one handler's messages.
+
+    `left_out` are operations that it was told not to write. `notes` counts losses by what they happened to; `not_shown`
+    are those that its format and options have whatever the values, which nobody counts.
+    """
 
     messages: int = 0
     extras: int = 0
+    left_out: int = 0
     files: int = 0
     size: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
@@ -69,7 +73,7 @@ class Totals:
     def imbalance(self) -> str | None:
         """Where operations read are not messages written and rejects, in words; None if all is well."""
         for name, handler in self.handlers.items():
-            accounted = handler.messages - handler.extras + sum(handler.rejected.values())
+            accounted = handler.messages - handler.extras + handler.left_out + sum(handler.rejected.values())
             if accounted != self.read + self.rejected_records:
                 return f"handler {name}: {self.read + self.rejected_records} records read, {accounted} accounted for"
         return None
@@ -87,6 +91,7 @@ def add_up(outcomes: Sequence[Outcome], targets: Sequence[HandlerOutput]) -> Tot
             handler = totals.handlers[name]
             handler.messages += written.messages
             handler.extras += written.extras
+            handler.left_out += written.left_out
             handler.rejected += written.rejected
             handler.notes += written.notes
             handler.lost_characters += written.lost_characters
@@ -159,6 +164,8 @@ def totals_summary(totals: Totals) -> str:
         )
         if handler.extras:
             lines.append(f"    of them {handler.extras:,} more than operations, from primary key updates")
+        if handler.left_out:
+            lines.append(f"    left out: {counted(handler.left_out, 'truncate')}")
         lines += [
             f"    rejected: {count:,} [{code}] {CODES[code].title}" for code, count in sorted(handler.rejected.items())
         ]
@@ -208,6 +215,7 @@ def as_document(totals: Totals) -> dict[str, Any]:
             name: {
                 "messages": handler.messages,
                 "extra_messages": handler.extras,
+                "left_out": handler.left_out,
                 "files": handler.files,
                 "bytes": handler.size,
                 "rejects": dict(handler.rejected),

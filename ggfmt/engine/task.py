@@ -56,6 +56,7 @@ class Written:
     rejected: Counter[str] = field(default_factory=Counter)
     messages: int = 0
     extras: int = 0
+    left_out: int = 0
     notes: Counter[Note] = field(default_factory=Counter)
     lost_characters: int = 0
     traces: list[str] = field(default_factory=list)
@@ -311,6 +312,7 @@ class _Output:
             result.files += series.files
             result.lost_characters += series.lost
         result.notes = self._pipeline.notes
+        result.left_out = self._pipeline.left_out
         result.rejects = self.rejects.close()
         result.rejected.update(self.rejects.by_code)
         return result

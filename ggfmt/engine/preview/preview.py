@@ -13,6 +13,7 @@ from datetime import datetime
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
+from ggfmt.config.handler_options import WRITE
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.engine.discovery import settle
@@ -45,6 +46,7 @@ class PreviewSettings:
     release: str = "12.2"
     source: WriterSettings = DEFAULT_SETTINGS
     replacements: Replacements = field(default_factory=Replacements)
+    truncates: str = WRITE
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,9 @@ class _Window:
     ) -> None:
         clock = Clock(settings.current_timestamp)
         self.handlers = [
-            PreviewHandler(HandlerSettings.of(config, settings.release), clock, settings.count)
+            PreviewHandler(
+                HandlerSettings.of(config, settings.release, truncates=settings.truncates), clock, settings.count
+            )
             for config in settings.handlers
         ]
         projection = self.handlers[0].projection

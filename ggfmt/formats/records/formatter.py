@@ -116,9 +116,10 @@ class DialectFormatter(Formatter):
     def _no_form(self, batch: ChangeBatch, row: int, system: str) -> Diagnostic:
         name = OpType(batch.op[row].as_py()).name.lower()
         place = Span(table=self.table.full_name, position=batch.position[row].as_py())
-        return Diagnostic(
-            "GG408", f"{system} has no form for a {name}", place, "set it aside: `--on-reject quarantine`"
-        )
+        help = "set it aside: `--on-reject quarantine`"
+        if name == "truncate":
+            help += ", or leave it out: `ggfmt.truncates=leave-out`"
+        return Diagnostic("GG408", f"{system} has no form for a {name}", place, help)
 
     def without_nulls(self, image: Image, rows: int, absent_is_null: bool) -> Image:
         """The image of n operations less the columns that are NULL, which are counted unless a reader takes columns
