@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 
-# The second form is a password with a slash in it, which a URI should not have but that of an object store may.
-_CREDENTIALS = re.compile(r"://(?:[^/@\s]+|[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
+# The second form is a password with a slash in it, which a URI should not have but that of an object store may; one
+# slash before it makes what somebody took for a URI.
+_CREDENTIALS = re.compile(r"(?<=:/)(/[^/@\s]+|/?[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
 
 
 def without_credentials(text: str) -> str:
     """The text with the user and the password left out of every URI in it."""
-    return _CREDENTIALS.sub("://", text)
+    return _CREDENTIALS.sub(lambda found: "/" if found[1].startswith("/") else "", text)
 
 
 def credentials(uri: str) -> tuple[str, str]:
     """The user and the password of a URI, as they stand in it; empty where there are none."""
     found = _CREDENTIALS.search(uri)
-    user, _, password = found[0][3:-1].partition(":") if found else ("", "", "")
+    user, _, password = found[1].removeprefix("/").partition(":") if found else ("", "", "")
     return user, password

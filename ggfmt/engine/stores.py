@@ -231,8 +231,12 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
         _reach(root, _address(None, amazon))
         options["region"] = region or pafs.resolve_s3_region(bucket)
     else:
+        scheme, mark, host = endpoint.rpartition("://")
+        if mark:
+            options["scheme"] = scheme
+        options["endpoint_override"] = host.rstrip("/")
         options.setdefault("region", next(filter(None, map(os.environ.get, _REGIONS)), "us-east-1"))
-        _reach(root, _address(endpoint, "", 80 if options.get("scheme") == "http" else 443))
+        _reach(root, _address(host, "", 80 if options.get("scheme") == "http" else 443))
     # A server that takes connections and is silent is found out by one small question, in a short time.
     strategy = pafs.AwsStandardS3RetryStrategy(max_attempts=_CONTACT_ATTEMPTS)
     contact = pafs.S3FileSystem(
@@ -242,7 +246,8 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
         contact.get_file_info(bucket)
     except OSError as error:
         if "NETWORK_CONNECTION" in str(error):  # anything else is an answer, which may be another one for a path
-            raise _silent(root, endpoint or "Amazon S3", "it takes connections, and does not answer") from None
+            reason = str(error).rpartition("Details: ")[2]
+            raise _silent(root, options.get("endpoint_override", "Amazon S3"), reason) from None
     return pafs.S3FileSystem(**options, connect_timeout=_CONNECT_SECONDS, request_timeout=_REQUEST_SECONDS), bucket
 
 

@@ -12,9 +12,7 @@ import logging
 import math
 import os
 import re
-import shutil
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -30,6 +28,7 @@ from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job,
 from ggfmt.spark.java_home import find_java
 from ggfmt.spark.jvm import Jvm, spark_home, start_jvm, stop_quietly
 from ggfmt.spark.master import cpus, is_here, master_addresses, probe, resolve, retrying
+from ggfmt.spark.scratch import Scratch, remove_abandoned
 from ggfmt.spark.shipping import linked, python_path, set_environment, zipped
 
 if TYPE_CHECKING:
@@ -123,12 +122,11 @@ class SparkRunner:
         if addresses:
             probe(self.master, addresses)
         try:
-            self._scratch = Path(tempfile.mkdtemp(prefix="ggfmt-"))
-            descriptor, log = tempfile.mkstemp(prefix="ggfmt-spark-", suffix=".log")
+            remove_abandoned()
+            self._files = Scratch()
         except OSError as error:
             raise failed("GG503", "Spark did not start", clause(str(error)), None) from error
-        os.close(descriptor)
-        self._log = Path(log)
+        self._scratch, self._log = self._files.directory, self._files.log
         self._jvm: Jvm | None = None
         self._context: SparkContext | None = None
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
@@ -377,7 +375,7 @@ class SparkRunner:
             self._threads.shutdown()
             self._jvm = self._context = None
             sys.path[:] = [entry for entry in sys.path if entry in self._path]
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._files.remove()
             if not self._failed and self._log is not None:
                 self._log.unlink(missing_ok=True)
                 self._log = None

@@ -1,0 +1,80 @@
+"""What a session has in the temporary directory: a scratch directory, and the log of its JVM beside it.
+
+A driver that is killed leaves both. A later session removes them, and nothing that is another's: the directory has a
+file that its owner holds locked for as long as it lives, which holds over the bounds of containers, unlike a number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows: what is left there stays
+    fcntl = None  # type: ignore[assignment]
+
+_DIRECTORY = re.compile(r"ggfmt-[a-z0-9_]{8}")
+_LOG = re.compile(r"ggfmt-spark-[a-z0-9_]{8}\.log")
+_OWNER, _NAMED = "owner", "log"
+
+
+class Scratch:
+    """A scratch directory and a log, both for this user alone; OSError if they cannot be made."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="ggfmt-"))
+        self._lock: IO[bytes] | None = None
+        try:
+            descriptor, log = tempfile.mkstemp(prefix="ggfmt-spark-", suffix=".log")
+            os.close(descriptor)
+            self.log = Path(log)
+            (self.directory / _NAMED).write_bytes(os.fsencode(self.log.name))
+            draft = self.directory / "draft"
+            self._lock = draft.open("wb")
+            if fcntl is not None:
+                with contextlib.suppress(OSError):  # a file system without locks: what is left there stays
+                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    draft.rename(self.directory / _OWNER)  # locked before anybody can look for it
+        except OSError:
+            self.remove()
+            raise
+
+    def remove(self) -> None:
+        """Removes the directory. The log stays."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+        if self._lock is not None:
+            self._lock.close()
+
+
+def remove_abandoned() -> None:
+    """Removes what sessions of this user left in the temporary directory whose processes are gone."""
+    if fcntl is None:
+        return
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if _DIRECTORY.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(directory: Path) -> None:
+    """OSError where it is not abandoned: there is no owner's file, or somebody holds it."""
+    status = directory.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != 0o700:
+        return  # a link that somebody else put there, or no directory of a session
+    descriptor = os.open(directory / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
+    with open(descriptor, "wb") as owner:
+        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        name = os.fsdecode((directory / _NAMED).read_bytes())
+        if _LOG.fullmatch(name) and (log := directory.parent / name).exists():
+            found = log.lstat()
+            if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+                log.unlink()
+        shutil.rmtree(directory, ignore_errors=True)

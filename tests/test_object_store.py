@@ -1,0 +1,286 @@
+"""Input and output in an object store: a real server that speaks S3, with its errors, and servers that are silent."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow.fs as pafs
+import pytest
+from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
+from s3_server import KEY, SECRET, S3Server, s3_server
+
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
+from ggfmt.engine import task
+from ggfmt.engine.listing import list_inputs
+
+__all__ = ["s3_server"]
+
+IN_TIME = 15.0  # seconds; the limit is ten, on a machine with nothing else to do
+
+
+class Store:
+    """A bucket, and what lies in it by key."""
+
+    def __init__(self, server: S3Server, bucket: str) -> None:
+        self.server = server
+        self.bucket = bucket
+        self.fs = server.client()
+        self.fs.create_dir(bucket)
+
+    def put(self, key: str, data: bytes) -> None:
+        with self.fs.open_output_stream(f"{self.bucket}/{key}") as stream:
+            stream.write(data)
+
+    def files(self, below: str) -> dict[str, bytes]:
+        """Keys below a path, from there on, with their bytes."""
+        top = f"{self.bucket}/{below}"
+        found = self.fs.get_file_info(pafs.FileSelector(top, recursive=True, allow_not_found=True))
+        return {
+            info.path.removeprefix(f"{top}/"): self.fs.open_input_stream(info.path).read()
+            for info in sorted(found, key=lambda info: info.path)
+            if info.type == pafs.FileType.File
+        }
+
+    def numbers(self, below: str) -> list[int]:
+        """The operations of the handler `j` by their numbers, in order."""
+        lines = b"".join(self.files(f"{below}/j").values()).splitlines()
+        return [int(json.loads(line)["pos"]) for line in lines]
+
+
+@pytest.fixture
+def store(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Store:
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    return Store(s3_server, f"b{abs(hash(request.node.name)):x}")
+
+
+def lines(tmp_path: Path, *numbers: int) -> bytes:
+    return write_lines(tmp_path / "lines", [operation(number, f"GG.T{number % 2}") for number in numbers]).read_bytes()
+
+
+def run(inputs: list[str], output: str, **others: Any) -> Any:
+    return run_ggfmt(inputs, output, *JSON_LINES, **others)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "S3N"])
+def test_a_run_from_and_to_a_store_writes_what_a_local_run_writes(store: Store, tmp_path: Path, scheme: str) -> None:
+    data = lines(tmp_path, *range(60))
+    (tmp_path / "local.json").write_bytes(data)
+    run_ggfmt([tmp_path / "local.json"], tmp_path / "out", *JSON_LINES)
+    store.put("in/a.json", data[: len(data) // 2 + 1])
+    store.put("in/b.json", data[len(data) // 2 + 1 :])
+    store.put("in/_hidden.json", b"{")
+    cut = data.index(b"\n", len(data) // 2) + 1
+    store.put("in/a.json", data[:cut])
+    store.put("in/b.json", data[cut:])
+    run([f"{scheme}://{store.bucket}/in/"], f"{scheme}://{store.bucket}/out", split_size=1000)
+    written: dict[str, bytes] = {}
+    for key, content in store.files("out/j").items():
+        table = key.partition("/")[0]
+        written[table] = written.get(table, b"") + content
+    assert written == tables(tmp_path / "out", "j")
+    left = store.files("out")
+    assert {key for key in left if not key.startswith("j/")} == {"_SUCCESS", "_ggfmt/manifest.json"}
+    listed = json.loads(left["_ggfmt/manifest.json"])
+    assert [item["path"] for item in listed["inputs"]] == [f"{scheme}://{store.bucket}/in/{n}.json" for n in "ab"]
+    assert {item["path"] for item in listed["files"]} == {key for key in left if key.startswith("j/")}
+
+
+def test_modes_hold_in_a_store(store: Store, tmp_path: Path) -> None:
+    source, out = f"s3://{store.bucket}/in/*.json", f"s3a://{store.bucket}/deep/out"
+    store.put("in/a.json", lines(tmp_path, 2, 4))
+    run([source], out)
+    before = store.files("deep")
+    with pytest.raises(UsageError, match="GG501"):
+        run([source], out)
+    assert store.files("deep") == before
+    run([source], out, mode="append")
+    assert store.numbers("deep/out") == [2, 4, 2, 4]
+    store.put("in/a.json", lines(tmp_path, 6))
+    run([source], out, mode="overwrite")
+    assert store.numbers("deep/out") == [6]
+    store.put("in/b.json", b"{]\n")
+    before = store.files("deep")
+    with pytest.raises(Abend, match="GG301"):
+        run([source], out, mode="overwrite")
+    assert store.files("deep") == before
+
+
+def test_an_object_that_is_replaced_under_a_run_ends_it(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put("in/a.json", lines(tmp_path, *range(40)))
+    real = task._Task.run
+
+    def replace(self: Any) -> Any:
+        outcome = real(self)
+        store.put("in/a.json", lines(tmp_path, *range(10)))
+        return outcome
+
+    monkeypatch.setattr(task._Task, "run", replace)
+    with pytest.raises(Abend, match=r"GG310.* changed while it was read"):
+        run([f"s3://{store.bucket}/in"], f"s3://{store.bucket}/out")
+    assert store.files("out") == {}
+
+
+KEYS = ["a%41.json", "a[1]*.json", "b c.json", "what?.json", "x#y.json", "ü@:+&=.json"]
+
+
+def test_keys_are_taken_as_they_are_and_once(store: Store, tmp_path: Path) -> None:
+    for number, key in enumerate(sorted(KEYS)):
+        store.put(f"in/{key}", lines(tmp_path, 2 * number))
+    every = [f"s3a://{store.bucket}/in/{quote(key)}" for key in KEYS]
+    for inputs in ([f"s3://{store.bucket}/in"], [f"s3://{store.bucket}/i*/*"], [f"s3n://{store.bucket}/in/", *every]):
+        run(inputs, str(tmp_path / "out"), mode="overwrite")
+        written = tables(tmp_path / "out", "j")["GG.T0"].splitlines()
+        assert [int(json.loads(line)["pos"]) for line in written] == [0, 2, 4, 6, 8, 10]
+    for uri in every:
+        assert len(list_inputs([uri])) == 1
+
+
+def test_outputs_in_a_store_are_no_input_unless_they_are_named(store: Store, tmp_path: Path) -> None:
+    store.put("in/a.json", lines(tmp_path, 2))
+    out = f"s3://{store.bucket}/in/more/out"
+    for mode in ("error", "append"):
+        run([f"s3://{store.bucket}/in"], out, mode=mode)
+    assert store.numbers("in/more/out") == [2, 2]
+    assert len(list_inputs([f"{out}/j"])) == 2
+    with pytest.raises(UsageError, match=r"GG310.*no file to read"):
+        list_inputs([f"s3://{store.bucket}/in/more"])
+
+
+def test_a_bucket_that_is_not_there_is_told(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"GG310.*(no such input|bucket does not exist)"):
+        run(["s3://no-such-bucket/in"], str(tmp_path / "out"))
+    store.put("in/a.json", lines(tmp_path, 2))
+    with pytest.raises(Abend, match=r"GG506.*'no-such-bucket' not found"):
+        run([f"s3://{store.bucket}/in"], "s3://no-such-bucket/out")
+
+
+def test_keys_that_are_refused_are_told_and_never_shown(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in.json"
+    source.write_bytes(lines(tmp_path, 2))
+    store.server.demand_keys(True)
+    try:
+        for prefix in ("s3://", f"s3a://OTHERKEY:{SECRET}@"):
+            with pytest.raises(UsageError, match="GG310") as refused:
+                run([f"{prefix}{store.bucket}/in"], str(tmp_path / "out"))
+            with pytest.raises(GgfmtError, match="GG506") as unwritten:
+                run([str(source)], f"{prefix}{store.bucket}/out")
+            for text in (str(refused.value), str(unwritten.value)):
+                assert SECRET not in text and "OTHERKEY" not in text
+                assert store.bucket in text
+    finally:
+        store.server.demand_keys(False)
+
+
+def test_no_place_that_shows_a_path_shows_the_credentials_in_it(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bare = f"{store.bucket}/in"
+    store.put("in/a.json", lines(tmp_path, 2) + b"{]\n")
+    store.put("in/out/_ggfmt/manifest.json", b"{}")
+    whose = f"s3://{KEY}:{SECRET}@"
+    with caplog.at_level(logging.DEBUG, "ggfmt"):
+        for output in (f"{whose}{store.bucket}/out", str(tmp_path / "out")):
+            run([f"{whose}{bare}", f"{whose}{bare}/a.json"], output, quarantine=True)
+        failures = []
+        for inputs, output in (
+            ([f"{whose}{bare}"], f"{whose}{store.bucket}/out"),
+            ([f"{whose}{bare}"], f"{whose}{store.bucket}/other"),
+            ([f"{whose}{bare}/none"], str(tmp_path / "none")),
+            ([f"{whose}{bare}?regoin=x"], str(tmp_path / "none")),
+            ([f"http://{KEY}:{SECRET}@host/x"], str(tmp_path / "none")),
+            ([f"s3:/{KEY}:{SECRET}@host/x"], str(tmp_path / "none")),
+        ):
+            with pytest.raises(GgfmtError) as caught:
+                run(inputs, output)
+            failures.append(str(caught.value))
+    shown = capfd.readouterr()
+    everything = [caplog.text, shown.out, shown.err, *failures]
+    everything += [data.decode() for data in store.files("out").values()]
+    everything += [path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert any(f"s3://{bare}/a.json" in text for text in everything)
+    for text in everything:
+        assert SECRET not in text
+        assert KEY not in text
+
+
+def test_credentials_with_a_slash_are_found(store: Store, tmp_path: Path) -> None:
+    assert "/" in SECRET
+    store.put("in/a@b.json", lines(tmp_path, 2))
+    (file,) = list_inputs([f"s3://{KEY}:{SECRET}@{store.bucket}/in/a@b.json"])
+    assert file.shown == f"s3://{store.bucket}/in/a@b.json" == without_credentials(file.shown)
+    (file,) = list_inputs([f"s3://{store.bucket}/in/a@b.json"])
+    assert file.size
+
+
+# Stores that do not answer
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """A port where connections are taken and nothing is ever said."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(50)
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def full() -> Iterator[int]:
+    """A port where connections are not even taken."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        port: int = server.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        yield port
+        for one in waiting:
+            one.close()
+
+
+def _quickly(uri: str, tmp_path: Path) -> str:
+    started = time.monotonic()
+    with pytest.raises(UsageError, match="GG310") as caught:
+        run([uri], str(tmp_path / "out"))
+    assert time.monotonic() - started < IN_TIME
+    return str(caught.value)
+
+
+def test_a_store_that_does_not_answer_is_an_error_in_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: int, full: int
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        closed = free.getsockname()[1]
+    ports = {closed: "refused", silent: "Operation too slow", full: "no answer within"}
+    uris = [f"s3://KEY:{SECRET}@bucket/in?scheme=http&endpoint_override=127.0.0.1:{port}" for port in ports]
+    with ThreadPoolExecutor() as threads:
+        texts = list(threads.map(lambda uri: _quickly(uri, tmp_path), uris))
+    for text, (port, told) in zip(texts, ports.items(), strict=True):
+        assert f"127.0.0.1:{port}" in text and told in text and SECRET not in text
+    source = tmp_path / "in.json"
+    source.write_bytes(lines(tmp_path, 1))
+    with pytest.raises(UsageError, match=r"GG506.*does not answer"):
+        run([str(source)], f"s3a://bucket/out?scheme=http&endpoint_override=127.0.0.1:{closed}")
+    assert f"127.0.0.1:{closed}" in _quickly(f"hdfs://127.0.0.1:{closed}/in", tmp_path)
+    assert f"127.0.0.1:{closed}" in _quickly(f"gs://bucket/in?endpoint_override=127.0.0.1:{closed}", tmp_path)
