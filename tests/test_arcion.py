@@ -363,9 +363,12 @@ def test_records_are_found_wherever_blocks_of_the_file_end(monkeypatch: pytest.M
     for size in range(1, len(data) + 2):
         monkeypatch.setattr(csv_text, "CHUNK_BYTES", size)
         assert read("arcion_csv", data, told("arcion_csv", **PLAIN)).operations == whole.operations
-    monkeypatch.setattr(csv_text, "MAX_RECORD_BYTES", 14)
-    monkeypatch.setattr(csv_text, "CHUNK_BYTES", 4)
-    assert read("arcion_csv", data, told("arcion_csv", **PLAIN)).operations == whole.operations
+    layout = layout_of("arcion_csv", data, told("arcion_csv", **PLAIN))
+    for size in (1, 4, 100):
+        monkeypatch.setattr(csv_text, "CHUNK_BYTES", size)
+        chunks = csv_text.chunks(io.BytesIO(data), "f", replace(layout, max_record=16))
+        places = [(chunk.offset + start, chunk.offset + end) for chunk in chunks for start, end in chunk.spans or ()]
+        assert places == sorted([*whole.places, (data.index(b"4,"), data.index(b"\n6,7"))])
 
 
 @pytest.mark.parametrize("text", ["", "ab", "a", "1", '"', "CDATA[ ]", "\\", "_", "é", "CDATA[\n]"])

@@ -97,7 +97,9 @@ def written(output: Path, handler: str, mark: bytes = b"") -> dict[str, bytes]:
     for path in output_files(output, handler):
         data = path.read_bytes()
         if data.startswith(b"Obj\x01"):
-            data = b"".join(block for _, _, _, block in parts(data, read_header(data)))
+            data = b"".join(
+                block for _, _, _, block in parts(data, read_header(data), 1 << 30) if isinstance(block, bytes)
+            )
         found[path.parent.name] = found.get(path.parent.name, b"") + data.removeprefix(mark)
     return {table: data for table, data in found.items() if data}
 

@@ -62,6 +62,10 @@ def run(
     split_size: Annotated[
         str | None, typer.Option("--split-size", metavar="BYTES", help="Input a task reads, for example `64m`.")
     ] = None,
+    max_record: Annotated[
+        str | None,
+        typer.Option("--max-record", metavar="BYTES", help="The longest record; default: `64m`."),
+    ] = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the totals as JSON.")] = None,
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="A progress bar; default: on a terminal.")
@@ -76,6 +80,7 @@ def run(
     from ggfmt.config.handlers import read_configuration
     from ggfmt.definitions import load_definitions
     from ggfmt.engine.run import RunSettings, execute
+    from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.render.progress import progress_bar
     from ggfmt.spark.session import SparkRunner, SparkSettings
 
@@ -92,7 +97,8 @@ def run(
         quarantine=on_reject == "quarantine",
         strict=strict_fidelity,
         current_timestamp=moment(current_timestamp),
-        split_size=_size(split_size),
+        split_size=_size(split_size, "--split-size"),
+        max_record=_size(max_record, "--max-record") or MAX_RECORD_BYTES,
         release=configuration.run.compatibility,
         truncates=configuration.run.truncates,
         source=source,
@@ -127,11 +133,11 @@ def _check_writable(file: Path, option: str) -> None:
         raise typer.BadParameter(f"`{file}` cannot be written", param_hint=option)
 
 
-def _size(text: str | None) -> int | None:
+def _size(text: str | None, option: str) -> int | None:
     from ggfmt.java.text import IllegalValue
     from ggfmt.options.value_types import Size
 
     try:
         return None if text is None else Size().parse(text)
     except IllegalValue as error:
-        raise typer.BadParameter(f"{error}; {error.help}", param_hint="--split-size") from None
+        raise typer.BadParameter(f"{error}; {error.help}", param_hint=option) from None

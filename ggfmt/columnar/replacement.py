@@ -8,7 +8,8 @@ before anything else sees an operation, except that a primary key update is one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,19 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.key_updates import key_updates
 from ggfmt.columnar.strings import text_buffer
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.java.text import visible
+from ggfmt.java.time_limit import TookTooLong, time_limit
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Kind, TableDef, split_name
 from ggfmt.options.replacements import Replacements
 
 if TYPE_CHECKING:
     from ggfmt.java.replacement import Replacement
+
+
+MOST_SECONDS = 10  # of computing, for the names of a table or a column of a batch
+_SHOWN = 60  # characters of a pattern
 
 
 class UnusableName(Exception):
@@ -106,18 +113,32 @@ def _replaced_parts(full_name: str, replacements: Sequence[Replacement]) -> str:
 
 def _replaced(text: str, replacements: Sequence[Replacement]) -> str:
     for replacement in replacements:
-        text = replacement.apply(text)
+        with _limited(replacement, "a name", Span()):
+            text = replacement.apply(text)
     return text
+
+
+@contextmanager
+def _limited(replacement: Replacement, what: str, place: Span) -> Iterator[None]:
+    """Abend GG212 if a pattern takes too long."""
+    try:
+        with time_limit(MOST_SECONDS):
+            yield
+    except TookTooLong:
+        pattern = visible(replacement.regex.java[:_SHOWN])
+        message = f"`{replacement.key}`: the pattern `{pattern}` takes more than {MOST_SECONDS} seconds for {what}"
+        help = "write it so that a text can match in one way only: `(a+)+` is `a+`"
+        raise Abend(Diagnostic("GG212", message, place, help)) from None
 
 
 def replace_content(batch: ChangeBatch, replacements: Sequence[Replacement]) -> ChangeBatch:
     """The batch with the values of its character columns replaced; what does not change is shared with `batch`."""
     indices = [index for index, column in enumerate(batch.table.columns) if column.type.kind is Kind.STRING]
-    before = _replace_image(batch.before, indices, replacements)
+    before = _replace_image(batch.before, batch.table, indices, replacements)
     if batch.after.columns is batch.before.columns:  # they share what belongs to either
         after = batch.after if before is batch.before else Image(before.columns, batch.after.exists)
     else:
-        after = _replace_image(batch.after, indices, replacements)
+        after = _replace_image(batch.after, batch.table, indices, replacements)
     if before is batch.before and after is batch.after:
         return batch
     key_update = batch.key_update
@@ -136,12 +157,13 @@ def _keys_differ(batch: ChangeBatch, before: Image, after: Image) -> bool:
     )
 
 
-def _replace_image(image: Image, indices: Sequence[int], replacements: Sequence[Replacement]) -> Image:
-    columns = list(image.columns)
+def _replace_image(image: Image, table: TableDef, indices: Sequence[int], replacements: Sequence[Replacement]) -> Image:
+    columns, names = list(image.columns), table.column_names
     for index in indices:
         values = image.columns[index].values
         for replacement in replacements:
-            values = replace_values(values, replacement)
+            with _limited(replacement, "the values of a column", Span(table=table.full_name, field=names[index])):
+                values = replace_values(values, replacement)
         if values is not image.columns[index].values:
             columns[index] = ImageColumn(values, image.columns[index].present)
     changed = any(new is not old for new, old in zip(columns, image.columns, strict=True))

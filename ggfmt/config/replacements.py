@@ -80,7 +80,7 @@ def _pairs(prefix: str, given: Mapping[str, Entry], findings: list[Diagnostic]) 
             if string is not None:
                 entry = string
             text = "" if string is None else Text().parse(trim(string.value))
-            yield Replacement(regex, text)
+            yield Replacement(regex, text, pattern.key)
         except IllegalValue as error:
             findings.append(Diagnostic("GG103", f"`{entry.key}` {error}", entry.value_span, error.help))
 

@@ -104,6 +104,10 @@ EXAMPLES: dict[str, _Pair] = {
         '{"database":"shop","table":"t","type":"insert","primary_key_columns":["code"],"data":{"id":1}}',
         '{"database":"shop","table":"t","type":"insert","primary_key_columns":["ID"],"data":{"id":1}}',
     ),
+    "GG212": (
+        _file("format=json", " gg.contentreplaceregex=^(a+)+$"),
+        _file("format=json", " gg.contentreplaceregex=^a+$"),
+    ),
     # Reading
     "GG301": _insert('"PRODUCT":CAR', '"PRODUCT":"CAR"'),
     "GG302": ('{"table":"GG.TCUSTORD","op_ty', '{"table":"GG.TCUSTORD","op_type":"T"}'),
@@ -138,6 +142,7 @@ EXAMPLES: dict[str, _Pair] = {
         "ggfmt preview changes/ -c conf/json.properties --table GG.TCUSTORDER",
         "ggfmt preview changes/ -c conf/json.properties --table GG.TCUSTORD",
     ),
+    "GG316": (f"{_RUN} --max-record 100", f"{_RUN} --max-record 256m"),
     # Formatting
     "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),
     "GG402": _handler("delimitedtext", "format.pkUpdateHandling=abend", "format.pkUpdateHandling=update"),
@@ -167,4 +172,5 @@ EXAMPLES: dict[str, _Pair] = {
     "GG509": (_RUN, _RUN.replace("-o out", "-o another")),
     "GG510": ("ggfmt verify out", f"{_RUN} --mode overwrite && ggfmt verify out"),
     "GG511": ("ggfmt verify out", "rm out/notes.txt && ggfmt verify out"),
+    "GG512": (_RUN, _RUN.replace("changes/", "changes/part1.json")),
 }

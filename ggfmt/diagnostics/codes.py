@@ -162,6 +162,11 @@ _DECLARED: dict[str, Code] = {
         "The messages name a column of the primary key that the table does not have, not even in another case: that "
         "column is not part of the key.",
     ),
+    "GG212": _error(
+        "a pattern that takes too long",
+        "A regular expression tries so many ways to match a text that it would not end. The limit is ten seconds of "
+        "computing for a column of a batch; it holds on Linux and macOS.",
+    ),
     # Reading
     "GG301": _error("not JSON", "The bytes at this place are not a JSON object."),
     "GG302": _error("a truncated record", "The file ends in the middle of a record."),
@@ -280,6 +285,10 @@ _DECLARED: dict[str, Code] = {
         "an output with something else in it",
         "`ggfmt verify` found a file that no manifest lists, or what a run leaves behind that is at work or was cut "
         "off.",
+    ),
+    "GG512": _error(
+        "records that ggfmt fails at",
+        "A record led to an error that ggfmt did not foresee. This is a defect of ggfmt; nothing was committed.",
     ),
 }
 

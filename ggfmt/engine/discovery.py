@@ -9,8 +9,8 @@ from functools import partial
 
 import pyarrow as pa
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.engine.files import open_planned, unreadable
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.engine.files import defect, open_planned, unreadable
 from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import Job, Split, Splits
@@ -98,13 +98,19 @@ def discover_split(
     reader = reader_of(input_format)
     for part in split.ranges:
         file = part.input.file
+        place = Span(file=file.shown)
         try:
             with open_planned(file) as stream:
                 for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
+                    place = Span(file=file.shown, offset=chunk.offset)
                     if chunk.problem is None:
                         discovery.read(replace(chunk, input=part.input.index))
         except CrossedBorder:
             return Crossed(part.input.index)
+        except MemoryError:
+            raise
         except (OSError, pa.ArrowException) as error:
             return unreadable(file.shown, error)
+        except Exception as error:
+            return defect(error, place)
     return discovery.findings()

@@ -6,6 +6,7 @@ import io
 import os
 import platform
 import posixpath
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -113,6 +114,14 @@ def unreadable(path: str, error: Exception) -> Diagnostic:
     reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
     message = f"the input cannot be read: {without_credentials(reason)}"
     return Diagnostic("GG310", message, Span(file=path), getattr(error, "help", None))
+
+
+def defect(error: Exception, place: Span) -> Diagnostic:
+    """The diagnostic of what no data should raise, with the place in the program, and in the input."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    where = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in reversed(frames))
+    message = f"the records from here on cannot be read: {type(error).__name__} in {where}"
+    return Diagnostic("GG512", message, place, "this is a defect of ggfmt: please report it, with the record")
 
 
 class ChangedInput(OSError):

@@ -13,7 +13,7 @@ from ggfmt.engine.files import InputFile, open_input, unreadable
 from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
-from ggfmt.formats.api.reading import Layout, Reader
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Reader
 from ggfmt.java.text import IllegalValue
 
 HEAD_BYTES = 256 << 10
@@ -113,6 +113,7 @@ def plan_inputs(
     input_format: str,
     source: WriterSettings = DEFAULT_SETTINGS,
     allow_empty: bool = False,
+    max_record: int = MAX_RECORD_BYTES,
 ) -> tuple[str, str, list[PlannedInput]]:
     """The input format, why it was taken, and the inputs in order with their layouts; `allow_empty`: none will do."""
     files = list_inputs(inputs, allow_empty)
@@ -125,5 +126,6 @@ def plan_inputs(
     planned = []
     for index, file in enumerate(files):
         head = read_head(file)
-        planned.append(PlannedInput(file, index, reader.layout(head, len(head) < HEAD_BYTES, source)))
+        layout = replace(reader.layout(head, len(head) < HEAD_BYTES, source), max_record=max_record)
+        planned.append(PlannedInput(file, index, layout))
     return input_format, reason, planned

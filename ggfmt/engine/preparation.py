@@ -25,6 +25,7 @@ from ggfmt.engine.output.names import METADATA_DIRECTORY, counted, stamp
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import HandlerOutput, Job
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.java.text import visible
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
@@ -49,6 +50,7 @@ class RunSettings:
     strict: bool = False
     current_timestamp: datetime | None = None
     split_size: int | None = None
+    max_record: int = MAX_RECORD_BYTES
     release: str = "12.2"
     source: WriterSettings = DEFAULT_SETTINGS
     replacements: Replacements = field(default_factory=Replacements)
@@ -81,7 +83,7 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
     for line in settings.replacements.summary():
         log.info("%s", line)
     input_format, reason, inputs = plan_inputs(
-        settings.inputs, settings.input_format, settings.source, settings.allow_empty
+        settings.inputs, settings.input_format, settings.source, settings.allow_empty, settings.max_record
     )
     log.info("input format %s: %s", input_format, visible(reason))
     if inputs and not any(item.file.size for item in inputs):

@@ -18,8 +18,8 @@ import pyarrow.fs as pafs
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.engine.files import child, file_system, open_planned, unreadable
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.engine.files import child, defect, file_system, open_planned, unreadable
 from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.rejects import RejectFiles
@@ -136,12 +136,14 @@ class _Task:
         self.replacer = Replacer(job.replacements) if job.replacements else None
         self.tables: dict[str, TableDef] = {}
         self.input = 0
+        self.place = Span()
 
     def run(self) -> Outcome:
         try:
             for part in self.split.ranges:
                 self.input = part.input.index
                 for chunk in self._chunks(part):
+                    self.place = Span(file=chunk.file, offset=chunk.offset)
                     self._handle(self.reader.read(chunk))
                     for output in self.outputs:
                         output.end_of_chunk()
@@ -169,8 +171,18 @@ class _Task:
             self.outcome.abend = unreadable(file.shown, error)
             raise _Stop from None
 
+    def _events(self, events: Iterator[Event]) -> Iterator[Event]:
+        """The events, and an Abend with the place in the input for what no reader should raise."""
+        try:
+            yield from events
+        except (CrossedBorder, OSError, MemoryError):
+            raise
+        except Exception as error:
+            self.outcome.abend = defect(error, self.place)
+            raise _Stop from None
+
     def _handle(self, events: Iterator[Event]) -> None:
-        for event in events:
+        for event in self._events(events):
             if isinstance(event, ChangeBatch):
                 self._batch(event)
             elif isinstance(event, Reject):
@@ -207,6 +219,9 @@ class _Task:
                 batch = self.replacer.batch(batch)
             except UnusableName as error:
                 unusable = error.diagnostic
+            except Abend as error:
+                (self.outcome.abend,) = error.diagnostics
+                raise _Stop from None
         name = batch.table.full_name
         if unusable is None and self.tables.get(source) != batch.table:
             self.tables[source] = batch.table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ggfmt.java.regex import JavaRegex
@@ -68,11 +68,13 @@ class Replacement:
     """One search and replacement, as `String.replaceAll` of Java carries it out: every match, from left to right.
     IllegalValue if the text is no replacement for the pattern.
 
-    A match of nothing does not divide a character beyond U+FFFF, which Java tears apart.
+    A match of nothing does not divide a character beyond U+FFFF, which Java tears apart. `key` is the property that
+    has the pattern.
     """
 
     regex: JavaRegex
     text: str
+    key: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         self.pieces  # noqa: B018  # to raise now and not in a task

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from collections import Counter
 
 import msgspec
+import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.engine.files import file_system
 from ggfmt.engine.output.staging import StagedFile, unique_path
 
 RECORDS, REASONS = "records", "reasons.jsonl"
+FLUSH_BYTES = 1 << 20
 
 
-@dataclass
 class RejectFiles:
-    """The rejects of one handler in one task. Each record is followed by a line end, which is not its own."""
+    """The rejects of one handler in one task, written as they come. Each record is followed by a line end, which is not
+    its own."""
 
-    directory: str
-    handler: str
-    split: int
-    count: int = 0
-    by_code: dict[str, int] = field(default_factory=dict)
-    _records: list[bytes] = field(default_factory=list)
-    _reasons: list[bytes] = field(default_factory=list)
-    _offset: int = 0
+    def __init__(self, directory: str, handler: str, split: int) -> None:
+        self.by_code: Counter[str] = Counter()
+        self._records = _LineFile(directory, handler, split, RECORDS)
+        self._reasons = _LineFile(directory, handler, split, REASONS)
 
     def add(self, record: bytes, diagnostic: Diagnostic) -> None:
         span = diagnostic.span
@@ -38,26 +36,57 @@ class RejectFiles:
             "table": span.table,
             "column": span.field,
             "position": span.position,
-            "record_offset": self._offset,
+            "record_offset": self._records.size,
             "record_length": len(record),
         }
-        self._reasons.append(msgspec.json.encode({key: value for key, value in reason.items() if value is not None}))
-        self._records.append(record)
-        self._offset += len(record) + 1
-        self.count += 1
-        self.by_code[diagnostic.code] = self.by_code.get(diagnostic.code, 0) + 1
+        self._reasons.add(msgspec.json.encode({key: value for key, value in reason.items() if value is not None}))
+        self._records.add(record)
+        self.by_code[diagnostic.code] += 1
 
     def close(self) -> list[StagedFile]:
-        """Writes what was added, if anything."""
-        if not self.count:
-            return []
-        return [self._write(RECORDS, self._records), self._write(REASONS, self._reasons)]
+        """The files of what was added, if anything."""
+        return [self._records.close(), self._reasons.close()] if self.by_code else []
 
-    def _write(self, kind: str, lines: list[bytes]) -> StagedFile:
-        data = b"\n".join([*lines, b""])
-        path = unique_path(self.directory)
-        fs, inner = file_system(path)
-        with fs.open_output_stream(inner) as stream:
-            stream.write(data)
-        digest = hashlib.sha256(data).hexdigest()
-        return StagedFile(self.handler, kind, "", self.split, 0, path, len(data), 0, len(lines), digest, None, None)
+
+class _LineFile:
+    """A staged file of lines, which is made with the first of them."""
+
+    def __init__(self, directory: str, handler: str, split: int, kind: str) -> None:
+        self.size = 0
+        self._directory = directory
+        self._handler = handler
+        self._split = split
+        self._kind = kind
+        self._count = 0
+        self._lines: list[bytes] = []
+        self._waiting = 0
+        self._digest = hashlib.sha256()
+        self._path = ""
+        self._stream: pa.NativeFile | None = None
+
+    def add(self, line: bytes) -> None:
+        self._lines += (line, b"\n")
+        self._count += 1
+        self.size += len(line) + 1
+        self._waiting += len(line) + 1
+        if self._waiting >= FLUSH_BYTES:
+            self._flush()
+
+    def close(self) -> StagedFile:
+        stream = self._flush()
+        stream.close()
+        digest = self._digest.hexdigest()
+        return StagedFile(
+            self._handler, self._kind, "", self._split, 0, self._path, self.size, 0, self._count, digest, None, None
+        )
+
+    def _flush(self) -> pa.NativeFile:
+        if self._stream is None:
+            self._path = unique_path(self._directory)
+            fs, inner = file_system(self._path)
+            self._stream = fs.open_output_stream(inner)
+        data = b"".join(self._lines)
+        self._lines, self._waiting = [], 0
+        self._stream.write(data)
+        self._digest.update(data)
+        return self._stream

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -32,15 +33,21 @@ class Head:
         self.read = 0
         self.whole = True
         self._layouts: dict[int, Layout] = {}
+        self._in_one: set[str] = set()
+
+    def read_whole(self, file: str) -> None:
+        """Reads a file in one from now on: a record of it lies over the end of a range."""
+        self._in_one.add(file)
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         """The records that start in the first `size` bytes; more where a reader takes more than that at once."""
         self.read, self.whole = 0, True
         for index, file in enumerate(self._files):
             layout = self._layout(index, file)
-            part = self._ranges if layout.splittable and file.compression is None else self._stream
+            ranged = layout.splittable and file.compression is None and file.shown not in self._in_one
+            part = self._ranges if ranged else self._stream
             for chunk in part(file, layout, size):
-                yield Chunk(chunk.file, chunk.offset, chunk.data, chunk.layout, chunk.spans, index)
+                yield replace(chunk, input=index)
             if not self.whole:
                 return
 

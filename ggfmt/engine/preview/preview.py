@@ -22,7 +22,7 @@ from ggfmt.engine.preview.handler import FirstRejects, HandlerPreview, PreviewHa
 from ggfmt.engine.preview.head import FIRST_BYTES, GROWTH, Head
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Discovered, Event, Reader, Reject, SchemaChange
+from ggfmt.formats.api.reading import CrossedBorder, Discovered, Event, Reader, Reject, SchemaChange
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
@@ -84,6 +84,9 @@ def preview(settings: PreviewSettings) -> Preview:
         except _Undefined:
             discovering = True
             continue
+        except CrossedBorder as crossed:
+            head.read_whole(crossed.file)
+            continue
         if head.whole or window.enough:
             break
         size = max(size, head.read) * GROWTH
@@ -119,7 +122,8 @@ def _discovered(head: Head, catalog: Catalog, size: int) -> Discovered:
         assert make is not None
         discovery = make(catalog, every_shape, source)
         for chunk in head.chunks(size):
-            discovery.read(chunk)
+            if chunk.problem is None:
+                discovery.read(chunk)
         return [discovery.findings()]
 
     return settle(head.input_format, catalog, head.source, look)

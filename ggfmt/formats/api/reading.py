@@ -78,6 +78,10 @@ def too_long(size: int, limit: int) -> Diagnostic:
 class CrossedBorder(Exception):
     """A record lies over the end of the range that it starts in, so that its file cannot be read in ranges."""
 
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.file = file
+
 
 class UnknownTable(Diagnostic):
     """Why a record cannot be read as long as nobody has looked for definitions in the data; GG205 for people.

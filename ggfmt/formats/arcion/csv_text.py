@@ -16,11 +16,11 @@ from typing import BinaryIO
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.api.source import Source
 from ggfmt.formats.arcion import BACKSLASH, LAST_FIELDS, REALTIME, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.json.files import BOM
 
 CHUNK_BYTES = 1 << 20
-MAX_RECORD_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,12 @@ class CsvLayout(Layout):
     """The layout of a file of CSV; `delimiter` stands between fields.
 
     names    the columns that the header names, None without a header
-    skipped  how many bytes before the first record are none: a byte order mark and the header
     problem  what is wrong with the header
     """
 
     quote: str = '"'
     backslash: bool = False
     names: tuple[str, ...] | None = None
-    skipped: int = 0
     problem: Diagnostic | None = None
 
 
@@ -112,31 +110,39 @@ def _column(triple: tuple[str, ...]) -> str:
 def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     """The records of a file, about `CHUNK_BYTES` at a time."""
     assert isinstance(layout, CsvLayout)
-    stream.read(layout.skipped)
-    offset, left, more = layout.skipped, b"", True
-    while more:
-        block = stream.read(CHUNK_BYTES)
-        more = bool(block)
-        data = left + block
-        records = list(_records(data, 0, layout, more))
-        cut = records[-1][2] if records else 0
-        if records:
-            yield Chunk(file, offset, data[:cut], layout, tuple((start, end) for start, end, _ in records))
-        left, offset = data[cut:], offset + cut
+    source = Source(stream, file, layout, CHUNK_BYTES)
+    source.offset = len(stream.read(layout.skipped))
+    while not source.ended:
+        source.grow()
+        while True:
+            data, more = source.buffer, not source.ended
+            records = list(_records(data, 0, layout, more))
+            cut = records[-1][2] if records else 0
+            if records:
+                spans = tuple((start, end) for start, end, _ in records)
+                yield Chunk(file, source.offset, data[:cut], layout, spans, last=not more)
+            source.drop(cut)
+            if len(source.buffer) <= layout.max_record:
+                break
+            yield source.pass_record(b"\n")
+            source.drop(1)
 
 
 def _records(data: bytes, start: int, layout: CsvLayout, more: bool) -> Iterator[tuple[int, int, int]]:
     """Start and end of every record, and where the next one starts. Where `more` follows, one that may go on in it is
-    left out."""
+    left out, and so are one that is too long and all behind it."""
     pattern = _patterns_of(layout).record
     while start < len(data):
-        match = pattern.match(data, start)
-        if match is not None and (match.end() < len(data) or not more):
+        stop = min(len(data), start + layout.max_record + 1)
+        match = pattern.match(data, start, stop)
+        if match is not None and (match.end() < stop or (stop == len(data) and not more)):
             end = match.end()
-        elif more and len(data) - start < MAX_RECORD_BYTES:
+        elif more and stop == len(data) and stop - start <= layout.max_record:
             return
         else:  # a quote that nothing closes
-            end = data.find(b"\n", start)
+            end = data.find(b"\n", start, stop)
+            if end < 0 and stop - start > layout.max_record:
+                return
             end = len(data) if end < 0 else end
         following = min(end + 1, len(data))
         yield start, end - (end > start and data[end - 1 : end] == b"\r" and end < len(data)), following

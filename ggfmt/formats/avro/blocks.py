@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import bz2
+import io
 import json
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
+
+from ggfmt.formats.api.reading import HEAD_OF_LONG
 
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
 MOST_VARINT_BYTES = 10
-MOST_BLOCK_BYTES = 1 << 31  # what claims to be larger is damaged
+_READ_BYTES = 1 << 20
+_XZ_BYTES = 128 << 20  # of memory: the largest dictionary of the `xz` program needs half of it
 
 
 class Damaged(ValueError):
@@ -32,26 +36,49 @@ class Header:
     data: bytes
 
 
-def _unsnap(data: bytes) -> bytes:
+def _undeflated(data: bytes, limit: int) -> bytes:
+    stream = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
+    unpacked = stream.decompress(data, limit + 1)
+    if not stream.eof and len(unpacked) <= limit:
+        raise Damaged("a block cannot be unpacked: its data have no end")
+    return unpacked
+
+
+def _unsnap(data: bytes, limit: int) -> bytes:
     # The size of what is packed stands first, as a varint, in the snappy format itself.
     size, _ = read_varint(data, 0)
+    if size > limit:
+        raise Damaged(f"a block says that it unpacks to {size:,} bytes, and `--max-record` allows {limit:,}")
     unpacked: bytes = pa.Codec("snappy").decompress(data[:-4], decompressed_size=size, asbytes=True)
     if zlib.crc32(unpacked).to_bytes(4, "big") != data[-4:]:
         raise Damaged("the checksum of a block is wrong")
     return unpacked
 
 
-def _unzstd(data: bytes) -> bytes:
-    unpacked: bytes = pa.input_stream(pa.py_buffer(data), compression="zstd").read()
+def _unzstd(data: bytes, limit: int) -> bytes:
+    unpacked: bytes = pa.input_stream(pa.py_buffer(data), compression="zstd").read(limit + 1)
     return unpacked
 
 
-UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    "null": lambda data: data,
-    "deflate": lambda data: zlib.decompress(data, wbits=-zlib.MAX_WBITS),
+def _unbzip(data: bytes, limit: int) -> bytes:
+    with bz2.open(io.BytesIO(data)) as stream:
+        return stream.read(limit + 1)
+
+
+def _unxz(data: bytes, limit: int) -> bytes:
+    stream = lzma.LZMADecompressor(memlimit=_XZ_BYTES)
+    unpacked = stream.decompress(data, limit + 1)
+    if not stream.eof and len(unpacked) <= limit:
+        raise Damaged("a block cannot be unpacked: its data have no end")
+    return unpacked
+
+
+UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
+    "null": lambda data, limit: data,
+    "deflate": _undeflated,
     "snappy": _unsnap,
-    "bzip2": bz2.decompress,
-    "xz": lzma.decompress,
+    "bzip2": _unbzip,
+    "xz": _unxz,
     "zstandard": _unzstd,
 }
 
@@ -100,62 +127,115 @@ def read_header(data: bytes) -> Header:
     return Header(schema, codec, data[place:end], data[:end])
 
 
-class Rest:
-    """A stream with some bytes put back in front."""
+class Block(NamedTuple):
+    """A block of a container file with its marker, at `offset` of the file; or a stretch that is none, up to the next
+    marker. One of more bytes than are allowed has a `size` that is not that of its `data`, which are its first."""
 
-    def __init__(self, data: bytes, stream: BinaryIO) -> None:
-        self._data = data
-        self._place = 0
+    offset: int
+    data: bytes
+    size: int
+
+    @property
+    def long(self) -> bool:
+        return self.size != len(self.data)
+
+
+class Blocks:
+    """The blocks of a container file behind its header. A block may have `limit` bytes."""
+
+    def __init__(self, read: bytes, stream: BinaryIO, header: Header, limit: int) -> None:
+        self._buffer = read[len(header.data) :]
+        self._offset = len(header.data)
         self._stream = stream
+        self._sync = header.sync
+        self._limit = limit
+        self._ended = False
 
-    def read(self, size: int = -1) -> bytes:
-        if size < 0:
-            taken, left = self._data[self._place :], -1
-        else:
-            taken = self._data[self._place : self._place + size]
-            left = size - len(taken)
-        self._place += len(taken)
-        return taken + self._stream.read(left) if left else taken
+    def __iter__(self) -> Iterator[Block]:
+        """All blocks; where one is damaged, the next starts behind the next marker."""
+        while self._fill(1):
+            size = self._framed()
+            yield self._stretch() if size is None else self._take(size, size)
+
+    def _fill(self, size: int) -> bool:
+        """Whether there are so many bytes."""
+        while len(self._buffer) < size and not self._ended:
+            more = self._stream.read(max(_READ_BYTES, size - len(self._buffer)))
+            self._ended = not more
+            self._buffer += more
+        return len(self._buffer) >= size
+
+    def _take(self, shown: int, size: int) -> Block:
+        block = Block(self._offset, self._buffer[:shown], size)
+        self._offset += size
+        self._buffer = self._buffer[shown:]
+        return block
+
+    def _framed(self) -> int | None:
+        """The size of the block that starts here, by its own word, if the marker stands behind it."""
+        self._fill(2 * MOST_VARINT_BYTES)
+        try:
+            _, place = read_varint(self._buffer, 0)
+            size, place = _long(self._buffer, place)
+        except Damaged:
+            return None
+        end = place + size + SYNC_BYTES
+        if size < 0 or end > self._limit or not self._fill(end):
+            return None
+        return end if self._buffer.startswith(self._sync, end - SYNC_BYTES) else None
+
+    def _stretch(self) -> Block:
+        """What there is up to and with the next marker, or to the end."""
+        seen = 0
+        while (place := self._buffer.find(self._sync, seen)) < 0 and len(self._buffer) <= self._limit:
+            seen = max(0, len(self._buffer) - SYNC_BYTES + 1)
+            if not self._fill(len(self._buffer) + 1):
+                return self._take(len(self._buffer), len(self._buffer))
+        if 0 <= place <= self._limit - SYNC_BYTES:
+            return self._take(place + SYNC_BYTES, place + SYNC_BYTES)
+        offset, head = self._offset, self._buffer[: min(HEAD_OF_LONG, self._limit)]
+        while place < 0:
+            kept = self._buffer[len(self._buffer) - SYNC_BYTES + 1 :]
+            self._offset += len(self._buffer) - len(kept)
+            self._buffer = kept
+            if not self._fill(len(kept) + 1):
+                place = len(kept) - SYNC_BYTES
+                break
+            place = self._buffer.find(self._sync)
+        self._take(place + SYNC_BYTES, place + SYNC_BYTES)
+        return Block(offset, head, self._offset - offset)
 
 
-def read_block(stream: BinaryIO | Rest, header: Header) -> bytes:
-    """The bytes of the next block with its marker, none at the end; what there is of it where it is cut off or does not
-    start as a block."""
-    head = b""
-    sizes: list[int] = []
-    while len(sizes) < 2:
-        more = stream.read(1)
-        if not more:
-            return head
-        head += more
-        if len(head) - (sizes[0] if sizes else 0) > MOST_VARINT_BYTES:
-            return head
-        if more[0] < 0x80:
-            value, _ = read_varint(head, sizes[0] if sizes else 0)
-            sizes.append(len(head) if not sizes else unzigzag(value))
-    if not 0 <= sizes[1] < MOST_BLOCK_BYTES:
-        return head
-    return head + stream.read(sizes[1] + SYNC_BYTES)
-
-
-def parts(data: bytes, header: Header) -> Iterator[tuple[int, int, int, bytes]]:
-    """Of each block behind the header its start and end in `data`, its number of records and their bytes, unpacked.
-
-    Damaged where one is cut off, cannot be unpacked, or does not end with the marker.
-    """
+def parts(data: bytes, header: Header, limit: int) -> Iterator[tuple[int, int, int, bytes | Damaged]]:
+    """Of each block behind the header its start and end in `data`, its number of records and their bytes, unpacked, of
+    which it may have `limit`; or what is wrong with it, which goes up to the next marker."""
     place = len(header.data)
     while place < len(data):
         start = place
-        count, place = _long(data, place)
-        packed, place = _bytes(data, place)
-        if data[place : place + SYNC_BYTES] != header.sync or count < 0:
-            raise Damaged("a block does not end with the marker of the file")
-        place += SYNC_BYTES
         try:
-            unpacked = UNPACK[header.codec](packed)
-        except (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
-            raise Damaged(f"a block cannot be unpacked: {_reason(error)}") from None
+            count, place = _long(data, place)
+            packed, place = _bytes(data, place)
+            if data[place : place + SYNC_BYTES] != header.sync or count < 0:
+                raise Damaged("a block does not end with the marker of the file")
+            unpacked: bytes | Damaged = _unpacked(packed, header.codec, limit)
+        except Damaged as error:
+            marker = data.find(header.sync, start)
+            place = len(data) - SYNC_BYTES if marker < 0 else marker
+            count, unpacked = 0, error
+        place += SYNC_BYTES
         yield start, place, count, unpacked
+
+
+def _unpacked(packed: bytes, codec: str, limit: int) -> bytes:
+    try:
+        unpacked = UNPACK[codec](packed, limit)
+    except Damaged:
+        raise
+    except (OSError, ValueError, EOFError, MemoryError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+        raise Damaged(f"a block cannot be unpacked: {_reason(error)}") from None
+    if len(unpacked) > limit:
+        raise Damaged(f"a block unpacks to more than {limit:,} bytes, and `--max-record` allows no more")
+    return unpacked
 
 
 def _reason(error: Exception) -> str:
@@ -172,3 +252,57 @@ def _bytes(data: bytes, start: int) -> tuple[bytes, int]:
     if size < 0 or place + size > len(data):
         raise Damaged("the file ends in the middle of a block")
     return data[place : place + size], place + size
+
+
+def unsafe(schema: Any) -> str | None:
+    """Why data of a schema could be decoded without end: items of an array that have no bytes, so that a few bytes make
+    any number of them, or a type that is within itself; None if it could not."""
+    try:
+        _least(schema, {}, set())
+    except Damaged as error:
+        return str(error)
+    except RecursionError:
+        return "the schema is nested too deeply"
+    return None
+
+
+def _least(schema: Any, known: dict[str, int], within: set[str]) -> int:
+    """At least how many bytes a datum has; Damaged for an unsafe schema."""
+    if isinstance(schema, list):
+        return 1 + min((_least(branch, known, within) for branch in schema), default=0)
+    if isinstance(schema, str):
+        if schema in within:
+            raise Damaged(f"the type `{schema}` of the schema is within itself")
+        return known.get(schema, _LEAST.get(schema, 1))
+    if not isinstance(schema, dict):
+        return 1
+    kind = schema.get("type")
+    if kind == "array":
+        if not _least(schema.get("items"), known, within):
+            raise Damaged("the schema has an array of items without bytes")
+        return 1
+    if kind == "map":
+        _least(schema.get("values"), known, within)
+        return 1
+    if kind not in ("record", "error"):
+        size = schema.get("size") if kind == "fixed" else None
+        least = size if isinstance(size, int) else _least(kind, known, within)
+        known.update(dict.fromkeys(_names(schema), least))
+        return least
+    names = _names(schema)
+    inside = within.union(names)
+    fields = schema.get("fields")
+    least = sum(_least(field.get("type"), known, inside) for field in (fields if isinstance(fields, list) else ()))
+    known.update(dict.fromkeys(names, least))
+    return least
+
+
+def _names(schema: dict[str, Any]) -> list[str]:
+    """The names by which a type may be called further on."""
+    name, space = schema.get("name"), schema.get("namespace")
+    if not isinstance(name, str):
+        return []
+    return [name, name.rpartition(".")[2], f"{space}.{name}"]
+
+
+_LEAST = {"null": 0, "float": 4, "double": 8}

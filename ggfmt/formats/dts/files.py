@@ -15,6 +15,7 @@ import base64
 import re
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import BinaryIO, overload
 
 import pyarrow as pa
@@ -22,14 +23,17 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.join import join_binary
 from ggfmt.columnar.strings import text_buffer
-from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.reading import Chunk, Layout, too_long
+from ggfmt.formats.api.source import Source
 from ggfmt.formats.api.writing import Framing
-from ggfmt.formats.avro.blocks import MAGIC, Damaged, Rest, read_block, read_header, read_varint, unzigzag
+from ggfmt.formats.avro.blocks import MAGIC, Blocks, Damaged, read_header, read_varint, unzigzag
 from ggfmt.formats.json import files as json_files
 
 PREFIX_BYTES = 4
 MOST_BYTES = 1 << 27  # of a record, with its length
 CHUNK_BYTES = 1 << 20
+HEADER_BYTES = 1 << 20  # that the header of a container file may have
 _LINE = re.compile(rb"[^\r\n]+")
 _BASE64 = re.compile(rb"(?:\xef\xbb\xbf)?[A-Za-z0-9+/=\s]+")
 
@@ -55,7 +59,7 @@ def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: 
     if layout.splittable:
         yield from json_files.chunks(stream, file, start, length, layout)
         return
-    head = stream.read(CHUNK_BYTES)
+    head = stream.read(HEADER_BYTES)
     if is_container(head):
         yield from _blocks(head, stream, file, layout)
     elif head:
@@ -77,58 +81,58 @@ def line_datum(line: bytes) -> bytes:
 
 
 def _prefixed(data: bytes, stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
-    offset, more = 0, True
-    while data:
+    source = Source(stream, file, layout, CHUNK_BYTES)
+    source.buffer = data
+    while source.buffer:
+        data = source.buffer
         spans: list[tuple[int, int]] = []
-        place, wanted = 0, 0
+        place = size = 0
         while len(data) - place >= PREFIX_BYTES:
-            size = int.from_bytes(data[place : place + PREFIX_BYTES], "big")
-            if size >= MOST_BYTES:
-                # Where one length is wrong, all that follow are out of place.
-                data += stream.read()
-                spans.append((place, len(data)))
-                place = len(data)
+            size = PREFIX_BYTES + int.from_bytes(data[place : place + PREFIX_BYTES], "big")
+            if size > min(layout.max_record, MOST_BYTES) or place + size > len(data):
                 break
-            end = place + PREFIX_BYTES + size
-            if end > len(data):
-                wanted = end - len(data)
-                break
-            spans.append((place, end))
-            place = end
-        if not more and place < len(data):
+            spans.append((place, place + size))
+            place += size
+            size = 0
+        if source.ended and not size > layout.max_record and place < len(data):
             spans.append((place, len(data)))
             place = len(data)
         if spans:
-            yield Chunk(file, offset, data[:place], layout, tuple(spans))
-        block = stream.read(max(CHUNK_BYTES, wanted)) if more else b""
-        more = bool(block)
-        data, offset = data[place:] + block, offset + place
+            yield Chunk(file, source.offset, data[:place], layout, tuple(spans), last=source.ended)
+        source.drop(place)
+        if size > min(layout.max_record, MOST_BYTES):
+            yield _too_long(source, size)
+        elif not source.ended:
+            source.grow()
+
+
+def _too_long(source: Source, size: int) -> Chunk:
+    """A record of a length beyond what is allowed; where a length cannot be right, all that follow are out of place."""
+    start, head = source.offset, source.head()
+    while source.buffer and (size > MOST_BYTES or source.offset - start < size):
+        left = len(source.buffer) if size > MOST_BYTES else size - (source.offset - start)
+        source.drop(min(left, len(source.buffer)))
+        source.buffer = source.buffer or source.stream.read(CHUNK_BYTES)
+    if size <= MOST_BYTES:
+        return source.long(start, head)
+    problem = Diagnostic("GG313", "the length of a record is out of range")
+    return replace(source.long(start, head), problem=problem)
 
 
 def _blocks(head: bytes, stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     try:
         header = read_header(head)
-    except Damaged:
-        yield Chunk(file, 0, head + stream.read(), layout)
+    except Damaged as error:
+        problem = Diagnostic("GG313", str(error))
+        yield Chunk(file, 0, head, layout, ((0, len(head)),), problem=problem)
         return
     size = len(header.data)
-    rest = Rest(head[size:], stream)
-    offset = size
-    while block := read_block(rest, header):
-        # Where a block is damaged, the next one starts behind the next marker.
-        for part in (block,) if block.endswith(header.sync) else _cut(block + rest.read(), header.sync):
-            yield Chunk(file, offset - size, header.data + part, layout)
-            offset += len(part)
-
-
-def _cut(data: bytes, sync: bytes) -> Iterator[bytes]:
-    """The data in parts, each of which ends behind a marker."""
-    start = 0
-    while start < len(data):
-        place = data.find(sync, start)
-        end = len(data) if place < 0 else place + len(sync)
-        yield data[start:end]
-        start = end
+    for block in Blocks(head, stream, header, layout.max_record):
+        if block.long:
+            problem = too_long(block.size, layout.max_record)
+            yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
+        else:
+            yield Chunk(file, block.offset - size, header.data + block.data, layout)
 
 
 class _Block(Sequence[tuple[int, int]]):

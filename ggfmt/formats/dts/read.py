@@ -79,7 +79,7 @@ class Dts(Dialect):
             for start, end in self.spans(chunk):
                 yield self._line(chunk.data[start:end])
         elif chunk.spans is None:
-            yield from self._block(chunk.data)
+            yield from self._block(chunk.data, chunk.layout.max_record)
         else:
             for start, end in chunk.spans:
                 yield self._prefixed(chunk.data[start:end])
@@ -104,7 +104,7 @@ class Dts(Dialect):
         except Malformed as error:
             return Diagnostic("GG313", str(error), help=_HELP)
 
-    def _block(self, data: bytes) -> Iterator[DtsRecord | Diagnostic]:
+    def _block(self, data: bytes, limit: int) -> Iterator[DtsRecord | Diagnostic]:
         try:
             header = read_header(data)
             if header.data not in self._schemas:
@@ -112,7 +112,9 @@ class Dts(Dialect):
             born = self._schemas[header.data]
             if born is None:
                 raise Damaged("the schema of the file is not the one of DTS's records")
-            for _, _, count, block in parts(data, header):
+            for _, _, count, block in parts(data, header, limit):
+                if isinstance(block, Damaged):
+                    raise block
                 place = 0
                 for _ in range(count):
                     record, place = self._decoder.record(block, place, born)

@@ -31,7 +31,7 @@ _decode = msgspec.json.Decoder(msgspec.Raw).decode
 _PLACE = re.compile(r"\(byte (\d+)\)")
 _TRAILING = "trailing characters"
 _SPACED = bytes(0x20 if code < 0x20 else code for code in range(256))
-_BRACKET_OR_QUOTE = re.compile(rb'[\[\]{}"]')
+_BRACKETS_OR_QUOTE = re.compile(rb'[\[{]+|[\]}]+|"')
 _QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
 _NOT_WHITE = re.compile(rb"[^ \t\r\n]")
 _NOT_WHITE_NOR_BRACKET = re.compile(rb"[^ \t\r\n\[\]]")
@@ -173,7 +173,9 @@ class Cut:
         if self._data[place] not in b"[{":
             return None, place
         line = self._data.find(b"\n", place, stop)
-        end = Nesting().end(self._data, place, stop if line < 0 else line)
+        last = stop if line < 0 else line
+        closes = any(self._data.find(bracket, place, last) >= 0 for bracket in (b"]", b"}"))
+        end = Nesting().end(self._data, place, last) if closes else None
         if end is not None or line < 0:
             return end, None
         return None, line + 1  # the mistake is in no record that ends in this line
@@ -201,17 +203,17 @@ class Nesting:
         place = start + self._escaped
         self._escaped = False
         while place < stop:
-            token = (_QUOTE_OR_ESCAPE if self._in_string else _BRACKET_OR_QUOTE).search(data, place, stop)
+            token = (_QUOTE_OR_ESCAPE if self._in_string else _BRACKETS_OR_QUOTE).search(data, place, stop)
             if token is None:
                 return None
             place = token.end()
             kind = data[place - 1]
             if kind in b"[{":
-                self._depth += 1
+                self._depth += place - token.start()
             elif kind in b"]}":
-                self._depth -= 1
-                if not self._depth:
-                    return place
+                if self._depth <= place - token.start():
+                    return token.start() + self._depth
+                self._depth -= place - token.start()
             elif kind == ord('"'):
                 self._in_string = not self._in_string
             else:

@@ -18,7 +18,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, CrossedBorder, Layout, too_long
+from ggfmt.formats.api.reading import Chunk, CrossedBorder, Layout
+from ggfmt.formats.api.source import Source
 from ggfmt.formats.json.cut import Cut, Nesting
 
 CHUNK_BYTES = 1 << 20
@@ -86,7 +87,7 @@ def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: 
     end, so that the next range does not start where this one ends; as long as none does, what ranges read is what
     reading the file from its start gives.
     """
-    source = _Lines(stream, file, layout) if layout.splittable else _Values(stream, file, layout)
+    source = (_Lines if layout.splittable else _Values)(stream, file, layout, CHUNK_BYTES)
     return source.chunks(start, length)
 
 
@@ -97,69 +98,7 @@ def record_spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
     return Cut(chunk.data, chunk.layout, more=False).spans
 
 
-class _Source:
-    """A stream that is read and handed out piece by piece: `buffer` is what was read and not yet handed out, and lies
-    at `offset` of the file."""
-
-    def __init__(self, stream: BinaryIO, file: str, layout: Layout) -> None:
-        self.stream = stream
-        self.file = file
-        self.layout = layout
-        self.limit = layout.max_record
-        self.step = min(CHUNK_BYTES, self.limit)
-        self.buffer = b""
-        self.offset = 0
-        self.ended = False
-
-    def grow(self) -> None:
-        """Reads as much again as there is, so that looking at a long record anew takes no more than linear time."""
-        size = len(self.buffer)
-        block = self.stream.read(max(self.step, min(size, self.limit + 1 - size)))
-        self.ended = not block
-        self.buffer += block
-
-    def drop(self, count: int) -> None:
-        self.buffer = self.buffer[count:]
-        self.offset += count
-
-    def pass_over(self, mark: bytes | None) -> Chunk:
-        """Takes a record that is too long out of the stream. It ends before the mark that comes next behind as many
-        bytes as are allowed; without a mark, with its last bracket."""
-        start, head = self.offset, self.buffer[: min(HEAD_OF_LONG, self.limit)]
-        if mark is None:
-            self._pass_value()
-        else:
-            self._pass_until(mark)
-        spans = ((0, len(head)),)
-        problem = too_long(self.offset - start, self.limit)
-        return Chunk(self.file, start, head, self.layout, spans, last=False, problem=problem)
-
-    def _pass_until(self, mark: bytes) -> None:
-        found = self.buffer.find(mark, self.limit)
-        while found < 0:
-            kept = self.buffer[len(self.buffer) - len(mark) + 1 :]
-            self.offset += len(self.buffer) - len(kept)
-            block = self.stream.read(CHUNK_BYTES)
-            self.ended = not block
-            self.buffer = kept + block
-            if not block:
-                self.drop(len(kept))
-                return
-            found = self.buffer.find(mark)
-        self.drop(found)
-
-    def _pass_value(self) -> None:
-        nesting = Nesting()
-        while (end := nesting.end(self.buffer, 0, len(self.buffer))) is None:
-            self.drop(len(self.buffer))
-            self.buffer = self.stream.read(CHUNK_BYTES)
-            self.ended = not self.buffer
-            if self.ended:
-                return
-        self.drop(end)
-
-
-class _Lines(_Source):
+class _Lines(Source):
     """A file whose lines are records, most of them: it is handed out line by line, and cut only where that fails."""
 
     def chunks(self, start: int, length: int | None) -> Iterator[Chunk]:
@@ -246,14 +185,14 @@ class _Lines(_Source):
     def _too_long(self, cut: Cut) -> Chunk:
         self._hand_out(cut.stop)
         one_line = b"\n" not in self.buffer[: self.limit]
-        chunk = self.pass_over(b"\n" if one_line else b"\n{")
+        chunk = self.pass_record(b"\n" if one_line else b"\n{")
         if self._end is not None and not one_line and self.offset > self._end:
             raise CrossedBorder(self.file)
         self._given = 0
         return replace(chunk, line=self._line)
 
 
-class _Values(_Source):
+class _Values(Source):
     """A file that is read from its start, value by value."""
 
     def chunks(self, start: int, length: int | None) -> Iterator[Chunk]:
@@ -280,11 +219,24 @@ class _Values(_Source):
             self._chunk = Chunk(self.file, self.offset, data, self.layout, cut.spans, last=last)
         elif cut.long:
             self.drop(cut.stop)
-            self._chunk = self.pass_over(None if cut.open else b"\n{")
+            self._chunk = self._pass_value() if cut.open else self.pass_record(b"\n{")
             self._stop = 0
         else:
             return False
         return True
+
+    def _pass_value(self) -> Chunk:
+        """Drops a value that is too long, and nothing is wrong with so far: it ends with its last bracket."""
+        start, head = self.offset, self.head()
+        nesting = Nesting()
+        while (end := nesting.end(self.buffer, 0, len(self.buffer))) is None:
+            self.drop(len(self.buffer))
+            self.buffer = self.stream.read(CHUNK_BYTES)
+            self.ended = not self.buffer
+            if self.ended:
+                return self.long(start, head)
+        self.drop(end)
+        return self.long(start, head)
 
 
 def _proven_boundary(data: bytes) -> int | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.api.source import Source
 from ggfmt.formats.avro.blocks import unzigzag
 
 MAGIC = b"atMSG"
@@ -60,19 +61,22 @@ def read_envelope(data: bytes, start: int) -> tuple[AvroEnvelope, int]:
 
 def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     """The records of a file, about `CHUNK_BYTES` at a time; damaged bytes up to the next envelope are one."""
-    offset, left, more = 0, b"", True
-    while more:
-        block = stream.read(CHUNK_BYTES)
-        more = bool(block)
-        data = left + block
-        spans, cut = _spans(data, more)
-        if spans:
-            yield Chunk(file, offset, data[:cut], layout, spans)
-        left, offset = data[cut:], offset + cut
+    source = Source(stream, file, layout, CHUNK_BYTES)
+    while not source.ended:
+        source.grow()
+        while True:
+            data, more = source.buffer, not source.ended
+            spans, cut = _spans(data, more, layout.max_record)
+            if spans:
+                yield Chunk(file, source.offset, data[:cut], layout, spans, last=not more)
+            source.drop(cut)
+            if len(source.buffer) <= layout.max_record:
+                break
+            yield source.pass_record(MAGIC)
 
 
-def _spans(data: bytes, more: bool) -> tuple[tuple[tuple[int, int], ...], int]:
-    """Starts and ends of the records, and where the first starts that may go on behind `data`."""
+def _spans(data: bytes, more: bool, limit: int) -> tuple[tuple[tuple[int, int], ...], int]:
+    """Starts and ends of the records, and where the first starts that may go on behind `data`, or is too long."""
     spans: list[tuple[int, int]] = []
     place = 0
     while True:
@@ -83,13 +87,15 @@ def _spans(data: bytes, more: bool) -> tuple[tuple[tuple[int, int], ...], int]:
         try:
             _, end = read_envelope(data, place)
         except NoEnvelope as error:
-            if more and isinstance(error, Truncated) and len(data) - place < _MOST_BYTES:
+            if isinstance(error, Truncated) and (more or len(data) - place > limit):
                 return tuple(spans), place
             end = data.find(MAGIC, place + 1)
             if end < 0:
+                if more:  # the rest of what is damaged may follow
+                    return tuple(spans), place
                 end = len(data)
-                if more:  # the mark may be cut in two
-                    end = max(place + 1, end - len(MAGIC) + 1)
+        if end - place > limit:
+            return tuple(spans), place
         spans.append((place, end))
         place = end
 

@@ -107,8 +107,15 @@ class JsonRows(Rows):
         decode = msgspec.json.Decoder(self.row_class()).decode
         rows: list[Any] = []
         for row, image in enumerate(images):
-            rows.append(None if image is None or row in wrong else decode(_with_plain_names(bytes(image))))
+            rows.append(None if image is None or row in wrong else self._row(decode, bytes(image)))
         return rows, wrong
+
+    def _row(self, decode: Callable[[bytes], Any], image: bytes) -> Any:
+        try:
+            return decode(_with_plain_names(image))
+        except msgspec.ValidationError:  # a name stands twice: what was looked at is the last of its values
+            members = raw_members(image).items()
+            return decode(msgspec.json.encode({plain_name(name): value for name, value in members}))
 
     def _learn(self, image: bytes) -> Diagnostic | None:
         """Takes note of columns whose values are no texts; what is wrong if the image does not fit the definition."""

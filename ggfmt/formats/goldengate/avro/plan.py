@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import fastavro
@@ -105,7 +105,14 @@ def table_of(schema: Schema, keys: Sequence[str] = ()) -> TableDef | Diagnostic:
     lacking = [name for name in METADATA if name not in fields]
     if lacking:
         return Diagnostic("GG313", f"the schema has no field `{lacking[0]}`, and so is none of GoldenGate's")
+    odd = [name for name in METADATA if not _METADATA_TYPES.get(name, _is_text)(_inner(fields[name]))]
+    if odd:
+        return Diagnostic("GG313", f"the type of the field `{odd[0]}` is not the one that GoldenGate gives it")
+    if is_by_image(schema) and not _same_record(_inner(fields["before"]), _inner(fields.get("after"))):
+        return Diagnostic("GG313", "the schema has `before` and no `after` of the same type")
     namespace = schema.get("namespace")
+    if not isinstance(schema.get("name"), str) or not isinstance(namespace, str | None):
+        return Diagnostic("GG313", "the schema does not name its table")
     name = join_name(namespace, schema["name"])
     columns = []
     for column, kind in column_types(schema).items():
@@ -113,6 +120,25 @@ def table_of(schema: Schema, keys: Sequence[str] = ()) -> TableDef | Diagnostic:
             return Diagnostic("GG313", "the type of a column is not understood", Span(table=name, field=column))
         columns.append(Column(column, SqlType(AVRO_KINDS[kind])))
     return TableDef(name, tuple(columns)).with_keys(keys)
+
+
+def _is_text(kind: Schema) -> bool:
+    return bool(kind == "string")
+
+
+_METADATA_TYPES: dict[str, Callable[[Schema], bool]] = {
+    "primary_keys": lambda kind: isinstance(kind, dict) and kind.get("type") == "array" and kind["items"] == "string",
+    "tokens": lambda kind: isinstance(kind, dict) and kind.get("type") == "map" and kind["values"] == "string",
+}
+
+
+def _same_record(record: Schema, other: Schema) -> bool:
+    """Whether a type is the record too, by its name or once more."""
+    if isinstance(other, str):
+        return other.rpartition(".")[2] == str(record.get("name")).rpartition(".")[2]
+    return isinstance(other, dict) and [(f["name"], f["type"]) for f in other.get("fields", ())] == [
+        (f["name"], f["type"]) for f in record["fields"]
+    ]
 
 
 def _inner(kind: Schema) -> Schema:

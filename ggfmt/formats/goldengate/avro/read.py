@@ -20,8 +20,18 @@ from fastavro.types import Schema as FastSchema
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Discovery, Event, Layout, ReadSide, Reject, SchemaChange
-from ggfmt.formats.avro.blocks import Damaged, Header, Rest, parts, read_block, read_header, read_varint, unzigzag
+from ggfmt.formats.api.reading import (
+    MAX_RECORD_BYTES,
+    Chunk,
+    Discovery,
+    Event,
+    Layout,
+    ReadSide,
+    Reject,
+    SchemaChange,
+    too_long,
+)
+from ggfmt.formats.avro.blocks import Blocks, Damaged, Header, parts, read_header, read_varint, unsafe, unzigzag
 from ggfmt.formats.goldengate.avro.plan import Plan, Schema, is_by_image, table_of
 from ggfmt.formats.goldengate.avro.schema import wrapper_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
@@ -32,6 +42,7 @@ from ggfmt.formats.records.refused import legal_values
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
+HEADER_BYTES = 1 << 20  # that the header of a container file may have
 BLOCKS_BYTES = 1 << 20  # of a container file in one chunk
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 
@@ -95,7 +106,8 @@ class AvroReader(BatchingReader[_Table]):
         """Why a message is no operation."""
         place = Span(table=plan.table.full_name, position=message["pos"])
         if plan.kind(message) is None:
-            word = message["op_type"] if len(message["op_type"]) <= 40 else "that"
+            word = str(message["op_type"])
+            word = word if len(word) <= 40 else "that"
             return Diagnostic("GG304", f"`op_type` cannot be `{word}`", place, legal_values(self._keys))
         if plan.unknown:
             reason = "the schema has a column that the definition of the table lacks"
@@ -201,23 +213,28 @@ class AvroContainerReader(AvroReader):
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        head = stream.read(BLOCKS_BYTES)
+        head = stream.read(HEADER_BYTES)
         header = _header(head)
         if isinstance(header, Diagnostic):
             if head:
-                yield Chunk(file, 0, head + stream.read(), layout)
+                yield Chunk(file, 0, head, layout, ((0, len(head)),), problem=header)
             return
-        rest = Rest(head[len(header.data) :], stream)
-        offset = len(header.data)
-        blocks: list[bytes] = []
-        while block := read_block(rest, header):
-            blocks.append(block)
-            if sum(map(len, blocks)) >= BLOCKS_BYTES:
-                data = b"".join(blocks)
-                yield Chunk(file, offset - len(header.data), header.data + data, layout)
-                offset, blocks = offset + len(data), []
-        if blocks or offset == len(header.data):
-            yield Chunk(file, offset - len(header.data), header.data + b"".join(blocks), layout)
+        start = len(header.data)
+        data = b""
+        for block in Blocks(head, stream, header, layout.max_record):
+            if block.long:
+                if data:
+                    yield Chunk(file, start - len(header.data), header.data + data, layout)
+                problem = too_long(block.size, layout.max_record)
+                yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
+                start, data = block.offset + block.size, b""
+                continue
+            data += block.data
+            if len(data) >= BLOCKS_BYTES:
+                yield Chunk(file, start - len(header.data), header.data + data, layout)
+                start, data = block.offset + block.size, b""
+        if data or start == len(header.data):
+            yield Chunk(file, start - len(header.data), header.data + data, layout)
 
     def messages(self, chunk: Chunk) -> Iterator[Event]:
         header = _header(chunk.data)
@@ -234,13 +251,11 @@ class AvroContainerReader(AvroReader):
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
                 yield SchemaChange.met(table, chunk, 0)
-        place = len(header.data)
-        try:
-            for start, end, count, data in parts(chunk.data, header):
+        for start, end, count, data in parts(chunk.data, header, chunk.layout.max_record):
+            if isinstance(data, Damaged):
+                yield self._reject(start, end, Diagnostic("GG313", str(data)))
+            else:
                 yield from self._block(self._plan, start, end, count, data)
-                place = end
-        except Damaged as error:
-            yield self._reject(place, len(chunk.data), Diagnostic("GG313", str(error)))
 
     def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[Event]:
         stream = io.BytesIO(data)
@@ -287,10 +302,10 @@ _STREAM_HELP = "check `--definitions`, `--input-format` and `--input-config`"
 def _table_in(header: Header, data: bytes) -> TableDef | Diagnostic:
     """The definition in the header of a file, with the keys that its first message names."""
     try:
-        block = next(((count, unpacked) for _, _, count, unpacked in parts(data, header)), (0, b""))
+        _, _, count, block = next(parts(data, header, MAX_RECORD_BYTES), (0, 0, 0, b""))
         first: Any = None
-        if block[0]:
-            first = fastavro.schemaless_reader(io.BytesIO(block[1]), fastavro.parse_schema(header.schema), None)
+        if count and isinstance(block, bytes):
+            first = fastavro.schemaless_reader(io.BytesIO(block), fastavro.parse_schema(header.schema), None)
     except (Damaged, *_DECODE_ERRORS):
         first = None
     keys = first.get("primary_keys") if isinstance(first, dict) else None
@@ -301,6 +316,9 @@ def _header(data: bytes) -> Header | Diagnostic:
     try:
         header = read_header(data)
         fastavro.parse_schema(header.schema)
+        problem = unsafe(header.schema)
+        if problem is not None:
+            return Diagnostic("GG313", problem)
     except Damaged as error:
         return Diagnostic("GG313", str(error))
     except Exception:  # a schema can be wrong in more ways than its parser has exceptions for

@@ -9,6 +9,7 @@ delimiter makes a line with too many fields, which is a reject.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from ggfmt.columnar.delimited import count_fields, image_column, split, table_of
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
+from ggfmt.formats.api.source import Source
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import PlacingReader, Spans
 from ggfmt.formats.records.refused import legal_values
@@ -29,6 +31,13 @@ from ggfmt.options.value_types import NATIVE
 CHUNK_BYTES = 1 << 20
 _ENCODING_HELP = "set `encoding` in `--input-config`"
 _OP_TYPES = pa.array(OP_TYPES, pa.string())
+
+
+@dataclass(frozen=True)
+class DelimitedLayout(Layout):
+    """`by_bytes`: lines can be told without decoding what stands before them."""
+
+    by_bytes: bool = field(default=True, kw_only=True)
 
 
 class DelimitedTextReader(PlacingReader):
@@ -60,37 +69,25 @@ class DelimitedTextReader(PlacingReader):
             help = "convert the file to UTF-8, and give an `--input-config` that says so"
             name = source.options.encoding
             raise UsageError(Diagnostic("GG303", f"ggfmt writes `{name}`, but does not read it", help=help))
+        if not source.options.include_op_type:
+            message = "delimited text without operation types cannot be read: `includeOpType` is false"
+            raise UsageError(Diagnostic("GG103", message, help="write the text with `includeOpType=true`"))
         delimiter = source.options.line_delimiter.encode(codec)
-        return Layout(splittable=_found_anywhere(codec, delimiter), delimiter=delimiter)
+        by_bytes = _is_plain(codec) and bool(delimiter)
+        # Found from any place: no end of it looks like its beginning.
+        found = not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
+        return DelimitedLayout(splittable=by_bytes and found, delimiter=delimiter, by_bytes=by_bytes)
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        if not layout.splittable:
-            data = stream.read()
-            if data:
-                yield Chunk(file, 0, data, layout)
-            return
-        delimiter = layout.delimiter
-        offset = start
-        if start:
-            # The line that holds the byte before `start` belongs to another split.
-            stream.seek(max(0, start - len(delimiter)))
-            offset = stream.tell() + len(_through(stream, delimiter))
-        end = None if length is None else start + length
-        while end is None or offset < end:
-            data = stream.read(CHUNK_BYTES if end is None else min(CHUNK_BYTES, end - offset))
-            if not data:
-                return
-            if not data.endswith(delimiter):
-                half = next((n for n in range(len(delimiter) - 1, 0, -1) if data.endswith(delimiter[:n])), 0)
-                data += _through(stream, delimiter, delimiter[:half])
-            yield Chunk(file, offset, data, layout)
-            offset += len(data)
+        assert isinstance(layout, DelimitedLayout)
+        source = Source(stream, file, layout, CHUNK_BYTES)
+        return (_lines if layout.by_bytes else _at_once)(source, start, length)
 
     def spans(self, chunk: Chunk) -> Spans:
         # By characters and not by bytes, which may look like a delimiter where they are none.
         try:
-            text = chunk.data.decode(self._codec, "surrogateescape" if chunk.layout.splittable else "strict")
+            text = chunk.data.decode(self._codec, "surrogateescape" if _by_bytes(chunk) else "strict")
         except UnicodeDecodeError:
             return [(0, len(chunk.data))]
         delimiter = self.source.options.line_delimiter
@@ -157,6 +154,8 @@ class DelimitedTextReader(PlacingReader):
         for row in pc.indices_nonzero(kinds.is_null()).to_pylist():
             yield self.reject(ordinals[row].as_py(), self._wrong_key(metadata["op"][row].as_py(), table))
         known = kinds.is_valid()
+        if not pc.any(known).as_py():
+            return
         values = fields[len(self._metadata) :]
         if options.include_column_names:
             values = values[1::2]
@@ -225,7 +224,7 @@ class DelimitedTextReader(PlacingReader):
     def _reject_undecodable(self, chunk: Chunk) -> Iterator[Event]:
         """The lines of a chunk one by one: those that are not of the encoding are rejects."""
         delimiter = chunk.layout.delimiter
-        if not chunk.layout.splittable:
+        if not _by_bytes(chunk):
             message = f"the file is not {self.source.options.encoding}"
             self.ordinal += 1
             yield self.reject(self.ordinal - 1, Diagnostic("GG303", message, help=_ENCODING_HELP))
@@ -247,22 +246,82 @@ def _codec(source: WriterSettings) -> str:
     return codec_of(native_charset() if encoding == NATIVE else encoding)
 
 
-def _found_anywhere(codec: str, delimiter: bytes) -> bool:
-    """Whether the delimiter can be found from any place of a file: no byte of another character looks like it, and no
-    end of it like its beginning."""
-    plain = codec == "utf-8" or len(bytes(range(256)).decode(codec, "replace")) == 256
-    return plain and bool(delimiter) and not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
+def _is_plain(codec: str) -> bool:
+    """Whether no byte of another character looks like one of the delimiter."""
+    return codec == "utf-8" or len(bytes(range(256)).decode(codec, "replace")) == 256
 
 
-def _through(stream: BinaryIO, delimiter: bytes, begun: bytes = b"") -> bytes:
-    """The bytes up to and with the next delimiter, or to the end; `begun` is the part of it that was read before."""
-    data = b""
-    while not (begun + data).endswith(delimiter):
-        more = stream.readline() if delimiter.endswith(b"\n") else stream.read(1)
-        if not more:
-            break
-        data += more
-    return data
+def _by_bytes(chunk: Chunk) -> bool:
+    assert isinstance(chunk.layout, DelimitedLayout)
+    return chunk.layout.by_bytes
+
+
+def _lines(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
+    """The lines that start in a range."""
+    delimiter = source.layout.delimiter
+    if start:
+        # The line that holds the byte before `start` belongs to another range.
+        source.offset = max(0, start - len(delimiter))
+        source.stream.seek(source.offset)
+        source.pass_until(delimiter, 0)
+        source.drop(len(delimiter))
+    end = None if length is None else start + length
+    while end is None or source.offset < end:
+        wanted = source.step if end is None else min(source.step, end - source.offset)
+        cut = _through(source, wanted)
+        if not source.buffer:
+            return
+        if not cut:
+            yield source.pass_record(delimiter)
+            source.drop(len(delimiter))
+            continue
+        yield Chunk(source.file, source.offset, source.buffer[:cut], source.layout, last=source.ended)
+        source.drop(cut)
+
+
+def _through(source: Source, wanted: int) -> int:
+    """The end of the first line that ends behind so many bytes, or the start of that line if it is too long."""
+    while True:
+        line, end = _line_behind(source, wanted)
+        if end is None and not source.ended and len(source.buffer) - line <= source.limit:
+            source.grow()
+            continue
+        last = len(source.buffer) if end is None else end
+        if last - line > source.limit:
+            return line
+        return last if end is None else last + len(source.layout.delimiter)
+
+
+def _line_behind(source: Source, wanted: int) -> tuple[int, int | None]:
+    """Start and end of the first line whose delimiter ends behind so many bytes."""
+    data, delimiter = source.buffer, source.layout.delimiter
+    if source.layout.splittable:
+        end = data.find(delimiter, max(0, wanted - len(delimiter)))
+        line = data.rfind(delimiter, 0, end if end >= 0 else len(data))
+        return (0 if line < 0 else line + len(delimiter)), (None if end < 0 else end)
+    line, end = 0, data.find(delimiter)
+    while end >= 0 and end + len(delimiter) < wanted:
+        line = end + len(delimiter)
+        end = data.find(delimiter, line)
+    return line, None if end < 0 else end
+
+
+def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
+    """The whole file, in which lines cannot be told without decoding what stands before them."""
+    data = source.stream.read(source.limit + 1)
+    if len(data) <= source.limit:
+        if data:
+            yield Chunk(source.file, 0, data, source.layout)
+        return
+    source.buffer = data
+    head = source.head()
+    while source.buffer:
+        source.drop(len(source.buffer))
+        source.grow()
+    help = "convert it to UTF-8, or give a larger `--max-record`: text of its encoding is read at once"
+    long = source.long(0, head)
+    assert long.problem is not None
+    yield replace(long, problem=replace(long.problem, message=f"the file has {source.offset:,} bytes", help=help))
 
 
 READ_SIDES = {"delimitedtext": ReadSide(DelimitedTextReader)}

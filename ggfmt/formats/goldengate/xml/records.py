@@ -19,13 +19,12 @@ from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, too_long
 from ggfmt.java.charsets import can_decode, codec_of
 from ggfmt.java.text import IllegalValue
 from ggfmt.options.value_types import Charset
 
 CHUNK_BYTES = 1 << 20
-MAX_RECORD_BYTES = 256 << 20
 _UNCLOSED_BYTES = 16 << 20  # what is open for longer than that was not meant to be opened
 
 _MARKS = {
@@ -200,16 +199,37 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     assert isinstance(layout, XmlLayout)
     markup = markup_of(layout.charset)
     offset, left, more = len(stream.read(layout.mark)), b"", True
+    limit = layout.max_record
     while more:
-        block = stream.read(CHUNK_BYTES)
+        block = stream.read(max(min(CHUNK_BYTES, limit), min(len(left), limit + 1 - len(left))))
         more = bool(block)
         data = left + block
         cut = markup.last_end(data, len(left)) if more else len(data)
-        if not cut and len(data) >= MAX_RECORD_BYTES:
-            cut = len(data) - len(data) % markup.width
         if cut:
-            yield Chunk(file, offset, data[:cut], layout)
+            yield Chunk(file, offset, data[:cut], layout, last=not more)
         left, offset = data[cut:], offset + cut
+        if more and len(left) > limit:
+            white = markup.end_of_white(left, 0)
+            left, offset = left[white:], offset + white
+        if more and len(left) > limit:
+            size, rest = _pass_over(left, stream, markup, limit)
+            head = left[: min(HEAD_OF_LONG, limit)]
+            yield Chunk(file, offset, head, layout, ((0, len(head)),), problem=too_long(size, limit))
+            left, offset = rest, offset + size
+
+
+def _pass_over(data: bytes, stream: BinaryIO, markup: Markup, limit: int) -> tuple[int, bytes]:
+    """The size of a record that is too long, and what was read behind it: it ends with the first end tag behind as many
+    bytes as are allowed."""
+    size, start = 0, limit - limit % markup.width
+    while (end := markup.search(markup.end, data, start)) is None:
+        passed = max(0, len(data) - _LONGEST_END_TAG * markup.width)
+        passed -= passed % markup.width
+        block = stream.read(CHUNK_BYTES)
+        if not block:
+            return size + len(data), b""
+        data, size, start = data[passed:] + block, size + passed, max(0, start - passed)
+    return size + end.end(), data[end.end() :]
 
 
 def records(chunk: Chunk) -> list[XmlRecord]:
