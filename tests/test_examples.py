@@ -61,6 +61,7 @@ OF_COMMANDS = [
     "GG506",
     "GG508",
     "GG509",
+    "GG513",
 ]
 OF_OTHERS = ["GG202", "GG208", "GG211", "GG314", "GG502", "GG510", "GG511"]
 # These need a Spark that fails, defects of ggfmt, or ten seconds: their examples are only looked at.

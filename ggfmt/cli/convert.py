@@ -55,6 +55,23 @@ def run(
         bool, typer.Option("--strict-fidelity", help="Stop where a handler cannot show a value as it is.")
     ] = False,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Also run where there is no input file.")] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="DIR",
+            help="Read what no earlier run with this DIR has read, and add it to the output.",
+        ),
+    ] = None,
+    settle: Annotated[
+        float | None,
+        typer.Option(
+            "--settle",
+            metavar="SECONDS",
+            min=0,
+            help="With `--checkpoint`: leave files that were just written to, and those behind them, for later.",
+        ),
+    ] = None,
     current_timestamp: CurrentTimestamp = None,
     master: Master = None,
     spark_conf: SparkConf = None,
@@ -104,6 +121,8 @@ def run(
         source=source,
         replacements=configuration.replacements,
         allow_empty=allow_empty,
+        checkpoint=checkpoint,
+        settle=settle,
     )
     spark = SparkSettings(master, spark_properties(spark_conf), java_home)
     if report is not None:

@@ -173,4 +173,5 @@ EXAMPLES: dict[str, _Pair] = {
     "GG510": ("ggfmt verify out", f"{_RUN} --mode overwrite && ggfmt verify out"),
     "GG511": ("ggfmt verify out", "rm out/notes.txt && ggfmt verify out"),
     "GG512": (_RUN, _RUN.replace("changes/", "changes/part1.json")),
+    "GG513": (_RUN + " --checkpoint seen --mode overwrite", _RUN + " --checkpoint seen"),
 }

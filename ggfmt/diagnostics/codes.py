@@ -290,6 +290,11 @@ _DECLARED: dict[str, Code] = {
         "records that ggfmt fails at",
         "A record led to an error that ggfmt did not foresee. This is a defect of ggfmt; nothing was committed.",
     ),
+    "GG513": _error(
+        "a checkpoint that does not fit the run",
+        "The checkpoint is of another output or of other handlers, the output has lost what the checkpoint knows of, "
+        "or the options contradict each other.",
+    ),
 }
 
 CODES: dict[str, Code] = {

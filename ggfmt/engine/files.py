@@ -9,7 +9,7 @@ import posixpath
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import BinaryIO, cast
@@ -20,7 +20,7 @@ import pyarrow.fs as pafs
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.engine.bzip2 import Bzip2
-from ggfmt.engine.stores import is_uri, local_path, open_store
+from ggfmt.engine.uris import is_uri, local_path, open_store
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
@@ -31,7 +31,7 @@ class InputFile:
     """One input file and its size in bytes, as stored; `shown` is its path as the user would give it, for people.
 
     `modified` is when it was last written to, in nanoseconds since 1970. `device` (of a machine) and `inode` are what a
-    local file is known by; None in stores.
+    local file is known by; None in stores. `argument` is the number of the INPUT that named it.
     """
 
     path: str
@@ -40,9 +40,13 @@ class InputFile:
     modified: int | None = None
     device: tuple[str, int] | None = None
     inode: int | None = None
+    argument: int = 0
+    packed: bool = True
 
     @property
     def compression(self) -> str | None:
+        if not self.packed:
+            return None
         return COMPRESSIONS.get(os.path.splitext(self.path.partition("?")[0])[1])
 
 
@@ -128,7 +132,10 @@ class ChangedInput(OSError):
     """An input is not what it was when the run was planned; the message says what is other."""
 
 
-_CHANGED_HELP = "run again when nothing writes to it any more, or on a copy"
+_CHANGED_HELP = (
+    "run again when nothing writes to it any more, or on a copy; with `--checkpoint`, `--settle` leaves files that "
+    "grow for a later run"
+)
 
 
 def open_input(file: InputFile) -> BinaryIO:
@@ -176,15 +183,31 @@ def check_unchanged(file: InputFile) -> None:
     if now.size != file.size:
         raise ChangedInput(f"the input changed while it was read: it had {file.size} bytes, and has {now.size} now")
     same_view = now.device is not None and now.device == file.device
-    if now.modified is not None and file.modified is not None:
-        # Stores tell the time in a listing to the millisecond, of one object to the second; so may another machine.
-        unit = 1 if same_view else 1_000_000_000
-        if now.modified // unit != file.modified // unit:
-            then, later = (_time(moment) for moment in (file.modified, now.modified))
-            raise ChangedInput(f"the input changed while it was read: it was written to at {then}, and at {later}")
+    if not same_time(now, file.modified, same_view):
+        then, later = (_time(moment or 0) for moment in (file.modified, now.modified))
+        raise ChangedInput(f"the input changed while it was read: it was written to at {then}, and at {later}")
     if same_view and now.inode != file.inode and not is_renumbered(now.device):
         message = f"another file took the place of the input while it was read: inode {file.inode}, now {now.inode}"
         raise ChangedInput(message)
+
+
+def same_time(file: InputFile, modified: int | None, same_view: bool = True) -> bool:
+    """Whether a file was last written to at that time, as far as both are known; `same_view`: told by one machine."""
+    if file.modified is None or modified is None:
+        return True
+    # Stores tell the time in a listing to the millisecond, of one object to the second; so may another machine.
+    unit = 1 if same_view and file.inode is not None else 1_000_000_000
+    return file.modified // unit == modified // unit
+
+
+def read_ends(file: InputFile, size: int) -> bytes:
+    """The first and the last bytes of a file, as stored, `size` of each; all of it if it has no more."""
+    with open_input(replace(file, packed=False)) as stream:
+        head = stream.read(size)
+        if file.size > len(head):
+            stream.seek(max(len(head), file.size - size))
+            head += stream.read(size)
+        return head
 
 
 def _time(nanoseconds: int) -> str:

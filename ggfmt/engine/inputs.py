@@ -10,7 +10,6 @@ import pyarrow as pa
 from ggfmt.config.handlers import Configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.engine.files import InputFile, open_input, unreadable
-from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Reader
@@ -109,14 +108,12 @@ def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
 
 
 def plan_inputs(
-    inputs: Sequence[str],
+    files: Sequence[InputFile],
     input_format: str,
     source: WriterSettings = DEFAULT_SETTINGS,
-    allow_empty: bool = False,
     max_record: int = MAX_RECORD_BYTES,
 ) -> tuple[str, str, list[PlannedInput]]:
-    """The input format, why it was taken, and the inputs in order with their layouts; `allow_empty`: none will do."""
-    files = list_inputs(inputs, allow_empty)
+    """The input format, why it was taken, and the files in order with their layouts."""
     if input_format == "auto":
         input_format, reason = detect_format(files)
     else:

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.engine.files import InputFile, absolute, child, file_system, is_renumbered, local_state, unreadable
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
-from ggfmt.engine.stores import Location, StoreProblem, is_uri, quoted
+from ggfmt.engine.uris import Location, StoreProblem, is_uri, plain, quoted
 from ggfmt.java.text import visible
 
 log = logging.getLogger("ggfmt")
@@ -77,7 +77,7 @@ def list_inputs(inputs: Sequence[str], allow_empty: bool = False) -> list[InputF
     files: dict[object, InputFile] = {}
     problems = []
     left = _Left()
-    for given in inputs:
+    for argument, given in enumerate(inputs):
         try:
             found = _of_store(given, left) if is_uri(absolute(given)) else _of_disk(given, left)
         except (OSError, pa.ArrowException, ValueError) as error:
@@ -95,7 +95,7 @@ def list_inputs(inputs: Sequence[str], allow_empty: bool = False) -> list[InputF
             if item.key in files:
                 left.doubles.append((item.file.shown, files[item.key].shown))
             else:
-                files[item.key] = item.file
+                files[item.key] = replace(item.file, argument=argument)
                 new.append(item)
         for item in sorted(new, key=lambda item: item.path):
             files[item.key] = files.pop(item.key)  # last, in name order
@@ -304,6 +304,4 @@ def _stored_below(given: str, inner: str, fs: pafs.FileSystem, left: _Left) -> l
 
 
 def _stored(uri: str, info: pafs.FileInfo) -> _Found:
-    location = Location.of(uri)
-    root = without_credentials(location.root).partition("?")[0]
-    return _Found(InputFile(uri, info.size, _shown(uri), info.mtime_ns), (root, location.path), location.path)
+    return _Found(InputFile(uri, info.size, _shown(uri), info.mtime_ns), plain(uri), Location.of(uri).path)

@@ -16,8 +16,10 @@ from ggfmt.config.handler_options import WRITE
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import report
+from ggfmt.engine.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.engine.files import absolute, below, check_unchanged, child, file_system, not_writable, unreadable
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
+from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.commit import hold_all
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import is_below
@@ -56,12 +58,15 @@ class RunSettings:
     replacements: Replacements = field(default_factory=Replacements)
     truncates: str = WRITE
     allow_empty: bool = False
+    checkpoint: str | None = None
+    settle: float | None = None
 
 
 @dataclass(frozen=True)
 class PreparedRun:
     """A run that can start. The output directories are held for it, and `replaced` has for each of them the files that
-    it replaces, relative to the directory; `moment` is the time in the names of its files, in UTC."""
+    it replaces, relative to the directory; `moment` is the time in the names of its files, in UTC. `idle` says why a
+    run with a checkpoint has nothing to do."""
 
     job: Job
     inputs: tuple[PlannedInput, ...]
@@ -69,6 +74,8 @@ class PreparedRun:
     replaced: tuple[tuple[str, ...], ...]
     moment: datetime
     mode: str
+    checkpoint: Checkpoint | None = None
+    idle: str | None = None
 
 
 def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
@@ -82,23 +89,29 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         log.info("%s", report.configuration_summary(target))
     for line in settings.replacements.summary():
         log.info("%s", line)
-    input_format, reason, inputs = plan_inputs(
-        settings.inputs, settings.input_format, settings.source, settings.allow_empty, settings.max_record
-    )
-    log.info("input format %s: %s", input_format, visible(reason))
-    if inputs and not any(item.file.size for item in inputs):
-        log.warning("there is nothing in the input: %s, each of no bytes", counted(len(inputs), "file"))
     outputs = tuple(OutputDirectory(root) for root in dict.fromkeys(target.root for target in targets))
+    checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, outputs)
     moment = settings.current_timestamp or datetime.now(timezone.utc).replace(tzinfo=None)
     run = f"{stamp(moment)}-{uuid.uuid4().hex[:8]}"
-    hold_all(outputs, run, held)
+    # Before the inputs are listed: what an earlier run had begun to commit may be among them.
+    hold_all([*outputs, *filter(None, [checkpoint])], run, held)
+    mode = settings.mode if checkpoint is None else checkpoint.bind(targets, outputs, settings.mode)
+    files, idle = list_inputs(settings.inputs, settings.allow_empty), None
+    if checkpoint is not None:
+        chosen = checkpoint.choose(files, settings.settle)
+        files, idle = chosen.files, None if chosen.files else str(chosen)
+    input_format, reason, inputs = plan_inputs(files, settings.input_format, settings.source, settings.max_record)
+    if idle is None:
+        log.info("input format %s: %s", input_format, visible(reason))
+    if inputs and not any(item.file.size for item in inputs):
+        log.warning("there is nothing in the input: %s, each of no bytes", counted(len(inputs), "file"))
     replaced = tuple(
-        tuple(output.check([target.handler for target in targets if target.root == output.root], settings.mode))
+        tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
         for output in outputs
     )
     every = zip(outputs, replaced, strict=True)
     _check_inputs(inputs, {output.store.outer(name) for output, names in every for name in names})
-    if settings.current_timestamp is None and settings.mode == "append":
+    if settings.current_timestamp is None and mode == "append":
         moment = _after(moment, outputs)
     job = Job(
         run,
@@ -113,7 +126,7 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         replacements=settings.replacements,
         staging={output.root: output.staging(run) for output in outputs},
     )
-    return PreparedRun(job, tuple(inputs), outputs, replaced, moment, settings.mode)
+    return PreparedRun(job, tuple(inputs), outputs, replaced, moment, mode, checkpoint, idle)
 
 
 def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:

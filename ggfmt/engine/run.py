@@ -40,6 +40,10 @@ def execute(
     started = time.perf_counter()
     with ExitStack() as stack:
         prepared = prepare(settings, stack)
+        if prepared.idle is not None:
+            log.info("nothing to do: %s", prepared.idle)
+            totals = report.Totals()
+            return RunResult(totals, {"totals": report.as_document(totals)})
         runner = stack.enter_context(start())
         try:
             results = carry_out(prepared, runner, settings.split_size, progress)
@@ -48,7 +52,11 @@ def execute(
             raise
         check_inputs_unchanged(prepared.inputs)
         results.totals.seconds = time.perf_counter() - started
-        manifest = publish(prepared, results)
+        checkpoint, job = prepared.checkpoint, results.job
+        others = []
+        if checkpoint is not None:
+            others.append(checkpoint.part(job.run, job.targets, [item.file for item in prepared.inputs]))
+        manifest = publish(prepared, results, others)
     _tell(results)
     return RunResult(results.totals, manifest)
 

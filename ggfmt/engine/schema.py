@@ -15,6 +15,7 @@ from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, U
 from ggfmt.engine.discovery import find_definitions
 from ggfmt.engine.files import absolute, child
 from ggfmt.engine.inputs import plan_inputs, with_defaults
+from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.names import safe_name
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import Splits
@@ -128,7 +129,7 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
 
 
 def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
-    input_format, _, planned = plan_inputs(inputs, input_format)
+    input_format, _, planned = plan_inputs(list_inputs(inputs), input_format)
     catalog = Catalog(definitions)
     discovered = find_definitions(
         input_format,

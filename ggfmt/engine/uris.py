@@ -153,6 +153,16 @@ def _known() -> str:
     return ", ".join(f"`{name}://`" for name in SCHEMES)
 
 
+def plain(path: str) -> str:
+    """A path or URI without credentials and options, the same for all schemes that mean one store."""
+    if not is_uri(path):
+        return path
+    location = Location.of(path)
+    if location.family == "file":
+        return f"/{location.path}"
+    return f"{without_credentials(location.root).partition('?')[0]}{quoted(location.path)}"
+
+
 def local_path(uri: str) -> str | None:
     """The local path that a `file:` URI stands for; None for all others."""
     location = Location.of(uri)

@@ -1,0 +1,346 @@
+"""The checkpoint of repeated runs: which inputs committed runs have read, so that no later run reads them again.
+
+It takes part in the commit of the output, so that an input is remembered if and only if its operations are there. Each
+run adds a segment, and rewrites no other; small segments are put together now and then. A segment has blocks, one for
+each run: a line that tells the run and how many lines follow, and a line for each input.
+
+An input is known by its path, and on disks also by its inode with size, time and checksum, which a renaming does not
+change. The checksum is of its first and last bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import msgspec
+import pyarrow as pa
+
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.engine.files import InputFile, read_ends, same_time, unreadable
+from ggfmt.engine.output.commit import Part, Participant
+from ggfmt.engine.output.directory import OutputDirectory
+from ggfmt.engine.output.journal import damaged, read_document
+from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
+from ggfmt.engine.output.records import run_file
+from ggfmt.engine.plan import HandlerOutput
+from ggfmt.engine.uris import plain
+from ggfmt.java.text import visible
+
+log = logging.getLogger("ggfmt")
+
+DOCUMENT = f"{METADATA_DIRECTORY}/checkpoint.json"
+SEGMENTS = f"{METADATA_DIRECTORY}/inputs"
+END_BYTES = 64 << 10  # at each end of an input, for its checksum
+MOST_SEGMENTS = 64  # before small ones are put together
+SMALL_BYTES = 8 << 20  # of a segment
+_VERSION = 1
+_COARSE_NANOSECONDS = 2_000_000_000  # some file systems tell the time to two seconds
+_LOOKS_AT_ONCE = 16
+
+
+class Seen(msgspec.Struct, frozen=True, array_like=True):
+    """An input as a run has read it. `fresh`: it was written so shortly before that its time does not show whether it
+    was written again."""
+
+    path: str
+    size: int
+    modified: int | None
+    inode: int | None
+    digest: str
+    fresh: bool
+
+    @property
+    def identity(self) -> tuple[int, int, int] | None:
+        if self.inode is None or self.modified is None:
+            return None
+        return self.inode, self.size, self.modified
+
+
+class _Block(msgspec.Struct, frozen=True):
+    """The line before the inputs of a run. `number` counts runs: of two lines of one path the later run's holds."""
+
+    number: int
+    run: str
+    inputs: int
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a run is to read, in order, and how many of the inputs were done before, or are left for later."""
+
+    files: list[InputFile]
+    done: int
+    left: int
+
+    def __str__(self) -> str:
+        """Why there is nothing to do."""
+        done, left = (counted(number, "input file") for number in (self.done, self.left))
+        told = [f"{done} {_have(self.done)} been read by earlier runs"] if self.done else []
+        told += [f"{left} {_have(self.left)} to wait for a later one"] if self.left else []
+        return ", ".join(told) or "there is no input file"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def open_checkpoint(
+    directory: str | None, settle: float | None, mode: str, outputs: Sequence[OutputDirectory]
+) -> Checkpoint | None:
+    """The checkpoint of a run; UsageError GG513 for what makes no sense."""
+    if directory is None:
+        if settle is not None:
+            message = "`--settle` needs `--checkpoint`: without one, no later run knows what was left for it"
+            raise UsageError(Diagnostic("GG513", message, help="give a directory to `--checkpoint`"))
+        return None
+    try:
+        checkpoint = Checkpoint(directory)
+    except OSError as error:
+        message = f"the checkpoint cannot be opened: {without_credentials(str(error))}"
+        raise UsageError(Diagnostic("GG513", message, Span(file=directory), getattr(error, "help", None))) from None
+    if mode == "overwrite":
+        message = "`--mode overwrite` takes away what the checkpoint remembers"
+        help = "leave out `--mode`, or `--checkpoint`; to begin again, remove the output and the checkpoint"
+        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root), help))
+    if plain(checkpoint.root) in {plain(output.root) for output in outputs}:
+        message = "the checkpoint cannot be the output directory"
+        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root), "give a directory of its own"))
+    return checkpoint
+
+
+class Checkpoint(Participant):
+    """A directory that remembers inputs; one for one set of output directories and handlers."""
+
+    what = "the checkpoint"
+
+    def bind(self, targets: Sequence[HandlerOutput], outputs: Sequence[OutputDirectory], mode: str) -> str:
+        """The mode of the run: output of runs that the checkpoint knows of is added to. UsageError GG513 if it is of
+        other output, or the output is not what those runs left."""
+        document = read_document(self.store, DOCUMENT)
+        if document is None:
+            return mode
+        if document.get("version") != _VERSION:
+            raise damaged(self.store, DOCUMENT, "is of another version of ggfmt, or damaged")
+        if document.get("outputs") != _outputs(targets):
+            theirs = "; ".join(f"`{root}` by {_listed(names)}" for root, names in document["outputs"].items())
+            message = f"the checkpoint is of other output: {theirs}"
+            help = "give the same output and handlers as before, or another directory to `--checkpoint`"
+            raise self._refused(message, help)
+        for output in outputs:
+            if not output.store.exists(run_file(document["run"])):
+                root, run = plain(output.root), document["run"]
+                message = f"`{root}` has no record of run {run}, which the checkpoint knows of"
+                help = (
+                    "bring the output back with its `_ggfmt`; or to read all inputs again, give another directory to "
+                    "`--checkpoint`"
+                )
+                raise self._refused(message, help)
+        return "append"
+
+    def _refused(self, message: str, help: str) -> UsageError:
+        return UsageError(Diagnostic("GG513", visible(message), Span(file=self.root), help))
+
+    def choose(self, files: Sequence[InputFile], settle: float | None = None) -> Chosen:
+        """Which files no committed run has read. With `settle`, one that was written to in the last so many seconds is
+        left for later, and so are those that follow it in its INPUT, as operations keep their order.
+
+        UsageError GG310 for every input that has changed since it was read, or cannot be read.
+        """
+        known = self._look_up(files)
+        with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
+            verdicts = list(threads.map(known.is_done, files))
+        problems = [verdict for verdict in verdicts if isinstance(verdict, Diagnostic)]
+        if problems:
+            raise UsageError(*problems)
+        every = list(zip(files, verdicts, strict=True))
+        new = [file for file, done in every if not done]
+        _tell_of_late(every)
+        settled, waiting = _settled(new, settle)
+        if waiting:
+            first = visible(waiting[0].shown)
+            message = "left for a later run: %s, from `%s` on, which was written to less than %g seconds ago"
+            log.info(message, counted(len(waiting), "input file"), first, settle)
+        return Chosen(settled, len(files) - len(new), len(waiting))
+
+    def part(self, run: str, targets: Sequence[HandlerOutput], files: Sequence[InputFile]) -> Part:
+        """What a commit has to do here: the files are done."""
+        names = self.store.names(SEGMENTS)
+        number = max((int(name.partition(".")[0]) for name in names), default=0) + 1
+        with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
+            seen = list(threads.map(_seen, files))
+        encode = msgspec.json.encode
+        content = b"".join(encode(line) + b"\n" for line in (_Block(number, run, len(seen)), *seen))
+        part = Part(self)
+        if len(names) >= MOST_SEGMENTS:
+            sizes = self.store.sizes([f"{SEGMENTS}/{name}" for name in names])
+            small = [name for name in sorted(sizes) if sizes[name] < SMALL_BYTES]
+            content = b"".join([*(self.store.read(name) or b"" for name in small), content])
+            part.deletes += small
+        document = {"version": _VERSION, "run": run, "outputs": _outputs(targets)}
+        part.moves += self.stage(
+            [
+                (f"{SEGMENTS}/{number:08d}.jsonl", content),
+                (DOCUMENT, json.dumps(document, indent=2, ensure_ascii=False).encode()),
+            ]
+        )
+        return part
+
+    def _look_up(self, files: Sequence[InputFile]) -> _Known:
+        """What the segments know of these files; no more of them is kept, since there may be millions of others."""
+        paths = {_path(file) for file in files}
+        identities = {identity for file in files if (identity := _identity(file)) is not None}
+        known = _Known()
+        numbers: dict[str, int] = {}
+        for number, seen in self._records():
+            if seen.path in paths and number >= numbers.get(seen.path, 0):
+                numbers[seen.path] = number
+                known.by_path[seen.path] = seen
+            if seen.identity in identities:
+                known.by_identity.setdefault(seen.identity, set()).add(seen.digest)
+        with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
+            same = list(threads.map(known.is_known, files))
+        every = zip(map(_identity, files), same, strict=True)
+        known.present = {identity for identity, is_known in every if is_known and identity is not None}
+        return known
+
+    def _records(self) -> Iterator[tuple[int, Seen]]:
+        decode_block, decode = msgspec.json.Decoder(_Block).decode, msgspec.json.Decoder(Seen).decode
+        for name in self.store.names(SEGMENTS):
+            lines = (self.store.read(f"{SEGMENTS}/{name}") or b"").splitlines()
+            at = 0
+            try:
+                while at < len(lines):
+                    block = decode_block(lines[at])
+                    inputs = lines[at + 1 : at + 1 + block.inputs]
+                    if len(inputs) < block.inputs:
+                        raise ValueError
+                    for line in inputs:
+                        yield block.number, decode(line)
+                    at += 1 + block.inputs
+            except ValueError:  # msgspec's errors are such
+                raise damaged(self.store, f"{SEGMENTS}/{name}", "is damaged") from None
+
+
+@dataclass
+class _Known:
+    """What is known of the files of a run: of each path the last record, of each identity the checksums, and which
+    identities are among the files, under whatever name."""
+
+    by_path: dict[str, Seen] = field(default_factory=dict)
+    by_identity: dict[tuple[int, int, int], set[str]] = field(default_factory=dict)
+    present: set[tuple[int, int, int]] = field(default_factory=set)
+    digests: dict[str, str] = field(default_factory=dict)
+
+    def digest(self, file: InputFile) -> str:
+        if file.path not in self.digests:
+            self.digests[file.path] = _digest(file)
+        return self.digests[file.path]
+
+    def is_known(self, file: InputFile) -> bool:
+        """Whether a run has read this very file, by whatever name it had."""
+        identity = _identity(file)
+        if identity is None or identity not in self.by_identity:
+            return False
+        seen = self.by_path.get(_path(file))
+        if seen is not None and seen.identity == identity and not seen.fresh:
+            return True
+        with suppress(OSError, pa.ArrowException):  # which is told when its turn comes
+            return self.digest(file) in self.by_identity[identity]
+        return False
+
+    def is_done(self, file: InputFile) -> bool | Diagnostic:
+        """Whether a file has been read; the diagnostic if it is another one than that which was."""
+        seen = self.by_path.get(_path(file))
+        try:
+            if _identity(file) in self.present:
+                return True
+            if seen is None:
+                return False
+            if seen.size == file.size:
+                same = same_time(file, seen.modified) and seen.inode == file.inode and not seen.fresh
+                if same or self.digest(file) == seen.digest:
+                    return True
+        except (OSError, pa.ArrowException) as error:
+            return unreadable(file.shown, error)
+        if seen.identity in self.present:  # it has another name today, and this one is of another file
+            return False
+        what = "its first or last bytes are others" if seen.size == file.size else f"{seen.size} bytes then"
+        message = f"the input has changed since a committed run read it: {what}, {file.size} bytes now"
+        return Diagnostic("GG310", message, Span(file=file.shown), _CHANGED_HELP)
+
+
+_CHANGED_HELP = (
+    "what was added to it needs a file of its own; move this one out of the input, and let `--settle` wait longer for "
+    "files that grow"
+)
+
+
+def _identity(file: InputFile) -> tuple[int, int, int] | None:
+    if file.inode is None or file.modified is None:
+        return None
+    return file.inode, file.size, file.modified
+
+
+def _path(file: InputFile) -> str:
+    """The path of a file as the checkpoint has it: without credentials, and one for all ways to write it."""
+    path = plain(file.path)
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return f"bytes:{os.fsencode(path).hex()}"
+    return path
+
+
+def _digest(file: InputFile) -> str:
+    return hashlib.sha256(read_ends(file, END_BYTES)).hexdigest()[:32]
+
+
+def _seen(file: InputFile) -> Seen:
+    fresh = file.modified is None or time.time_ns() - file.modified < _COARSE_NANOSECONDS
+    return Seen(_path(file), file.size, file.modified, file.inode, _digest(file), fresh)
+
+
+def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[InputFile], list[InputFile]]:
+    """The files that may be read, and those that have to wait: one that was just written to, and all behind it in the
+    same INPUT."""
+    if settle is None:
+        return list(files), []
+    limit = time.time_ns() - int(settle * 1_000_000_000)
+    held: set[int] = set()
+    ready: list[InputFile] = []
+    waiting: list[InputFile] = []
+    for file in files:
+        if file.modified is not None and file.modified > limit:
+            held.add(file.argument)
+        (waiting if file.argument in held else ready).append(file)
+    return ready, waiting
+
+
+def _tell_of_late(every: Sequence[tuple[InputFile, object]]) -> None:
+    """Warns of new files that stand before others of their INPUT that were read by earlier runs."""
+    last = {file.argument: number for number, (file, done) in enumerate(every) if done}
+    late = [file for number, (file, done) in enumerate(every) if not done and number < last.get(file.argument, -1)]
+    if late:
+        message = "%s in order before others that earlier runs have read, the first is `%s`: their operations follow"
+        log.warning(message, counted(len(late), "new input file"), visible(late[0].shown))
+
+
+def _outputs(targets: Sequence[HandlerOutput]) -> dict[str, list[str]]:
+    """The output directories and the handlers that write to them."""
+    outputs: dict[str, list[str]] = {}
+    for target in targets:
+        outputs.setdefault(plain(target.root), []).append(target.handler)
+    return {root: sorted(names) for root, names in sorted(outputs.items())}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
