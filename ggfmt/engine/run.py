@@ -50,12 +50,12 @@ def execute(
         except Abend:
             check_inputs_unchanged(prepared.inputs)  # half a record is no mistake in the data where a file was cut
             raise
-        check_inputs_unchanged(prepared.inputs)
         results.totals.seconds = time.perf_counter() - started
         checkpoint, job = prepared.checkpoint, results.job
         others = []
         if checkpoint is not None:
             others.append(checkpoint.part(job.run, job.targets, [item.file for item in prepared.inputs]))
+        check_inputs_unchanged(prepared.inputs)  # last, so that what is remembered of them is of what was read
         manifest = publish(prepared, results, others)
     _tell(results)
     return RunResult(results.totals, manifest)
