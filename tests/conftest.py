@@ -29,6 +29,16 @@ settings.register_profile("thorough", LENIENT, max_examples=300, print_blob=True
 settings.load_profile("ggfmt")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def without_syncing() -> Iterator[None]:
+    """Runs do not wait for the disk, which takes longer than most of them; those in processes of their own do."""
+    from ggfmt.engine.output import store
+
+    store.durable = False
+    yield
+    store.durable = True
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Ctrl-C as at a terminal: what a script starts in the background ignores it, and so would what that starts."""

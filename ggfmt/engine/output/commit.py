@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -108,9 +108,13 @@ class Participant:
         """The staging directory of a run, as a path or URI."""
         return self.store.outer(staging_of(run))
 
-    def put(self, name: str, content: bytes) -> None:
-        """Writes a document of the metadata directory: it is there whole or not at all."""
-        self.store.put(name, content, f"{staging_of(self.run)}/{name.rpartition('/')[2]}")
+    def put(self, name: str, content: bytes, ready: Callable[[], None] | None = None) -> None:
+        """Writes a document of the metadata directory, as `Store.put` does."""
+        self.store.put(name, content, self.draft(name), ready)
+
+    def draft(self, name: str) -> str:
+        """What a document of the metadata directory is called in the making."""
+        return f"{staging_of(self.run)}/{name.rpartition('/')[2]}"
 
     def is_held(self) -> bool:
         return self._hold is not None and self._hold.is_held()
@@ -252,8 +256,6 @@ def commit(run: str, parts: Sequence[Part]) -> None:
     try:
         _check_held(parts)
         check_done(journal, stores, [part.participant.store.below(staging_of(run)) for part in parts])
-        for store in stores[: len(parts)]:
-            store.sync_below(move.source for move in journal.moves if stores[move.place] is store)
         if journal.others:
             intent = {"version": VERSION, "run": run, "places": journal.places[: journal.others]}
             first.put(f"{COMMITS}/{run}.json", json.dumps(intent).encode())
@@ -261,7 +263,7 @@ def commit(run: str, parts: Sequence[Part]) -> None:
             pointer = {"version": VERSION, "run": run, "root": without_credentials(first.root), "place": place}
             part.participant.put(POINTER, json.dumps(pointer).encode())
         _check_held(parts)
-        first.put(JOURNAL, journal.to_bytes())
+        first.put(JOURNAL, journal.to_bytes(), lambda: _sync(parts))
     except FAILURES as error:
         if not _is_decided(first, run, error):
             _withdraw(parts, run)
@@ -277,6 +279,14 @@ def commit(run: str, parts: Sequence[Part]) -> None:
         raise _interrupted(first.root, "it was told to stop") from None
     except Abend as error:
         raise Committed(*error.diagnostics) from None
+
+
+def _sync(parts: Sequence[Part]) -> None:
+    """What the journal relies on survives the machine."""
+    for part in parts:
+        names = [move.source for move in (*part.moves, *(move for _, move in part.copies))]
+        names += [METADATA_DIRECTORY] if part is not parts[0] else [part.participant.draft(JOURNAL)]
+        part.participant.store.sync_all(names)
 
 
 def _journal(run: str, parts: Sequence[Part]) -> tuple[Journal, list[Store]]:

@@ -8,12 +8,12 @@ from datetime import datetime
 
 import pyarrow.fs as pafs
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.engine.output.commit import Participant
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.engine.output.commit import Participant, cannot_write
 from ggfmt.engine.output.journal import read_document
 from ggfmt.engine.output.names import METADATA_DIRECTORY, moment_of
 from ggfmt.engine.output.records import MANIFEST, records
-from ggfmt.engine.output.store import Store
+from ggfmt.engine.output.store import FAILURES, Store
 
 LINK = "the output directory holds a symbolic link, which ggfmt does not follow"
 LINK_HELP = "put a directory in its place, or give the directory that it leads to as an output directory of its own"
@@ -26,13 +26,23 @@ class OutputDirectory(Participant):
     has_success_file = True
 
     def check(self, handlers: Sequence[str], mode: str) -> list[str]:
-        """The files that the run replaces under `overwrite`; UsageError GG501 if `mode` does not allow the run.
+        """The files that the run replaces under `overwrite`; UsageError GG501 if `mode` does not allow the run. Abend
+        GG506 if the directory cannot be read, GG509 if a record of it is damaged.
 
         What `overwrite` replaces are the files that the records of earlier runs list, and no others: other output
         directories that lie in this one are left alone, and what nobody lists is refused.
         """
+        try:
+            return self._check(handlers, mode)
+        except FAILURES as error:
+            raise Abend(cannot_write(self.root, error)) from None
+
+    def _check(self, handlers: Sequence[str], mode: str) -> list[str]:
         for handler in handlers:
             self._refuse_link(handler)
+            if self.store.exists(f"{handler}/{METADATA_DIRECTORY}"):
+                what = "the directory of the handler is an output directory of its own"
+                raise self._refused(what, handler, "give another output directory, or call the handler otherwise")
         if mode == "append":
             return []
         present = [name for handler in handlers for name in files_below(self.store, handler)]
@@ -61,7 +71,10 @@ class OutputDirectory(Participant):
 
     def latest_moment(self) -> datetime | None:
         """The time in the names of the files of the latest run."""
-        document = read_document(self.store, MANIFEST)
+        try:
+            document = read_document(self.store, MANIFEST)
+        except FAILURES as error:
+            raise Abend(cannot_write(self.root, error)) from None
         if document is None:
             return None
         return moment_of(f"{document.get('time')}-") or moment_of(str(document.get("run")))

@@ -81,10 +81,14 @@ class Lock:
         file.write(json.dumps(owner))
         file.flush()
         self._file: IO[str] = file
-        live = live_leases(store, LOCK)
-        if live:
+        try:
+            live = live_leases(store, LOCK)
+            if live:
+                raise _leased(store, what, live)
+            _drop_dead_leases(store, LOCK)
+        except (UsageError, *FAILURES):
             self.release()
-            raise _leased(store, what, live)
+            raise
 
     def _try(self, store: Store, what: str) -> IO[str] | None:
         """The file, locked; None if it is not the one at its place, because its last holder has removed that."""
@@ -134,9 +138,7 @@ class Lease:
         if live:
             store.delete(self._name)
             raise _leased(store, what, live)
-        for name in store.names(LEASES):
-            if f"{LEASES}/{name}" != self._name:
-                store.delete(f"{LEASES}/{name}")
+        _drop_dead_leases(store, self._name)
         self._thread = threading.Thread(target=self._renew, name="ggfmt-lease", daemon=True)
         self._thread.start()
 
@@ -183,6 +185,13 @@ def live_leases(store: Store, own: str) -> list[tuple[str, float]]:
         if seen is not None and (now - seen).total_seconds() < LEASE_SECONDS:
             live.append((other, max((now - seen).total_seconds(), 0.0)))
     return live
+
+
+def _drop_dead_leases(store: Store, own: str) -> None:
+    """Removes all other leases, once none of them is found to live: their runs see then that they lost it."""
+    for name in store.names(LEASES):
+        if f"{LEASES}/{name}" != own:
+            store.delete(f"{LEASES}/{name}")
 
 
 def _leased(store: Store, what: str, live: list[tuple[str, float]]) -> UsageError:

@@ -152,10 +152,10 @@ def carry_out(journal: Journal, stores: Sequence[Store]) -> None:
     for place, directory in sorted({(move.target_place, parent(move.target)) for move in waiting}):
         stores[place].make_directory(directory)
     each(waiting, stores, lambda move: _move(move, stores))
-    for store in stores:
-        store.sync_below([])
     for place in journal.outputs:
-        stores[place].put(SUCCESS_FILE, b"", f"{staging_of(journal.run)}/success")
+        stores[place].write(SUCCESS_FILE, b"")
+    for place, store in enumerate(stores):
+        store.sync_all({parent(move.target) for move in journal.moves if move.target_place == place} | {""})
     for store in taking_part:
         store.delete_tree(staging_of(journal.run))
     for store in taking_part[1:]:

@@ -92,26 +92,29 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] =
     Abend if nothing was committed. Committed GG506 if the commit was interrupted: it is decided then, and the next run
     ends it.
     """
-    outputs, job = prepared.outputs, results.job
-    replaced = {output.root: names for output, names in zip(outputs, prepared.replaced, strict=True)}
-    naming = Naming(
-        outputs,
-        prepared.moment,
-        prepared.mode,
-        {child(root, name) for root, names in replaced.items() for name in names},
-    )
-    targets = {target.handler: target for target in job.targets}
-    every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
-    named = list(naming.names([(file, targets[file.handler], is_reject) for file, is_reject in every]))
-    schemas = list(_schema_files(job.targets, results.definitions, prepared.moment))
-    described = _describe(prepared, results)
+    outputs = prepared.outputs
     try:
-        parts = [_part(prepared, output, replaced[output.root], named, schemas, described) for output in outputs]
+        named = _named(prepared, results)
+        schemas = list(_schema_files(results.job.targets, results.definitions, prepared.moment))
+        described = _describe(prepared, results)
+        parts = [
+            _part(prepared, output, replaced, named, schemas, described)
+            for output, replaced in zip(outputs, prepared.replaced, strict=True)
+        ]
         check_targets(parts)
-        commit(job.run, [*parts, *others])
+        commit(results.job.run, [*parts, *others])
     except FAILURES as error:
         raise Abend(cannot_write(outputs[0].root, error)) from None
     return _manifest(outputs[0], named, schemas, described)
+
+
+def _named(prepared: PreparedRun, results: RunResults) -> list[Named]:
+    outputs = zip(prepared.outputs, prepared.replaced, strict=True)
+    leaving = {output.store.outer(name) for output, names in outputs for name in names}
+    naming = Naming(prepared.outputs, prepared.moment, prepared.mode, leaving)
+    targets = {target.handler: target for target in results.job.targets}
+    every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
+    return list(naming.names([(file, targets[file.handler], is_reject) for file, is_reject in every]))
 
 
 def _part(
