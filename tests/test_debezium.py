@@ -321,7 +321,7 @@ def test_flattened_rows_that_tell_too_little() -> None:
         (event("d"), "GG307 a delete has no before image"),
         (event("u", ROW), "GG307 an update has no after image"),
         (event("c", None, "text"), "GG308 an image is a string and not an object"),
-        (event("c", None, {"other": 1}), "GG204 an image has a column that the definition of the table lacks"),
+        (wrapped(event("c", None, {"other": 1})), "GG204 an image has a column that the definition of the table lacks"),
         (
             event("c", None, ROW, source={**SOURCE, "schema": "a.b"}),
             "GG306 a part of the name of the table has a dot: `a.b`",
@@ -381,3 +381,78 @@ def test_other_layouts_of_files() -> None:
     for data in (pretty, joined, array, blank, b"\xef\xbb\xbf" + lines(*events), b"/* licence */\n" + lines(*events)):
         found = read(NAME, data)
         assert (found.reasons, found.plain) == ([], plain)
+
+
+def _envelope(after: dict[str, Any]) -> dict[str, Any]:
+    return {"before": None, "after": after, "source": {"db": "s", "table": "t", "ts_ms": 1}, "op": "c", "ts_ms": 1}
+
+
+def _row(record: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = record.get("payload", record)["after"]
+    return row
+
+
+def _with_schema(after: dict[str, Any], **more: str) -> dict[str, Any]:
+    fields = [
+        {"type": "int32", "optional": False, "field": "id"},
+        {"type": "int32", "optional": True, "name": "io.debezium.time.Date", "field": "day"},
+        *({"type": kind, "optional": True, "field": name} for name, kind in more.items()),
+    ]
+    row = {"type": "struct", "optional": True, "field": "after", "fields": fields}
+    return {"schema": {"type": "struct", "name": "s.t.Envelope", "fields": [row]}, "payload": _envelope(after)}
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_records_with_and_without_a_schema_are_of_one_table(first: int) -> None:
+    records = [
+        _with_schema({"id": 1, "day": 18000}),
+        _envelope({"id": 2, "day": 18001, "note": "new"}),
+        _envelope({"id": 3}),
+    ]
+    records = records[first:] + records[:first] + [records[0]]
+    expected = {
+        "1": {"id": "1", "day": "2019-04-14"},
+        "2": {"id": "2", "day": "2019-04-15", "note": "new"},
+        "3": {"id": "3"},
+    }
+    data = lines(*records)
+    found = read("debezium_json", data)
+    assert not found.reasons
+    assert [operation.after for operation in found.plain] == [
+        expected[str(item.after["id"])] for item in found.plain if item.after
+    ]
+    (table,) = {table for table, _ in found.operations}
+    assert [(column.name, str(column.type)) for column in table.columns] == [
+        ("id", "integer"), ("day", "date"), ("note", "string"),
+    ]  # fmt: skip
+    assert not found.definitions
+    for size in (100, 300, 900):
+        assert read("debezium_json", data, size=size) == found
+
+
+def test_a_schema_that_grows_goes_with_records_that_have_none() -> None:
+    data = lines(
+        _with_schema({"id": 1, "day": None}),
+        _envelope({"id": 2, "n": 7, "odd": True}),
+        _with_schema({"id": 3, "day": None, "n": 1, "x": "y"}, n="int64", x="string"),
+    )
+    found = read("debezium_json", data)
+    assert [[(c.name, str(c.type)) for c in t.columns] for t, _ in found.operations] == [
+        [("id", "integer"), ("day", "date"), ("n", "integer"), ("odd", "boolean")],
+        [("id", "integer"), ("day", "date"), ("n", "integer"), ("odd", "boolean")],
+        [("id", "integer"), ("day", "date"), ("n", "integer"), ("x", "string"), ("odd", "boolean")],
+    ]
+    for size in (100, 500):
+        assert read("debezium_json", data, size=size) == found
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_help_for_an_unknown_column_names_definitions_only_if_they_were_given(given: bool) -> None:
+    change = {
+        "source": {"db": "s"}, "databaseName": "s", "ddl": "create",
+        "tableChanges": [{"type": "CREATE", "id": '"s"."t"', "table": {"columns": [{"name": "id", "jdbcType": 4}]}}],
+    }  # fmt: skip
+    trusted = {"s.t": TableDef("s.t", (Column("id"),))} if given else {}
+    found = read("debezium_json", lines(*([] if given else [change]), _envelope({"id": 2, "x": 7})), trusted=trusted)
+    assert found.reasons == ["GG204 an image has a column that the definition of the table lacks"]
+    assert ("--definitions" in (found.rejects[0].diagnostic.help or "")) is given

@@ -15,6 +15,7 @@ from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
 from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, kind_of
 from ggfmt.formats.debezium.types import SchemaField, Types, decode_schema, name_of
+from ggfmt.formats.json.shapes import Encoding
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
 from ggfmt.formats.records.reader import dialect_input
@@ -215,14 +216,20 @@ class Debezium(Dialect):
             field.field: field for field in schema.row if field.field and not (added and field.field.startswith(added))
         }
         columns, converts = [], []
-        for field in fields.values():
+        for name, field in fields.items():
+            self.learned.setdefault(Encoding(table, name), field)
             column, convert = self._types.of_field(field)
             columns.append(column)
             converts.append(convert)
         return self.described(identity, lambda: TableDef(table, tuple(columns)), tuple(converts))
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
-        return tuple(self._types.of_column(column.type) for column in table.columns)
+        """Of changes without a schema: as a schema tells, if another change has one, else by the definition."""
+        fields = (self.source.facts.get(Encoding(table.full_name, name)) for name in table.column_names)
+        return tuple(
+            self._types.of_column(column.type) if field is None else self._types.of_field(field)[1]
+            for column, field in zip(table.columns, fields, strict=True)
+        )
 
 
 def _parsed(data: Raw) -> Schema:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -40,7 +40,26 @@ class Shape:
     keys: tuple[str, ...] | None
 
 
+@dataclass(frozen=True)
+class Described(SchemaChange):
+    """What a change tells of its own table: others of that table may come without."""
+
+
 Finding = Shape | SchemaChange
+
+
+class Encoding(NamedTuple):
+    """The key of a fact: how descriptions say that the values of a column are encoded. It is kept for tables of which
+    some changes come without a description."""
+
+    table: str
+    column: str
+
+
+class Undescribed(NamedTuple):
+    """The key of a fact: which columns the changes of a table have that come without a description."""
+
+    table: str
 
 
 @dataclass
@@ -133,12 +152,13 @@ def settle(
     for finding in (finding for split in findings for finding in split):
         if isinstance(finding, SchemaChange):
             changes.append(finding)
-            described.add(finding.table.full_name)
+            if not isinstance(finding, Described):
+                described.add(finding.table.full_name)
         elif finding.table not in described and finding.table not in catalog.trusted:
             merged.setdefault(finding.table, Merge(finding.table)).add(finding, every_shape)
     settled = [merge.settle() for merge in merged.values()]
-    tables = tuple(table for table, _ in settled)
-    by_images = {table.full_name: table for table in tables}
+    by_images = {table.full_name: table for table, _ in settled}
+    more = _more_columns(changes, by_images)
     declared: dict[str, TableDef] = {}
     events = []
     for change in changes:
@@ -146,10 +166,36 @@ def settle(
         name = table.full_name
         if keys_stay:
             table = follow(table, declared.get(name) or by_images.get(name) or catalog.trusted.get(name), ordered)
+        table = wider(table, more.get(name, ()))
+        if name in more and name not in declared:
+            declared[name] = by_images[name] = table
         if declared.get(name) != table:
             declared[name] = table
-            events.append(replace(change, table=table))
-    return Discovered(tables, tuple(events), all(sure for _, sure in settled))
+            events.append(SchemaChange(table, change.input, change.offset, change.line))
+    facts = {Undescribed(name): columns for name, columns in more.items()}
+    return Discovered(tuple(by_images.values()), tuple(events), all(sure for _, sure in settled), facts)
+
+
+def wider(table: TableDef, columns: Sequence[Column]) -> TableDef:
+    """The definition with those of some columns that it lacks at its end."""
+    names = set(table.column_names)
+    lacking = tuple(column for column in columns if column.name not in names)
+    return TableDef(table.full_name, table.columns + lacking) if lacking else table
+
+
+def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, TableDef]) -> dict[str, tuple[Column, ...]]:
+    """Of tables of which some changes bring a description, from the first on that tells of them, and others do not:
+    the columns of the others, as a description has them if one does."""
+    told: dict[str, list[SchemaChange]] = {}
+    for change in changes:
+        told.setdefault(change.table.full_name, []).append(change)
+    more = {}
+    for name in by_images.keys() & told.keys():
+        if isinstance(told[name][0], Described):
+            known = {column.name: column for change in reversed(told[name]) for column in change.table.columns}
+            columns = (known.get(column.name, column) for column in by_images[name].columns)
+            more[name] = tuple(replace(column, nullable=True, key=0) for column in columns)
+    return more
 
 
 class Merge:

@@ -43,9 +43,9 @@ class RecordSchema:
     converts: tuple[Convert | None, ...]
 
     def converts_of(self, table: TableDef) -> tuple[Convert | None, ...]:
-        """How the values of each column are encoded in the order of another definition of the same columns."""
+        """How the values of each column are encoded, by a definition with these columns among others, in any order."""
         by_name = dict(zip(self.table.column_names, self.converts, strict=True))
-        return tuple(by_name[name] for name in table.column_names)
+        return tuple(by_name.get(name) for name in table.column_names)
 
 
 class Change(NamedTuple):

@@ -10,7 +10,7 @@ import msgspec
 
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovered, Discovery, SchemaChange
-from ggfmt.formats.json.shapes import Finding, KnownTable, follow, new_shapes, settle
+from ggfmt.formats.json.shapes import Described, Encoding, Finding, KnownTable, follow, new_shapes, settle
 from ggfmt.formats.json.values import decode
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
 from ggfmt.formats.records.examined import examined
@@ -56,9 +56,12 @@ class DialectDiscovery(Discovery):
                 name = table.full_name
                 if self._is_new(table) and name_problem(name) is None:
                     self._declared[name] = table
-                    if name in undescribed:  # what stood before the description is known by its images alone
-                        self._look_at(name, undescribed.pop(name))
                     spans = spans or self.dialect.spans(chunk)
+                    if isinstance(item, Change):
+                        self._findings.append(Described.met(table, chunk, spans[index][0]))
+                        continue
+                    if name in undescribed:  # what stood before the statement is known by its images alone
+                        self._look_at(name, undescribed.pop(name))
                     self._findings.append(SchemaChange.met(table, chunk, spans[index][0]))
                     self._known[name] = KnownTable(declared=True)
         for name, images in undescribed.items():
@@ -83,6 +86,9 @@ class DialectDiscovery(Discovery):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
         discovered = settle(of_tables, catalog, every_shape, keys_stay=True, ordered=cls.dialect.ordered)
+        mixed = {key.table for key in discovered.facts}
+        facts = {key: fact for key, fact in facts.items() if not isinstance(key, Encoding) or key.table in mixed}
+        facts |= discovered.facts
         return replace(discovered, complete=discovered.complete and not lacking, facts=facts)
 
     def _look_at(self, name: str, images: list[Any]) -> None:

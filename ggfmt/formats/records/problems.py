@@ -29,14 +29,13 @@ def name_problem(name: str) -> Diagnostic | None:
     return None
 
 
-def unknown_column(what: str, table: str, column: str, position: str | None = None) -> Diagnostic:
-    """GG204 for a column that the definition of a table lacks."""
-    return Diagnostic(
-        "GG204",
-        f"{what} has a column that the definition of the table lacks",
-        Span(table=table, field=column, position=position),
-        "correct the definition, or leave it out of `--definitions` to have it discovered",
-    )
+def unknown_column(what: str, table: str, column: str, position: str | None = None, given: bool = True) -> Diagnostic:
+    """GG204 for a column that the definition of a table lacks, which was `given` or found in the data."""
+    help = "correct the definition, or leave it out of `--definitions` to have it discovered"
+    if not given:
+        help = "the definition is that of a record before it: read the one that tells of the column too"
+    reason = f"{what} has a column that the definition of the table lacks"
+    return Diagnostic("GG204", reason, Span(table=table, field=column, position=position), help)
 
 
 def contradiction(kind: str, has_before: bool, has_after: bool) -> Diagnostic | None:

@@ -19,7 +19,7 @@ from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, Remark, UnknownTable
-from ggfmt.formats.json.shapes import follow
+from ggfmt.formats.json.shapes import Undescribed, follow, wider
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
@@ -102,6 +102,7 @@ class DialectReader(BatchingReader[_Table]):
             return True
         if record_schema is not None:
             settled = follow(self.catalog.settle(record_schema.table), current, self.dialect.ordered)
+            settled = wider(settled, self.source.facts.get(Undescribed(name), ()))
             if settled != current:
                 yield from self.change_schema(settled, ordinal)
                 current = settled
@@ -126,7 +127,8 @@ class DialectReader(BatchingReader[_Table]):
             return wrong
         if table.rows is None:
             images: Any = next((image for image in (*befores, *afters) if image is not None), {})
-            table.rows = TextRows(table.definition) if isinstance(images, dict) else JsonRows(table.definition)
+            kind = TextRows if isinstance(images, dict) else JsonRows
+            table.rows = kind(table.definition, given=table.definition.full_name in self.catalog.trusted)
         asked = self.projection
         if asked.row_only:
             of_updates = asked.key_updates

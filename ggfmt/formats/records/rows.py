@@ -33,8 +33,10 @@ class Rows(ABC):
 
     keys: Callable[[Any], Any]
 
-    def __init__(self, definition: TableDef) -> None:
+    def __init__(self, definition: TableDef, given: bool = True) -> None:
+        """`given`: the definition is the user's and was not found in the data."""
         self.definition = definition
+        self._given = given
 
     @abstractmethod
     def decode(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
@@ -48,7 +50,7 @@ class Rows(ABC):
         """The columns of n rows, all of them missing where a row is None."""
 
     def _unknown(self, column: str) -> Diagnostic:
-        return unknown_column("an image", self.definition.full_name, column)
+        return unknown_column("an image", self.definition.full_name, column, given=self._given)
 
 
 @lru_cache(maxsize=128)
@@ -69,8 +71,8 @@ class JsonRows(Rows):
     which those are is learned from the data.
     """
 
-    def __init__(self, definition: TableDef, raw: Iterable[str] = ()) -> None:
-        super().__init__(definition)
+    def __init__(self, definition: TableDef, raw: Iterable[str] = (), given: bool = True) -> None:
+        super().__init__(definition, given)
         self.raw = set(raw)
         self._class: type[Any] | None = None
         if definition.key_indices:
@@ -144,8 +146,8 @@ class JsonRows(Rows):
 class TextRows(Rows):
     """Rows from dicts of texts."""
 
-    def __init__(self, definition: TableDef) -> None:
-        super().__init__(definition)
+    def __init__(self, definition: TableDef, given: bool = True) -> None:
+        super().__init__(definition, given)
         if definition.key_indices:
             self.keys = itemgetter(*definition.key_indices)
 
