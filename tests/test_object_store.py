@@ -72,18 +72,16 @@ def run(inputs: list[str], output: str, **others: Any) -> Any:
     return run_ggfmt(inputs, output, *JSON_LINES, **others)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("scheme", ["s3", "s3a", "S3N"])
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
 def test_a_run_from_and_to_a_store_writes_what_a_local_run_writes(store: Store, tmp_path: Path, scheme: str) -> None:
-    data = lines(tmp_path, *range(60))
+    data = lines(tmp_path, *range(20))
     (tmp_path / "local.json").write_bytes(data)
     run_ggfmt([tmp_path / "local.json"], tmp_path / "out", *JSON_LINES)
-    store.put("in/a.json", data[: len(data) // 2 + 1])
-    store.put("in/b.json", data[len(data) // 2 + 1 :])
     store.put("in/_hidden.json", b"{")
     cut = data.index(b"\n", len(data) // 2) + 1
     store.put("in/a.json", data[:cut])
     store.put("in/b.json", data[cut:])
-    run([f"{scheme}://{store.bucket}/in/"], f"{scheme}://{store.bucket}/out", split_size=1000)
+    run([f"{scheme}://{store.bucket}/in/"], f"{scheme}://{store.bucket}/out", split_size=2000)
     written: dict[str, bytes] = {}
     for key, content in store.files("out/j").items():
         table = key.partition("/")[0]
