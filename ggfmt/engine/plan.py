@@ -16,6 +16,7 @@ from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import SchemaChange
+from ggfmt.java.text import visible
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 
@@ -124,7 +125,7 @@ class Splits:
         """Cuts anew, but for inputs in which records lie over the ends of ranges; `crossed` are their places."""
         for item in self._inputs:
             if item.index in crossed:
-                log.info("%s is read in one: a record of it lies where it was to be cut", item.file.shown)
+                log.info("%s is read in one: a record of it lies where it was to be cut", visible(item.file.shown))
         self._inputs = [replace(item, whole=item.whole or item.index in crossed) for item in self._inputs]
         self.all = _cut(self._inputs, self._size)
 

@@ -179,7 +179,7 @@ def _text(lines: Sequence[str]) -> str:
 def warnings(totals: Totals) -> Iterator[str]:
     """What was read or written otherwise than one might expect, once for each table or column."""
     for remark, count in sorted(totals.remarks.items(), key=lambda item: (item[0].table, item[0].code, item[0].detail)):
-        yield f"[{remark.code}] table {remark.table}: {counted(count, 'operation')} {remark.detail}"
+        yield visible(f"[{remark.code}] table {remark.table}: {counted(count, 'operation')} {remark.detail}")
     for name, handler in totals.handlers.items():
         for note, count in _ordered(handler.notes):
             yield visible(
