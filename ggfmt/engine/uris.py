@@ -69,6 +69,7 @@ _HDFS_NEEDS = (
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
+_PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 _ENVIRONMENT = (*_ENDPOINTS, *_REGIONS, *_KEYS)
 _NOT_IN_URIS = re.compile(r"""[%?#\s\[\]{}<>"\\^`|]""")
 _S3_OPTIONS = {
@@ -193,11 +194,14 @@ def _opened(family: str, root: str, environment: tuple[str | None, ...]) -> tupl
         if family == "s3":
             return _s3(root)
         if family == "gs":
-            _reach(root, _address(_options(root).get("endpoint_override"), "storage.googleapis.com"))
+            if not _behind_proxy():
+                _reach(root, _address(_options(root).get("endpoint_override"), "storage.googleapis.com"))
             if "retry_limit_seconds" not in _options(root):
                 root += f"{'&' if '?' in root else '?'}retry_limit_seconds={_GCS_SECONDS}"
-        elif (host := _authority(root).rpartition("@")[2]) and (":" in host or family.startswith("abfs")):
-            _reach(root, _address(host, host, 443))  # a name without a port may be one of Hadoop's own
+        elif host := _authority(root).rpartition("@")[2]:
+            azure = family.startswith("abfs")
+            if not _behind_proxy() if azure else ":" in host:  # a name without a port may be one of Hadoop's own
+                _reach(root, _address(host, host, 443))
         fs, inner = pafs.FileSystem.from_uri(root)
         return fs, inner
     except StoreProblem:
@@ -268,6 +272,11 @@ def _address(endpoint: str | None, default: str, port: int = 443) -> tuple[str, 
     if not colon or not number.isdigit():
         host, number = rest.partition("/")[0], "80" if scheme == "http" else str(port)
     return host.strip("[]"), int(number)
+
+
+def _behind_proxy() -> bool:
+    """Whether the clients of stores that take note of it go through a proxy; that of S3 does not."""
+    return any(os.environ.get(name) for name in _PROXIES)
 
 
 def _reach(root: str, address: tuple[str, int]) -> None:
