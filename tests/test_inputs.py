@@ -21,6 +21,7 @@ from ggfmt.engine import task
 from ggfmt.engine.files import InputFile, absolute, check_unchanged, open_planned, state_of
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.preview.preview import PreviewSettings, preview
+from ggfmt.engine.uris import StoreProblem, open_store
 
 
 def numbers(out: Path) -> list[int]:
@@ -401,3 +402,13 @@ def test_no_log_line_of_inputs_can_be_forged(tmp_path: Path, caplog: pytest.LogC
     source.write_bytes(source.read_bytes() + b"{]\n")
     with pytest.raises(Abend, match="GG301"):
         run_ggfmt([source], tmp_path / "none", *JSON_LINES)
+
+
+def test_a_store_behind_a_proxy_is_not_knocked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    uri = "gs://anonymous@bucket/changes?endpoint_override=127.0.0.1:1&scheme=http"
+    with pytest.raises(StoreProblem, match=r"does not answer at `127\.0\.0\.1:1`"):
+        open_store(uri)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+    assert open_store(uri)[1] == "bucket/changes"
