@@ -22,6 +22,10 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.engine import task
 from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.output import holding
+from ggfmt.engine.output import journal as output_journal
+from ggfmt.engine.output import store as output_store
+from ggfmt.engine.output.verification import verify
 
 __all__ = ["s3_server"]
 
@@ -224,6 +228,58 @@ def test_credentials_with_a_slash_are_found(store: Store, tmp_path: Path) -> Non
     assert file.shown == f"s3://{store.bucket}/in/a@b.json" == without_credentials(file.shown)
     (file,) = list_inputs([f"s3://{store.bucket}/in/a@b.json"])
     assert file.size
+
+
+class Died(BaseException):
+    """Stands for the end of the driver process: nothing handles it."""
+
+
+def test_a_commit_over_two_directories_with_keys_in_their_uris_is_ended_by_the_next_run(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No rename and no lock: the journal decides, and the lease of the dead run grows old."""
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
+    source = tmp_path / "in.json"
+    source.write_bytes(lines(tmp_path, *range(8)))
+    whose = f"s3://{KEY}:{SECRET}@{store.bucket}"
+    settings = (
+        *JSON_LINES,
+        f"gg.handler.j.rootFilePath={whose}/one",
+        "gg.handler.k.format=json",
+        "gg.handler.k.format.jsonDelimiter=CDATA[\\n]",
+        "gg.handler.k.format.generateSchema=false",
+        f"gg.handler.k.rootFilePath={whose}/two",
+        "gg.handlerlist=j,k",
+    )
+    real, left = output_store.Store.move, 3
+
+    def move(self: output_store.Store, old: str, new: str, size: int) -> None:
+        nonlocal left
+        if not left:
+            raise Died
+        left -= 1
+        real(self, old, new, size)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(output_store.Store, "move", move)
+        patch.setattr(output_journal, "REQUESTS_AT_ONCE", 1)
+        patch.setattr(holding.Lease, "release", lambda lease: lease._ended.set())
+        with pytest.raises(Died):
+            run_ggfmt([source], None, *settings)
+    written = b"".join(store.files("").values())
+    assert SECRET.encode() not in written and KEY.encode() not in written
+    assert store.files("one").keys() >= {"_ggfmt/journal.json"}
+    for directory in ("one", "two"):
+        with pytest.raises(UsageError, match=r"GG501.*another run is writing"):
+            run_ggfmt([source], f"{whose}/{directory}", *JSON_LINES)  # type: ignore[arg-type]
+    monkeypatch.setattr(holding, "LEASE_SECONDS", -1.0)
+    with pytest.raises(UsageError, match=r"GG501.*already holds output"):
+        run_ggfmt([source], None, *settings)
+    for directory in ("one", "two"):
+        found = verify(f"{whose}/{directory}")
+        assert found.findings == []
+        assert sum(found.messages.values()) == 8
 
 
 # Stores that do not answer

@@ -17,7 +17,7 @@ from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, UsageError
 from ggfmt.engine.output.commit import Participant
-from ggfmt.engine.output.store import Store
+from ggfmt.engine.output.store import Store, stored, with_credentials
 from ggfmt.engine.runner import InProcess
 
 OLDER, NEWER = datetime(2015, 1, 1), datetime(2016, 1, 1)
@@ -409,3 +409,20 @@ def test_times_in_names_are_utc_and_never_before_those_that_are_there(source: Pa
     (name, *_) = (path.name for path in output_files(fresh, "j"))
     told = datetime.strptime(name.split("_", 1)[1][:23], "%Y-%m-%d_%H-%M-%S.%f")
     assert abs((datetime.utcnow() - told).total_seconds()) < 60
+
+
+@pytest.mark.parametrize(
+    ("place", "written", "known"),
+    [
+        ("s3://KEY:SECRET@bucket/a?region=x", "s3://bucket/a?region=x", "s3a://KEY:SECRET@bucket/b"),
+        ("s3://KEY:SEC/RET@bucket/a", "s3://bucket/a", "s3://KEY:SEC/RET@bucket/b?region=x"),
+        ("abfss://container:SECRET@host/a", "abfss://container@host/a", "abfss://container:SECRET@host/b"),
+        ("abfss://container@host/a", "abfss://container@host/a", "abfss://other:SECRET@host/b"),
+        ("/data/out", "/data/out", "s3://KEY:SECRET@bucket/b"),
+    ],
+)
+def test_credentials_are_not_written_down_and_come_from_the_run_that_ends_the_commit(
+    place: str, written: str, known: str
+) -> None:
+    assert stored(place) == written
+    assert with_credentials(written, ["s3://OTHER:KEY@elsewhere/a", "/local", known]) == place

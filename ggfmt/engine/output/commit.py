@@ -45,7 +45,7 @@ from ggfmt.engine.output.journal import (
     staging_of,
 )
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
-from ggfmt.engine.output.store import FAILURES, Store, with_credentials
+from ggfmt.engine.output.store import FAILURES, Store, stored, with_credentials
 
 MODES = {
     "error": "refuse to write where there is output already",
@@ -260,7 +260,7 @@ def commit(run: str, parts: Sequence[Part]) -> None:
             intent = {"version": VERSION, "run": run, "places": journal.places[: journal.others]}
             first.put(f"{COMMITS}/{run}.json", json.dumps(intent).encode())
         for place, part in enumerate(parts[1:], 1):
-            pointer = {"version": VERSION, "run": run, "root": without_credentials(first.root), "place": place}
+            pointer = {"version": VERSION, "run": run, "root": stored(first.root), "place": place}
             part.participant.put(POINTER, json.dumps(pointer).encode())
         _check_held(parts)
         first.put(JOURNAL, journal.to_bytes(), lambda: _sync(parts))
@@ -303,7 +303,7 @@ def _journal(run: str, parts: Sequence[Part]) -> tuple[Journal, list[Store]]:
                 stores.append(Store(directory))
             moves.append(Move(place, move.source, outside[directory], move.target, move.size, move.sha256))
     outputs = tuple(place for place, part in enumerate(parts) if part.participant.has_success_file)
-    places = tuple(without_credentials(store.root) for store in stores[1:])
+    places = tuple(stored(store.root) for store in stores[1:])
     return Journal(run, places, len(parts) - 1, outputs, tuple(moves), tuple(deletes)), stores
 
 

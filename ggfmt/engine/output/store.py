@@ -19,8 +19,9 @@ from datetime import datetime
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.credentials import credentials, without_credentials
 from ggfmt.engine.files import child, file_system, is_local
+from ggfmt.engine.uris import SCHEMES
 
 BLOCK_BYTES = 4 << 20
 COPIED_BY_THE_STORE = 5 << 30  # S3 copies no larger object in one request
@@ -28,7 +29,9 @@ FAILURES = (OSError, pa.ArrowException)
 
 durable = True  # what is committed survives a failure of power; most tests do without
 
-_AUTHORITY = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+://)([^/?]*@)?([^/?]*)")
+_AUTHORITY = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://([^/?]*)")
+_AZURE = re.compile(r"abfss?://", re.IGNORECASE)
+_AZURE_KEY = re.compile(r":[^/@]*@")
 
 
 class Store:
@@ -239,13 +242,23 @@ def sync_file_system(path: str) -> bool:
     return True
 
 
+def stored(place: str) -> str:
+    """A path or URI as it is written down: without credentials. What is before the `@` of Azure is no user."""
+    return _AZURE_KEY.sub("@", place) if _AZURE.match(place) else without_credentials(place)
+
+
 def with_credentials(place: str, known: Iterable[str]) -> str:
-    """A path or URI that lost its credentials, with those of a known one of the same host or bucket."""
-    found = _AUTHORITY.match(place)
+    """A path or URI as `stored` left it, with the credentials of a known one of the same host or bucket."""
+    bucket = _bucket(place)
     for other in known:
-        same = _AUTHORITY.match(other)
-        if found and same and same[2] and same[1] + same[3] == found[0]:
-            return same[0] + place[found.end() :]
-        if without_credentials(other) == place:
-            return other
+        user, password = credentials(other)
+        if bucket is not None and user and _bucket(stored(other)) == bucket:
+            start = place.index("://") + 3
+            secret = f"{user}:{password}" if password else user
+            return f"{place[:start]}{secret}@{place[start:].removeprefix(f'{user}@')}"
     return place
+
+
+def _bucket(place: str) -> tuple[str, str] | None:
+    found = _AUTHORITY.match(place)
+    return None if found is None else (SCHEMES.get(found[1].lower(), found[1].lower()), found[2])
