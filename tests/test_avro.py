@@ -299,7 +299,7 @@ def test_a_text_that_is_no_double_is_told_with_its_place(text: str, by_image: bo
         "GG401",
         "the column is double by its definition, but the value is not a number in the range of a double",
         Span(table="GG.ORDERS", field="PRICE", position="7"),
-        "correct the definition, or set `treatAllColumnsAsStrings`",
+        "give the column its right type by `--definitions`, or set `treatAllColumnsAsStrings`",
     )
 
 
@@ -356,7 +356,7 @@ def test_a_text_that_is_no_long_is_told_with_its_place(text: str) -> None:
         "GG401",
         "the column is integer by its definition, but the value is not a whole number of 64 bits",
         Span(table="GG.ORDERS", field="N", position="7"),
-        "correct the definition, or set `treatAllColumnsAsStrings`",
+        "give the column its right type by `--definitions`, or set `treatAllColumnsAsStrings`",
     )
 
 

@@ -223,7 +223,7 @@ def test_a_text_that_is_no_number_is_told_with_its_row_table_column_and_position
             "GG401",
             f"the column is {kind} by its definition, but the value is not a number",
             Span(table="GG.ORDERS", field=column, position=pos),
-            "correct the definition, or set `treatAllColumnsAsStrings`",
+            "give the column its right type by `--definitions`, or set `treatAllColumnsAsStrings`",
         )
 
     assert row_errors(lambda: formatter.format(batch)) == [

@@ -375,7 +375,8 @@ def test_an_operation_that_cannot_be_written_is_told_in_its_place(tmp_path: Path
     offset = len(json.dumps(records[0])) + 1
     assert rejects(table) == [
         f"{source}, byte {offset}, table GG.TCUSTORD, column AMOUNT, position 00000000000000000001: error[GG401] "
-        "the column is decimal by its definition, but the value is not a number; correct the definition, or set "
+        "the column is decimal by its definition, but the value is not a number; give the column its right type "
+        "by `--definitions`, or set "
         "`treatAllColumnsAsStrings`"
     ]
     assert table.operations == 4

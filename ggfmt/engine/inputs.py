@@ -13,6 +13,7 @@ from ggfmt.engine.files import InputFile, open_input, unreadable
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Reader
+from ggfmt.formats.json.unread import unread
 from ggfmt.java.text import IllegalValue
 
 HEAD_BYTES = 256 << 10
@@ -48,6 +49,9 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
             return name, f"in {file.shown}, {reason}"
         verdict = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
         help = "name only files of changes, or give `--input-format`"
+        known = unread(head) if not reasons else None
+        if known is not None:
+            verdict, help = f"is {known.what}, which ggfmt does not read", known.help
         raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
     return READ[0], "there is no input"
 

@@ -1,6 +1,6 @@
 """Reads tables by Flink SQL, inside of an environment that has PyFlink; `tests/consumers/flink.py` starts it.
 
-usage: flink_reader.py REQUESTS, a JSON array of objects with `path`, `format`, `columns` and `options`.
+usage: flink_reader.py REQUESTS, a JSON array of objects with `path`, `format`, `columns`, `select` and `options`.
 
 Prints a line of JSON for each request: the changelog as pairs of the kind of a row and its values, as texts, or under
 `error` why Flink stopped.
@@ -21,7 +21,7 @@ def changelog(request: dict[str, Any]) -> list[list[Any]]:
     settings = {"connector": "filesystem", "path": request["path"], "format": request["format"], **request["options"]}
     listed = ", ".join(f"'{name}' = '{value}'" for name, value in settings.items())
     tables.execute_sql(f"CREATE TABLE changes ({request['columns']}) WITH ({listed})")
-    with tables.execute_sql("SELECT * FROM changes").collect() as rows:
+    with tables.execute_sql(f"SELECT {request['select']} FROM changes").collect() as rows:
         return [[str(row.get_row_kind()), [None if value is None else str(value) for value in row]] for row in rows]
 
 

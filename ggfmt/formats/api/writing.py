@@ -18,6 +18,9 @@ from ggfmt.formats.api.show import Show
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 
+NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity", "+Infinity"})  # doubles that JSON has no numbers for
+RIGHT_TYPE = "give the column its right type by `--definitions`"  # what to do about values that are not of its type
+
 
 class RowErrors(Exception):
     """Operations of a batch that cannot be formatted: pairs of row and diagnostic, in row order."""

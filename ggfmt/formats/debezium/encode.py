@@ -16,6 +16,7 @@ from ggfmt.columnar.by_value import Converted, by_value, json_texts, json_values
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import Values
 from ggfmt.columnar.strings import json_booleans, json_numbers, quote_json
+from ggfmt.formats.api.writing import RIGHT_TYPE
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import base64_of, encoded, unscaled
 from ggfmt.formats.debezium import CONNECT, DOUBLE, ISO_STRING, PRECISE, TEXT, DebeziumOptions, placeholder_bytes
@@ -128,7 +129,7 @@ def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, A
         return Encoding(json_numbers, {"type": "float64", "parameters": parameters})
     if mode != PRECISE:
         return Encoding(quoted, text)
-    help = "correct the definition of the table, or write `decimalHandlingMode=string`"
+    help = f"{RIGHT_TYPE}, or write `decimalHandlingMode=string`"
     scale = None if type.kind is Kind.NUMBER else type.scale
     if scale is None or abs(scale) > MOST_SCALE:
         fields = [
@@ -154,7 +155,7 @@ def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]
     mode, kind = options.time_precision_mode, type.kind
     if mode == TEXT:
         return Encoding(quoted, text)
-    help = "correct the definition of the table, or write `timePrecisionMode=text`"
+    help = f"{RIGHT_TYPE}, or write `timePrecisionMode=text`"
     if mode == ISO_STRING:
         schema = {"type": "string", "name": f"io.debezium.time.{_ISO_NAMES[kind]}", "version": 1}
         return Encoding(partial(_iso, kind=kind), schema, help=help)

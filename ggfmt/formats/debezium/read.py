@@ -16,6 +16,7 @@ from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
 from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, kind_of
 from ggfmt.formats.debezium.types import SchemaField, Types, decode_schema, name_of
 from ggfmt.formats.json.shapes import Encoding
+from ggfmt.formats.json.unread import KAFKA_CONNECT, MONGODB, unread_record
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
 from ggfmt.formats.records.reader import dialect_input
@@ -25,6 +26,10 @@ from ggfmt.model.table import TableDef
 _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
 _OF_ENVELOPE = frozenset({"op", "ts_ms", "ts_us", "ts_ns"})
 _READ, _MESSAGE, _TRUE = b'"r"', b'"m"', (b'"true"', b"true")
+_NO_BEFORE = (
+    "PostgreSQL tells the row of a delete by its replica identity: give the table a primary key, or say "
+    "`ALTER TABLE ... REPLICA IDENTITY FULL`"
+)
 _schema_change = msgspec.json.Decoder(SchemaChangeRecord).decode
 
 
@@ -56,6 +61,8 @@ class Debezium(Dialect):
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
         schema, payload = members.get("schema"), members.get("payload")
+        if unread_record(members) is not None:
+            return None
         own_schema = schema is None or (isinstance(schema, dict) and "dataColumn" not in schema)
         own_payload = payload is None or (isinstance(payload, dict) and "message_version" not in payload)
         if "payload" in members and "schema" in members and own_schema and own_payload:
@@ -95,6 +102,7 @@ class Debezium(Dialect):
     def _change(self, record: DebeziumRecord, schema: Schema) -> Meaning:
         code = bytes(record.op)
         op = _OPS.get(code)
+        before, after = given(record.before), given(record.after)
         if op is None:
             if code == _MESSAGE:
                 return "message"
@@ -106,6 +114,10 @@ class Debezium(Dialect):
         except ValueError as error:
             what = str(error).partition(" - at ")[0]
             raise Refused("GG308", f"`source` is not as it should be: {what[:1].lower()}{what[1:]}") from None
+        if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in (before, after)):
+            raise Refused("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
+        if op == "D" and before is None:
+            raise Refused("GG307", "a delete has no before image", _NO_BEFORE, source.table)
         named = (source.db, source.schema, source.table, source.keyspace, source.collection)
         table = self._names.get(named)
         if table is None:
@@ -125,8 +137,8 @@ class Debezium(Dialect):
                 op,
                 sources.op_micros(source),
                 sources.position(source),
-                given(record.before),
-                given(record.after),
+                before,
+                after,
                 tokens,
                 self._describe(table, schema),
             )
@@ -141,6 +153,8 @@ class Debezium(Dialect):
             return self._flattened(members, schema)
         if "tableChanges" in members or ("ddl" in members and "databaseName" in members):
             return self._schema_change(raw)
+        if "table" in members and "op_type" in members:
+            raise Refused("GG305", f"the record is {KAFKA_CONNECT.what}, which ggfmt does not read", KAFKA_CONNECT.help)
         kind = kind_of(members, schema.name)
         if kind is not None:
             return kind

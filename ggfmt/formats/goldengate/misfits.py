@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE
 from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Kind
 
 
 def misfits(
@@ -18,6 +20,10 @@ def misfits(
         column = batch.table.columns[index]
         place = Span(table=batch.table.full_name, field=column.name, position=batch.position[row].as_py())
         reason = f"the column is {column.type.kind.value} by its definition, but the value is not {wanted(index)}"
-        help = "correct the definition, or set `treatAllColumnsAsStrings`"
+        values = (image.columns[index].values[row].as_py() for image in (batch.before, batch.after))
+        special = column.type.kind in (Kind.FLOAT, Kind.DOUBLE) and not NOT_FINITE.isdisjoint(values)
+        help = f"{RIGHT_TYPE}, or set `treatAllColumnsAsStrings`"
+        if special:
+            help = "set `treatAllColumnsAsStrings=true`: JSON has no number for it, and a text shows it"
         by_row.setdefault(row, Diagnostic("GG401", reason, place, help))
     return sorted(by_row.items())

@@ -12,6 +12,7 @@ from typing import Any
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.json.files import find_layout, preamble, record_spans
+from ggfmt.formats.json.unread import is_json_row
 from ggfmt.formats.json.values import decode, json_name
 from ggfmt.model.change import OpType
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -50,7 +51,7 @@ def origin(head: bytes) -> tuple[bool, str] | None:
             described = described or (True, f"a record has the `op_type` `{kind}`")
         elif "op_type" in record and "qual_table" in record:
             return True, "a record has `qual_table` and `op_type`"
-        elif "op_type" in record and "table" in record:
+        elif "op_type" in record and "table" in record and not is_json_row(record):
             if kind in OP_WORDS or kind == UPSERT:
                 return True, f"a record has the `op_type` `{kind}`"
             return False, "a record has `table` and `op_type`"

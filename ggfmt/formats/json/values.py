@@ -99,5 +99,13 @@ def raw_texts(members: msgspec.Raw | str) -> dict[str, str | None]:
     return {name: raw_text(value) for name, value in raw_members(members).items()}
 
 
+def json_kind(value: bytes) -> str:
+    """What the characters of a JSON value are."""
+    first = value[:1].decode("latin-1")
+    return {"{": "an object", "[": "an array", '"': "a string", "t": "a boolean", "f": "a boolean", "n": "null"}.get(
+        first, "a number"
+    )
+
+
 def json_name(value: object) -> str:
     return _JSON_NAMES.get(type(value), "a number")

@@ -18,7 +18,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import MISSING_AS_NULL, NULL_AS_MISSING
-from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSide
+from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, WriteSide
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Kind, TableDef
 
@@ -91,12 +91,19 @@ class DialectFormatter(Formatter):
         """n JSON objects, `otherwise` where there is no image; RowErrors for values that are not of their type."""
         objects, wrong = self._objects.of(image, rows)
         if wrong:
-            raise RowErrors([(row, self.misfit(self.table.columns[column].name)) for row, column in sorted(wrong)])
+            raise RowErrors([(row, self._misfit_of(image, row, column)) for row, column in sorted(wrong)])
         return pc.if_else(pc.equal(objects, ""), otherwise, objects) if otherwise else objects
 
     def misfit(self, field: str, message: str = "the value is not of the type of its column") -> Diagnostic:
-        help = "correct the definition of the table"
-        return Diagnostic("GG401", message, Span(table=self.table.full_name, field=field), help)
+        return Diagnostic("GG401", message, Span(table=self.table.full_name, field=field), RIGHT_TYPE)
+
+    def _misfit_of(self, image: Image, row: int, index: int) -> Diagnostic:
+        diagnostic = self.misfit(self.table.columns[index].name)
+        kind = self.table.columns[index].type.kind
+        if kind not in (Kind.FLOAT, Kind.DOUBLE) or image.columns[index].values[row].as_py() not in NOT_FINITE:
+            return diagnostic
+        help = f"JSON has no such number: write `debezium_json`, which has a text in its place, or {RIGHT_TYPE}, a text"
+        return Diagnostic(diagnostic.code, diagnostic.message, diagnostic.span, help)
 
     def micros(self, batch: ChangeBatch) -> pa.Int64Array:
         """The times of operations as microseconds since 1970, NULL where there is none; RowErrors if one is no time."""

@@ -20,7 +20,7 @@ from msgspec import Raw
 
 from ggfmt.columnar.from_python import MISSING, MISSING_RAW, raw_column, text_column
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.json.values import json_name, plain_name, raw_members, raw_text
+from ggfmt.formats.json.values import json_kind, plain_name, raw_members, raw_text
 from ggfmt.formats.records.batching import Wrong
 from ggfmt.formats.records.dialect import Convert
 from ggfmt.formats.records.problems import unknown_column
@@ -124,8 +124,7 @@ class JsonRows(Rows):
         try:
             members = raw_members(image)
         except (ValueError, RecursionError):
-            value = msgspec.json.decode(image) if len(image) < 64 else {}
-            reason = f"an image is {json_name(value)} and not an object"
+            reason = f"an image is {json_kind(image)} and not an object"
             return Diagnostic("GG308", reason, Span(table=self.definition.full_name))
         names = self.definition.column_names
         for name in members:

@@ -13,6 +13,7 @@ import msgspec
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.reading import UnknownTable
 from ggfmt.formats.goldengate.records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
+from ggfmt.formats.json.unread import JSON_ROW, is_json_row
 from ggfmt.formats.json.values import json_name, parse, plain_name
 from ggfmt.formats.records.problems import name_problem, unknown_column
 from ggfmt.formats.records.refused import legal_values
@@ -113,6 +114,8 @@ def _check_members(members: dict[str, Any], here: Span) -> Diagnostic | None:
     if not isinstance(kind, str) or kind not in OP_NAMES:
         word = kind if isinstance(kind, str) and len(kind) <= 40 else json_name(kind)
         return Diagnostic("GG304", f"`op_type` cannot be `{word}`", here, legal_values(OP_NAMES))
+    if is_json_row(members):
+        return Diagnostic("GG305", f"the record is {JSON_ROW.what}, which ggfmt does not read", here, JSON_ROW.help)
     for member in ("op_ts", "pos"):
         value = members.get(member)
         integral = member == "pos" and isinstance(value, int) and not isinstance(value, bool)
