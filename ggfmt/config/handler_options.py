@@ -55,7 +55,10 @@ class HandlerOptions(Options):
     )
     max_file_size: int = option(Size(), 1 << 30, "Start a new file before one grows beyond this size.")
     schema_file_path: str | None = option(
-        SchemaDirectory(), None, "Write schemas to this directory too.", example="./out/schemas"
+        SchemaDirectory(),
+        None,
+        "Write schemas to this directory too; a relative one is below the output.",
+        example="./schemas",
     )
     roll_on_metadata_change: bool = option(Bool(), True, "Start a new file when the definition of a table changes.")
     compression_codec: str = option(

@@ -48,7 +48,9 @@ class AvroOptions(Options):
     )
     generate_schema: bool = option(Bool(), True, "Write an Avro schema for each table, `<table>.avsc`.")
     schema_directory: str = option(
-        SchemaDirectory("generate_schema"), SCHEMA_DIRECTORY, "Where schemas are written; made if it does not exist."
+        SchemaDirectory("generate_schema"),
+        SCHEMA_DIRECTORY,
+        "Where schemas are written; a relative one is below the output.",
     )
     version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
@@ -101,7 +103,7 @@ _CONTAINER_LOSSES = (
 
 def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[Loss, ...]) -> Format:
     container = name.endswith("_ocf")
-    proposed = ["fileSuffix=.avro", "format.schemaDirectory=./dirdef", "format.versionSchemas=true"]
+    proposed = ["fileSuffix=.avro", "format.versionSchemas=true"]
     proposed += ["compressionCodec=snappy"] if container else []
     proposed += ["format.pkUpdateHandling=delete-insert"] if name.startswith("avro_row") else []
     return Format(

@@ -38,7 +38,9 @@ class JsonOptions(Options):
     json_delimiter: str = option(Delimiter(), "", "Stands after each message; without one, messages touch.")
     generate_schema: bool = option(Bool(), True, "Write a JSON schema for each table, `<table>.schema.json`.")
     schema_directory: str = option(
-        SchemaDirectory("generate_schema"), SCHEMA_DIRECTORY, "Where schemas are written; made if it does not exist."
+        SchemaDirectory("generate_schema"),
+        SCHEMA_DIRECTORY,
+        "Where schemas are written; a relative one is below the output.",
     )
     treat_all_columns_as_strings: bool = option(
         Bool(), False, "Write every column as a string.", aliases=("treatAllColumnsAsString",)
@@ -59,7 +61,6 @@ FORMATS = (
         proposed=(
             "fileSuffix=.json",
             "format.jsonDelimiter=CDATA[\\n]",
-            "format.schemaDirectory=./dirdef",
         ),
         marks=(b"{",),
         schema_kind="json",
