@@ -103,7 +103,8 @@ def discover(
         for start, length in _splits(name, data, source, size):
             discovery = make(Catalog(dict(trusted)), every_shape, source)
             for chunk in chunks_of(name, data, source, start, length):
-                discovery.read(chunk)
+                if chunk.problem is None:
+                    discovery.read(chunk)
             found.append(discovery.findings())
         settled = make.settle(found, Catalog(dict(trusted)), every_shape)
         if settled.complete:

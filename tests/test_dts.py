@@ -599,7 +599,7 @@ def test_a_damaged_block_does_not_hide_the_others() -> None:
     data[places[1]] ^= 0xFF
     found = read("dts_avro", bytes(data))
     assert len(found.plain) == 2
-    assert found.reasons == ["GG313 a block does not end with the marker of the file"]
+    assert found.reasons == ["GG313 a block is cut off, or does not end with the marker of the file"]
     assert found.rejects[0].diagnostic.span.offset == places[0] + len(sync)
 
 

@@ -242,7 +242,7 @@ def test_a_run_has_the_same_files_rejects_and_manifest_with_every_size_of_split(
         return [files, totals, kept, records, reasons]
 
     whole = run("whole", None)
-    for size in (1, 20, 57, 61, 90, 130, 170):
+    for size in (1, 61, 130):
         assert run(f"cut{size}", size) == whole, size
 
 

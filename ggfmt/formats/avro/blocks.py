@@ -210,18 +210,23 @@ def parts(data: bytes, header: Header, limit: int) -> Iterator[tuple[int, int, i
     """Of each block behind the header its start and end in `data`, its number of records and their bytes, unpacked, of
     which it may have `limit`; or what is wrong with it, which goes up to the next marker."""
     place = len(header.data)
+    unpacked: bytes | Damaged
     while place < len(data):
         start = place
+        count, unpacked = 0, Damaged("a block is cut off, or does not end with the marker of the file")
         try:
-            count, place = _long(data, place)
+            number, place = _long(data, place)
             packed, place = _bytes(data, place)
-            if data[place : place + SYNC_BYTES] != header.sync or count < 0:
-                raise Damaged("a block does not end with the marker of the file")
-            unpacked: bytes | Damaged = _unpacked(packed, header.codec, limit)
-        except Damaged as error:
+        except Damaged:
+            number = -1
+        if number >= 0 and data.startswith(header.sync, place):
+            try:
+                count, unpacked = number, _unpacked(packed, header.codec, limit)
+            except Damaged as error:
+                count, unpacked = 0, error
+        else:
             marker = data.find(header.sync, start)
             place = len(data) - SYNC_BYTES if marker < 0 else marker
-            count, unpacked = 0, error
         place += SYNC_BYTES
         yield start, place, count, unpacked
 

@@ -103,13 +103,18 @@ class Cut:
     def _run(self) -> int:
         size = len(self._data)
         place = self._next(0)
-        while place < size:
+        while place < size and not self._may_be_delimiter(place):
             end = self._end_in_line(place) or self._end(place)
             if end is None or end - place > self._limit:
                 return place
             self.spans.add(place, end)
             place = self._next(end)
-        return size
+        return min(place, size)
+
+    def _may_be_delimiter(self, place: int) -> bool:
+        """Whether the data end in what may go on as a delimiter."""
+        left = len(self._data) - place
+        return self._more and left < len(self._delimiter) and self._delimiter.startswith(self._data[place:])
 
     def _next(self, place: int) -> int:
         """The next place that is neither white space nor delimiter."""

@@ -6,9 +6,11 @@ order. If the findings leave it open, the pass is to be run again with `every_sh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -216,19 +218,26 @@ class Merge:
             self._types[name] = merge_types(self._types.get(name), kind)
             self._after.setdefault(name, set())
         for first, second in pairwise(names) if ordered else ():
-            if first not in self._reachable(second):  # a record that contradicts an earlier one is not followed
+            known = second in self._after[first]
+            if not known and first not in self._reachable(
+                second
+            ):  # a record that contradicts an earlier one is not followed
                 self._after[first].add(second)
         self._keys = self._keys or shape.keys
 
     def settle(self) -> tuple[TableDef, bool]:
         """The definition, and whether the shapes left no choice in the order of its columns."""
         order: list[str] = []
-        waiting = list(self._types)
-        while waiting:
-            behind = {name for other in waiting for name in self._after[other]}
-            name = next(name for name in waiting if name not in behind)
+        met = {name: place for place, name in enumerate(self._types)}
+        before = Counter(name for after in self._after.values() for name in after)
+        free = [(place, name) for name, place in met.items() if not before[name]]
+        while free:  # of those that stand behind no other that is left, the one that was met first
+            _, name = heappop(free)
             order.append(name)
-            waiting.remove(name)
+            for following in self._after[name]:
+                before[following] -= 1
+                if not before[following]:
+                    heappush(free, (met[following], following))
         sure = all(second in self._after[first] for first, second in pairwise(order))
         columns = tuple(Column(name, _SQL_TYPES.get(self._types[name], STRING)) for name in order)
         return TableDef(self._table, columns).with_keys(self._keys or ()), sure

@@ -62,7 +62,7 @@ class QlikAvro(Qlik):
                     raise NoEnvelope("bytes follow the message that are none")
                 yield envelope
             except Truncated:
-                if end == len(chunk.data):
+                if chunk.last and end == len(chunk.data):
                     reason = "the file ends in the middle of a record"
                     yield Diagnostic("GG302", reason, help="read the file again when it is whole")
                 else:

@@ -126,7 +126,7 @@ class JsonRows(Rows):
         except (ValueError, RecursionError):
             reason = f"an image is {json_kind(image)} and not an object"
             return Diagnostic("GG308", reason, Span(table=self.definition.full_name))
-        names = self.definition.column_names
+        names = frozenset(self.definition.column_names)
         for name in members:
             if name not in names:
                 return self._unknown(name)
@@ -134,6 +134,8 @@ class JsonRows(Rows):
         return None
 
     def columns(self, rows: Sequence[Any]) -> tuple[ImageColumn, ...]:
+        if not any(row is not None for row in rows):
+            return (text_column([MISSING] * len(rows)),) * len(self.definition.columns)
         empty = self.row_class()()
         values = zip(*map(msgspec.structs.astuple, [empty if row is None else row for row in rows]), strict=True)
         return tuple(

@@ -219,11 +219,15 @@ class AvroContainerReader(AvroReader):
             if head:
                 yield Chunk(file, 0, head, layout, ((0, len(head)),), problem=header)
             return
+        described = table_of(header.schema)
+        if isinstance(described, Diagnostic):
+            yield Chunk(file, 0, header.data, layout, ((0, len(header.data)),), problem=described)
+            return
         start = len(header.data)
         data = b""
         for block in Blocks(head, stream, header, layout.max_record):
             if block.long:
-                if data:
+                if data or start == len(header.data):  # the first chunk has the header, whatever follows it
                     yield Chunk(file, start - len(header.data), header.data + data, layout)
                 problem = too_long(block.size, layout.max_record)
                 yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
@@ -242,11 +246,7 @@ class AvroContainerReader(AvroReader):
             yield self._reject(0, len(chunk.data), header)
             return
         if not chunk.offset:
-            described = _table_in(header, chunk.data)
-            if isinstance(described, Diagnostic):
-                yield self._reject(0, len(chunk.data), described)
-                return
-            table = self.catalog.settle(described)
+            table = self.catalog.settle(_table_in(header, chunk.data))
             self._plan = Plan(header.schema, table, self._keys)
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
@@ -286,9 +286,7 @@ class ContainerDiscovery(Discovery):
     def read(self, chunk: Chunk) -> None:
         header = _header(chunk.data)
         if not chunk.offset and not isinstance(header, Diagnostic):
-            table = _table_in(header, chunk.data)
-            if not isinstance(table, Diagnostic):
-                self._found.append(SchemaChange.met(table, chunk, 0))
+            self._found.append(SchemaChange.met(_table_in(header, chunk.data), chunk, 0))
 
     def findings(self) -> list[SchemaChange]:
         return self._found
@@ -299,7 +297,7 @@ class ContainerDiscovery(Discovery):
 _STREAM_HELP = "check `--definitions`, `--input-format` and `--input-config`"
 
 
-def _table_in(header: Header, data: bytes) -> TableDef | Diagnostic:
+def _table_in(header: Header, data: bytes) -> TableDef:
     """The definition in the header of a file, with the keys that its first message names."""
     try:
         _, _, count, block = next(parts(data, header, MAX_RECORD_BYTES), (0, 0, 0, b""))
@@ -309,7 +307,9 @@ def _table_in(header: Header, data: bytes) -> TableDef | Diagnostic:
     except (Damaged, *_DECODE_ERRORS):
         first = None
     keys = first.get("primary_keys") if isinstance(first, dict) else None
-    return table_of(header.schema, keys if isinstance(keys, list) else ())
+    table = table_of(header.schema, keys if isinstance(keys, list) else ())
+    assert isinstance(table, TableDef)
+    return table
 
 
 def _header(data: bytes) -> Header | Diagnostic:

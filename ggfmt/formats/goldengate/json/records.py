@@ -97,9 +97,10 @@ def _operation(members: dict[str, Any], name: str, tag: str, catalog: Catalog, h
     if definition is None:
         return UnknownTable.named(name, here)
     not_text = set()
+    names = frozenset(definition.column_names)
     for image in ("before", "after"):
         for column, value in (members.get(image) or {}).items():
-            if column not in definition.column_names:
+            if column not in names:
                 return unknown_column(f"the {image} image", name, column, here.position)
             if value is not None and not isinstance(value, str):
                 not_text.add(column)

@@ -1,0 +1,86 @@
+"""What is asked of any bytes, for fuzzing (`python -m fuzz FORMAT` in tests/) and for the tests that replay its corpus.
+
+A reader makes operations, rejects and counts of whatever it is given: no other exception, and the same however the
+bytes are cut into ranges and chunks. The reader of handler files finds what is wrong with them, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from contract import contract_of
+from contract.rules import needed_for_records, source_of_records
+from dialects import Read, chunk_bytes, read
+
+from ggfmt.config.lint.linter import lint
+from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.reading import CrossedBorder
+from ggfmt.model.table import TableDef
+
+CORPUS = Path(__file__).resolve().parent / "corpus"
+PROPERTIES = "properties"
+TARGETS = [name for name, format in FORMATS.items() if format.reads is not None] + [PROPERTIES]
+MOST_BYTES = 1 << 14
+
+_RANGES = (1 << 20, 7, 64, 300)
+_CHUNKS = (1 << 20, 1, 16, 200)
+
+
+def target(name: str) -> Callable[[bytes], None]:
+    """What looks at bytes and raises where ggfmt should not."""
+    return _properties if name == PROPERTIES else partial(_read, name)
+
+
+def seeds(name: str) -> list[bytes]:
+    """What fuzzing starts from besides the corpus: messages as the contract of the format has them."""
+    if name == PROPERTIES:
+        files = sorted((CORPUS.parents[1] / "lint").glob("*.properties"))
+        return [path.read_bytes() for path in files]
+    contract = contract_of(name)
+    return [contract.file(*contract.records), *(contract.file(record) for record in contract.records)]
+
+
+def corpus(name: str) -> list[bytes]:
+    return [path.read_bytes() for path in sorted((CORPUS / name).glob("*"))]
+
+
+def _properties(data: bytes) -> None:
+    try:
+        lint(data, "f")
+    except GgfmtError:
+        pass
+
+
+@cache
+def _told(name: str) -> tuple[WriterSettings, dict[str, TableDef]]:
+    contract = contract_of(name)
+    return source_of_records(contract), needed_for_records(contract)
+
+
+def _read(name: str, data: bytes) -> None:
+    source, trusted = _told(name)
+    turn = zlib.crc32(data)
+    try:
+        whole = _seen(read(name, data, source, trusted=trusted))
+        with chunk_bytes(_CHUNKS[turn % 4]):
+            try:
+                cut = _seen(read(name, data, source, _RANGES[turn // 4 % 4], trusted=trusted))
+            except CrossedBorder:
+                cut = _seen(read(name, data, source, trusted=trusted))
+    except GgfmtError:
+        return
+    assert cut == whole, f"cut into chunks of {_CHUNKS[turn % 4]} and ranges of {_RANGES[turn // 4 % 4]} bytes"
+
+
+def _seen(result: Read) -> Any:
+    operations = sorted(zip(result.places, map(repr, result.operations), strict=True))
+    rejects = [(reject.record, str(replace(reject.diagnostic))) for reject in result.rejects]
+    return operations, rejects, result.definitions, json.dumps([result.others, result.members], sort_keys=True)
