@@ -151,7 +151,8 @@ class Soak:
                 if (self.out / "_ggfmt" / "journal.json").exists():
                     self.figures["killed in the middle of a commit"] += 1
                 return -signal.SIGKILL
-        self.usual = max(self.usual, time.monotonic() - began)
+        took = time.monotonic() - began
+        self.usual = (self.usual + took) / 2 if self.usual else took
         if process.returncode:
             raise AssertionError(f"exit status {process.returncode}: {log.read_text(errors='replace')[-2000:]}")
         self.figures["ended well"] += 1

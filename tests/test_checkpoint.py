@@ -104,7 +104,7 @@ def test_a_change_that_a_coarse_clock_does_not_show_is_found(place: Place) -> No
     place.refused("GG310")
 
 
-def test_rotated_logs_are_known_by_whatever_name(place: Place) -> None:
+def test_rotated_logs_are_known_by_whatever_name(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     """As logrotate does it: the last one is renamed first, and a new one begins."""
     log = place.input / "x.log"
     for number in range(5):
@@ -114,6 +114,7 @@ def test_rotated_logs_are_known_by_whatever_name(place: Place) -> None:
         place.run(current_timestamp=None)
         assert place.numbers == [made for made in range(number + 1) for _ in range(2)]
         place.run(start=_no_runner)
+    assert "in order before others" not in caplog.text
     (place.input / "x.log.1").unlink()
     log.rename(place.input / "x.log.1")
     place.run(start=_no_runner)

@@ -17,10 +17,11 @@ import pytest
 from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_lines
 
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
-from ggfmt.engine import task
+from ggfmt.engine import discovery, task
 from ggfmt.engine.files import InputFile, absolute, check_unchanged, open_planned, state_of
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.preview.preview import PreviewSettings, preview
+from ggfmt.engine.schema import schemas
 from ggfmt.engine.uris import StoreProblem, open_store
 
 
@@ -151,6 +152,21 @@ def test_a_preview_shows_a_file_that_grows(tmp_path: Path) -> None:
     assert len(shown.handlers[0].tables[0].items) == 6, "and half a record"
 
 
+def test_schemas_are_made_of_a_file_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = operations(tmp_path / "in.json", *range(5))
+    real = discovery.discover_split
+
+    def grow(*arguments: Any) -> object:
+        operations(tmp_path / "more.json", 5)
+        source.write_bytes(source.read_bytes() + (tmp_path / "more.json").read_bytes())
+        return real(*arguments)
+
+    monkeypatch.setattr(discovery, "discover_split", grow)
+    (schema,) = schemas([str(source)], None, {}, "auto", None)
+    assert schema.name.startswith("GG.TCUSTORD")
+    assert refused([source], tmp_path / "out")
+
+
 # Inputs without files
 
 
@@ -218,7 +234,7 @@ def test_loops_of_links_end_and_a_file_counts_by_its_own_path(tmp_path: Path, ca
     with caplog.at_level("INFO", "ggfmt"):
         run_ggfmt([data], tmp_path / "out", *JSON_LINES)
     assert numbers(tmp_path / "out") == [3, 1, 2]
-    assert "left out: 5 links to directories that are read already" in caplog.text
+    assert "left out, 5 links to directories that are read already: `" in caplog.text
 
 
 def test_outputs_below_an_input_are_no_input_unless_they_are_named(
@@ -229,7 +245,7 @@ def test_outputs_below_an_input_are_no_input_unless_they_are_named(
     for mode in ("error", "append", "append"):
         run_ggfmt([data], out, *JSON_LINES, mode=mode)
     assert numbers(out) == [1, 2, 3] * 3
-    assert f"outputs of ggfmt, the first is `{out}`" in caplog.text
+    assert f"left out, an output of ggfmt: `{out}`; to read one, name it" in caplog.text
     assert len(list_inputs([str(data / "*" / "*" / "*" / "*"), str(data)], allow_empty=True)) == 1
     for named in (out, out / "j", out / "j" / "*" / "*"):
         assert len(list_inputs([str(named)])) == 3
@@ -242,7 +258,7 @@ def test_links_that_lead_nowhere_and_what_is_no_file(tmp_path: Path, caplog: pyt
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(data / "socket"))
     run_ggfmt([data], tmp_path / "out", *JSON_LINES)
-    assert "left out: 2 pipes, sockets or devices" in caplog.text
+    assert "left out, 2 pipes, sockets or devices: `" in caplog.text
     for named in (data / "fifo", data / "socket", Path("/dev/null"), Path("/dev/stdin")):
         message = refused([named], tmp_path / "none")
         assert "no file, but a pipe, a socket or a device" in message

@@ -162,6 +162,21 @@ def test_outputs_in_a_store_are_no_input_unless_they_are_named(store: Store, tmp
         list_inputs([f"s3://{store.bucket}/in/more"])
 
 
+def test_a_checkpoint_may_lie_in_a_store(store: Store, tmp_path: Path) -> None:
+    top = f"s3://{store.bucket}"
+    store.put("in/a.json", lines(tmp_path, 2))
+    run([f"{top}/in"], f"{top}/out", checkpoint=f"{top}/seen")
+    store.put("in/b.json", lines(tmp_path, 4))
+    for scheme in ("s3a", "s3"):
+        again = f"{scheme}://{KEY}:{SECRET}@{store.bucket}"
+        run([f"{again}/in"], f"{again}/out", checkpoint=f"{again}/seen", current_timestamp=None)
+        assert store.numbers("out") == [2, 4]
+    assert all(SECRET.encode() not in data for data in store.files("seen").values())
+    store.put("in/a.json", lines(tmp_path, 6))
+    with pytest.raises(UsageError, match=r"GG310.*changed since a committed run read it"):
+        run([f"{top}/in"], f"{top}/out", checkpoint=f"{top}/seen")
+
+
 def test_a_bucket_that_is_not_there_is_told(store: Store, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"GG310.*(no such input|bucket does not exist)"):
         run(["s3://no-such-bucket/in"], str(tmp_path / "out"))

@@ -16,8 +16,6 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import msgspec
@@ -25,7 +23,7 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.engine.files import InputFile, read_ends, same_time, unreadable
+from ggfmt.engine.files import InputFile, each_of, lines_of, read_ends, same_time, unreadable
 from ggfmt.engine.output.commit import Part, Participant
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import damaged, read_document
@@ -44,7 +42,6 @@ MOST_SEGMENTS = 64  # before small ones are put together
 SMALL_BYTES = 8 << 20  # of a segment
 _VERSION = 1
 _COARSE_NANOSECONDS = 2_000_000_000  # some file systems tell the time to two seconds
-_LOOKS_AT_ONCE = 16
 
 
 class Seen(msgspec.Struct, frozen=True, array_like=True):
@@ -156,27 +153,28 @@ class Checkpoint(Participant):
         UsageError GG310 for every input that has changed since it was read, or cannot be read.
         """
         known = self._look_up(files)
-        with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
-            verdicts = list(threads.map(known.is_done, files))
+        verdicts = [known.is_done(file) for file in files]
         problems = [verdict for verdict in verdicts if isinstance(verdict, Diagnostic)]
         if problems:
             raise UsageError(*problems)
         every = list(zip(files, verdicts, strict=True))
         new = [file for file, done in every if not done]
-        _tell_of_late(every)
+        _tell_of_late([(file, done, known.is_by_path(file)) for file, done in every])
         settled, waiting = _settled(new, settle)
         if waiting:
-            first = visible(waiting[0].shown)
-            message = "left for a later run: %s, from `%s` on, which was written to less than %g seconds ago"
-            log.info(message, counted(len(waiting), "input file"), first, settle)
+            first = waiting[0]
+            when = f"which was written to less than {settle:g} seconds ago"
+            if first.modified is not None and first.modified > time.time_ns():
+                when = "whose time of modification is still to come"
+            message = "left for a later run: %s, from `%s` on, %s"
+            log.info(message, counted(len(waiting), "input file"), visible(first.shown), when)
         return Chosen(settled, len(files) - len(new), len(waiting))
 
     def part(self, run: str, targets: Sequence[HandlerOutput], files: Sequence[InputFile]) -> Part:
         """What a commit has to do here: the files are done."""
         names = self.store.names(SEGMENTS)
         number = max((int(name.partition(".")[0]) for name in names), default=0) + 1
-        with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
-            seen = list(threads.map(_seen, files))
+        seen = list(each_of(files, _seen))
         encode = msgspec.json.encode
         content = b"".join(encode(line) + b"\n" for line in (_Block(number, run, len(seen)), *seen))
         part = Part(self)
@@ -204,78 +202,92 @@ class Checkpoint(Participant):
             if seen.path in paths and number >= numbers.get(seen.path, 0):
                 numbers[seen.path] = number
                 known.by_path[seen.path] = seen
-            if seen.identity in identities:
-                known.by_identity.setdefault(seen.identity, set()).add(seen.digest)
-        with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
-            same = list(threads.map(known.is_known, files))
-        every = zip(map(_identity, files), same, strict=True)
-        known.present = {identity for identity, is_known in every if is_known and identity is not None}
+            identity = seen.identity
+            if identity in identities:
+                known.by_identity[identity] = f"{known.by_identity.get(identity, '')} {seen.digest}"
+        known.look_at([file for file in files if known.is_doubtful(file)])
+        known.present = {
+            identity for file in files if known.is_known(file) and (identity := _identity(file)) is not None
+        }
         return known
 
     def _records(self) -> Iterator[tuple[int, Seen]]:
+        """All that runs have read, and the numbers of the runs; one line at a time, as there may be millions."""
         decode_block, decode = msgspec.json.Decoder(_Block).decode, msgspec.json.Decoder(Seen).decode
         for name in self.store.names(SEGMENTS):
-            lines = (self.store.read(f"{SEGMENTS}/{name}") or b"").splitlines()
-            at = 0
-            try:
-                while at < len(lines):
-                    block = decode_block(lines[at])
-                    inputs = lines[at + 1 : at + 1 + block.inputs]
-                    if len(inputs) < block.inputs:
-                        raise ValueError
-                    for line in inputs:
-                        yield block.number, decode(line)
-                    at += 1 + block.inputs
-            except ValueError:  # msgspec's errors are such
-                raise damaged(self.store, f"{SEGMENTS}/{name}", "is damaged") from None
+            path = f"{SEGMENTS}/{name}"
+            with lines_of(self.store.fs, self.store.inner(path)) as lines:
+                try:
+                    for line in lines:
+                        block = decode_block(line)
+                        for _ in range(block.inputs):
+                            yield block.number, decode(next(lines, b""))
+                except ValueError:  # msgspec's errors are such
+                    raise damaged(self.store, path, "is damaged") from None
 
 
 @dataclass
 class _Known:
     """What is known of the files of a run: of each path the last record, of each identity the checksums, and which
-    identities are among the files, under whatever name."""
+    identities are among the files, under whatever name. `digests` are those of files that have to be looked at."""
 
     by_path: dict[str, Seen] = field(default_factory=dict)
-    by_identity: dict[tuple[int, int, int], set[str]] = field(default_factory=dict)
+    by_identity: dict[tuple[int, int, int], str] = field(default_factory=dict)
     present: set[tuple[int, int, int]] = field(default_factory=set)
-    digests: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, str | Diagnostic] = field(default_factory=dict)
 
-    def digest(self, file: InputFile) -> str:
-        if file.path not in self.digests:
-            self.digests[file.path] = _digest(file)
-        return self.digests[file.path]
+    def look_at(self, files: Sequence[InputFile]) -> None:
+        found = each_of(files, _digest_or_problem)
+        self.digests = {file.path: digest for file, digest in zip(files, found, strict=True)}
+
+    def is_by_path(self, file: InputFile) -> bool:
+        """Whether a run has read a file of this path."""
+        return _path(file) in self.by_path
+
+    def is_doubtful(self, file: InputFile) -> bool:
+        """Whether it takes the checksum of a file to see if it was read."""
+        seen = self.by_path.get(_path(file))
+        if seen is not None and _is_same(file, seen):
+            return False
+        return _identity(file) in self.by_identity or (seen is not None and seen.size == file.size)
 
     def is_known(self, file: InputFile) -> bool:
         """Whether a run has read this very file, by whatever name it had."""
-        identity = _identity(file)
-        if identity is None or identity not in self.by_identity:
+        digests = self.by_identity.get(_identity(file) or (-1, -1, -1))
+        if digests is None:
             return False
-        seen = self.by_path.get(_path(file))
-        if seen is not None and seen.identity == identity and not seen.fresh:
-            return True
-        with suppress(OSError, pa.ArrowException):  # which is told when its turn comes
-            return self.digest(file) in self.by_identity[identity]
-        return False
+        digest = self.digests.get(file.path)
+        return digest is None or (isinstance(digest, str) and digest in digests)
 
     def is_done(self, file: InputFile) -> bool | Diagnostic:
         """Whether a file has been read; the diagnostic if it is another one than that which was."""
-        seen = self.by_path.get(_path(file))
-        try:
-            if _identity(file) in self.present:
-                return True
-            if seen is None:
-                return False
-            if seen.size == file.size:
-                same = same_time(file, seen.modified) and seen.inode == file.inode and not seen.fresh
-                if same or self.digest(file) == seen.digest:
-                    return True
-        except (OSError, pa.ArrowException) as error:
-            return unreadable(file.shown, error)
+        seen, digest = self.by_path.get(_path(file)), self.digests.get(file.path)
+        if isinstance(digest, Diagnostic):
+            return digest
+        if _identity(file) in self.present:
+            return True
+        if seen is None:
+            return False
+        if seen.size == file.size and digest in (None, seen.digest):
+            return True
         if seen.identity in self.present:  # it has another name today, and this one is of another file
             return False
         what = "its first or last bytes are others" if seen.size == file.size else f"{seen.size} bytes then"
         message = f"the input has changed since a committed run read it: {what}, {file.size} bytes now"
         return Diagnostic("GG310", message, Span(file=file.shown), _CHANGED_HELP)
+
+
+def _is_same(file: InputFile, seen: Seen) -> bool:
+    """Whether a file is as it was read, by what the file system tells."""
+    same = seen.size == file.size and seen.inode == file.inode and same_time(file, seen.modified)
+    return same and not seen.fresh
+
+
+def _digest_or_problem(file: InputFile) -> str | Diagnostic:
+    try:
+        return _digest(file)
+    except (OSError, pa.ArrowException) as error:
+        return unreadable(file.shown, error)
 
 
 _CHANGED_HELP = (
@@ -325,10 +337,11 @@ def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[Inp
     return ready, waiting
 
 
-def _tell_of_late(every: Sequence[tuple[InputFile, object]]) -> None:
-    """Warns of new files that stand before others of their INPUT that were read by earlier runs."""
-    last = {file.argument: number for number, (file, done) in enumerate(every) if done}
-    late = [file for number, (file, done) in enumerate(every) if not done and number < last.get(file.argument, -1)]
+def _tell_of_late(every: Sequence[tuple[InputFile, object, bool]]) -> None:
+    """Warns of new files that stand before others of their INPUT that were read by earlier runs, under the names that
+    they have today: logs that are renamed stand behind the new one."""
+    last = {file.argument: number for number, (file, done, by_path) in enumerate(every) if done and by_path}
+    late = [file for number, (file, done, _) in enumerate(every) if not done and number < last.get(file.argument, -1)]
     if late:
         message = "%s in order before others that earlier runs have read, the first is `%s`: their operations follow"
         log.warning(message, counted(len(late), "new input file"), visible(late[0].shown))

@@ -7,12 +7,13 @@ import os
 import platform
 import posixpath
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -24,14 +25,18 @@ from ggfmt.engine.uris import is_uri, local_path, open_store
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
+_LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
+
+T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class InputFile:
     """One input file and its size in bytes, as stored; `shown` is its path as the user would give it, for people.
 
     `modified` is when it was last written to, in nanoseconds since 1970. `device` (of a machine) and `inode` are what a
-    local file is known by; None in stores. `argument` is the number of the INPUT that named it.
+    local file is known by; None in stores. `argument` is the number of the INPUT that named it. Not `packed`:
+    its bytes are wanted as stored. Not `watched`: it may change while it is read.
     """
 
     path: str
@@ -42,6 +47,7 @@ class InputFile:
     inode: int | None = None
     argument: int = 0
     packed: bool = True
+    watched: bool = True
 
     @property
     def compression(self) -> str | None:
@@ -138,6 +144,14 @@ _CHANGED_HELP = (
 )
 
 
+def each_of(files: Sequence[InputFile], look: Callable[[InputFile], T]) -> Iterator[T]:
+    """What a look at each file tells, in order; at many at once in stores, which take their time for each."""
+    with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
+        for start in range(0, len(files), _LOOKS_IN_ONE_GO):
+            some = files[start : start + _LOOKS_IN_ONE_GO]
+            yield from threads.map(look, some) if any(is_uri(file.path) for file in some) else map(look, some)
+
+
 def open_input(file: InputFile) -> BinaryIO:
     """The bytes of a file, decompressed; it can seek if the file is not compressed."""
     local = None if is_uri(file.path) else file.path
@@ -158,6 +172,13 @@ def _stored(file: InputFile, local: str | None) -> pa.NativeFile:
     return fs.open_input_stream(inner)
 
 
+@contextmanager
+def lines_of(fs: pafs.FileSystem, inner: str) -> Iterator[Iterator[bytes]]:
+    """The lines of a file in a file system, one at a time."""
+    with fs.open_input_stream(inner) as raw:
+        yield iter(_buffered(raw))
+
+
 def _buffered(raw: object) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw), BUFFER_BYTES))
 
@@ -175,7 +196,9 @@ def open_planned(file: InputFile) -> Iterator[BinaryIO]:
 
 
 def check_unchanged(file: InputFile) -> None:
-    """ChangedInput if a file is not what it was when the run was planned; OSError if it is not there any more."""
+    """ChangedInput if a file is not what it was when the run was planned; OSError if that cannot be seen."""
+    if not file.watched:
+        return
     try:
         now = state_of(file.path, file.shown)
     except FileNotFoundError:

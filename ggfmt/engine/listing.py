@@ -57,13 +57,20 @@ class _Left:
             again, first = (visible(name) for name in self.doubles[0])
             number = counted(len(self.doubles), "input file")
             log.info("%s named more than once, read once: `%s` is `%s`", number, again, first)
-        for names, what, help in (
-            (self.links, "links to directories that are read already", ""),
-            (self.outputs, "outputs of ggfmt", "; name one to read it"),
-            (self.specials, "pipes, sockets or devices", ""),
+        for names, one, many, help in (
+            (
+                self.links,
+                "a link to a directory that is read already",
+                "links to directories that are read already",
+                "",
+            ),
+            (self.outputs, "an output of ggfmt", "outputs of ggfmt", "; to read one, name it"),
+            (self.specials, "a pipe, a socket or a device", "pipes, sockets or devices", ""),
         ):
-            if names:
-                log.warning("left out: %d %s, the first is `%s`%s", len(names), what, visible(names[0]), help)
+            if len(names) == 1:
+                log.warning("left out, %s: `%s`%s", one, visible(names[0]), help)
+            elif names:
+                log.warning("left out, %d %s: `%s` and others%s", len(names), many, visible(names[0]), help)
 
 
 def list_inputs(inputs: Sequence[str], allow_empty: bool = False) -> list[InputFile]:

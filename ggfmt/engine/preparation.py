@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -17,7 +16,17 @@ from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import report
 from ggfmt.engine.checkpoint import Checkpoint, open_checkpoint
-from ggfmt.engine.files import absolute, below, check_unchanged, child, file_system, not_writable, unreadable
+from ggfmt.engine.files import (
+    InputFile,
+    absolute,
+    below,
+    check_unchanged,
+    child,
+    each_of,
+    file_system,
+    not_writable,
+    unreadable,
+)
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.commit import hold_all
@@ -32,7 +41,6 @@ from ggfmt.java.text import visible
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 
-_LOOKS_AT_ONCE = 16  # a store takes its time for each
 TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 
 log = logging.getLogger("ggfmt")
@@ -166,17 +174,16 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
 
 def check_inputs_unchanged(inputs: Sequence[PlannedInput]) -> None:
     """Abend GG310 if an input is not what it was when the run was planned."""
-    with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
-        for problem in threads.map(_changed, inputs):
-            if problem is not None:
-                raise Abend(problem)
+    for problem in each_of([item.file for item in inputs], _changed):
+        if problem is not None:
+            raise Abend(problem)
 
 
-def _changed(item: PlannedInput) -> Diagnostic | None:
+def _changed(file: InputFile) -> Diagnostic | None:
     try:
-        check_unchanged(item.file)
+        check_unchanged(file)
     except (OSError, pa.ArrowException) as error:
-        return unreadable(item.file.shown, error)
+        return unreadable(file.shown, error)
     return None
 
 

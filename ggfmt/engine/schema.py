@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ggfmt.columnar.replacement import UnusableName, replace_names, two_tables
@@ -129,7 +129,8 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
 
 
 def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
-    input_format, _, planned = plan_inputs(list_inputs(inputs), input_format)
+    files = [replace(file, watched=False) for file in list_inputs(inputs)]  # what a file had is enough, if it grows
+    input_format, _, planned = plan_inputs(files, input_format)
     catalog = Catalog(definitions)
     discovered = find_definitions(
         input_format,
