@@ -9,6 +9,7 @@ import pytest
 from runs import content, manifest, operation, run_ggfmt, write_lines
 
 from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.engine.output.verification import verify
 
 FORMATS = ("json", "canal_json", "debezium_json", "maxwell_json")
 HANDLERS = tuple(f"gg.handler.{name}.format={name}" for name in FORMATS)
@@ -42,6 +43,7 @@ def test_truncates_are_left_out_and_counted(tmp_path: Path, caplog: pytest.LogCa
         assert b'"op":"t"' not in data
         assert b'"op_type":"t"' not in data
     assert caplog.text.count("left out: 2 truncates") == len(FORMATS)
+    assert verify(str(tmp_path / "out")).findings == []
 
 
 def test_truncates_are_rejects_in_any_format(tmp_path: Path) -> None:
@@ -52,3 +54,4 @@ def test_truncates_are_rejects_in_any_format(tmp_path: Path) -> None:
     totals = manifest(tmp_path / "out")["totals"]["handlers"]
     assert {json.dumps(totals[name]["rejects"]) for name in FORMATS} == {'{"GG408": 2}'}
     assert {totals[name]["messages"] for name in FORMATS} == {3}
+    assert verify(str(tmp_path / "out")).findings == []

@@ -174,11 +174,12 @@ def _sums(record: Record) -> Iterator[str]:
         rejected = sum(told["rejects"].values())
         if rejects[handler] != rejected:
             yield f"handler {handler}: its files hold {rejects[handler]:,} rejects, and there were {rejected:,}"
-        accounted = messages[handler] - told["extra_messages"] + rejects[handler]
+        left_out = told.get("left_out", 0)  # which no version before had
+        accounted = messages[handler] - told["extra_messages"] + left_out + rejects[handler]
         records_read = read + totals.get("records_rejected_by_reader", 0)
         if accounted != records_read:
             yield f"handler {handler}: {records_read:,} records were read, and {accounted:,} are accounted for"
-        if rejected or told["extra_messages"] or any(not table for of, table in by_table if of == handler):
+        if rejected or left_out or told["extra_messages"] or any(not table for of, table in by_table if of == handler):
             continue
         for table, count in operations.items():
             if by_table[handler, table] != count:
