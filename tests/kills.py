@@ -33,6 +33,8 @@ from processes import descendants, processes
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 from spark_cluster import standalone_cluster
 
+from ggfmt.engine.output.verification import verify
+
 OPERATIONS, TABLES, SPLIT = 12_000, 60, "100k"
 FIRST, KILLED, NEXT = (datetime(2020, 1, day) for day in (1, 2, 3))
 REACHED_WITHIN, ENDS_WITHIN = 90.0, 120.0
@@ -160,6 +162,7 @@ class Matrix:
         old, new = files(self.before[case.mode]), self.undisturbed[case.mode]
         run_ggfmt([self.small], out, mode="append", current_timestamp=NEXT)
         found = files(out)
+        assert not (odd := verify(str(out)).findings), odd
         mark = f"_{NEXT:%Y-%m-%d}_"
         left = {name: digest for name, digest in found.items() if mark not in name}
         assert len(found) - len(left) == 6, "the next run left other files than its own"
