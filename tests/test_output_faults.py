@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -371,6 +372,26 @@ def test_tables_that_differ_in_case_only_have_names_that_no_disk_takes_for_one(t
     names = [str(path.relative_to(tmp_path)).casefold() for path in output_files(tmp_path / "out", "j")]
     assert len(set(names)) == 2
     assert {path.parent.name for path in output_files(tmp_path / "out", "j")} == {"GG.T", "GG.t"}
+
+
+def test_a_file_that_is_in_the_way_of_a_message_is_not_replaced(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody puts it there while the run is at work."""
+    out = tmp_path / "out"
+    foreign = out / "j" / "GG.T0" / "GG.T0_2015-09-18_13-39-35.447_00000.txt"
+    real = Participant.stage
+
+    def stage(output: Participant, documents: object) -> object:
+        foreign.parent.mkdir(parents=True, exist_ok=True)
+        foreign.write_text("mine")
+        return real(output, documents)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Participant, "stage", stage)
+    with pytest.raises(Abend, match=r"GG506.*there is a file already") as caught:
+        run_ggfmt([source], out, *JSON_LINES)
+    assert caught.value.diagnostics[0].span.file == str(foreign)
+    assert snapshot(out) == {str(foreign.relative_to(out)): hashlib.sha256(b"mine").hexdigest()}
 
 
 def test_relative_schema_directories_lie_below_the_output(

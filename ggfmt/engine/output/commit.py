@@ -58,12 +58,14 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class StagedMove:
-    """A file below the staging directory of its participant, and the name it gets; both are relative to the root."""
+    """A file below the staging directory of its participant, and the name it gets; both are relative to the root.
+    `replaces`: it may have that name already, as documents of earlier runs do."""
 
     source: str
     target: str
     size: int
     sha256: str
+    replaces: bool = False
 
 
 @dataclass
@@ -99,7 +101,9 @@ class Participant:
         staged = []
         for target, content in documents:
             source = f"{staging_of(self.run)}/documents/{self._staged:07d}"
-            staged.append((StagedMove(source, target, len(content), sha256(content).hexdigest()), content))
+            staged.append(
+                (StagedMove(source, target, len(content), sha256(content).hexdigest(), replaces=True), content)
+            )
             self._staged += 1
         each(staged, [self.store], lambda item: self.store.write(item[0].source, item[1]))
         return [move for move, _ in staged]

@@ -44,14 +44,13 @@ class Naming:
 
     Parts are counted from 0 for each table, with as many digits as the last one needs, so that names in order are parts
     in order. Tables whose names differ in case only are counted together, for the disks that take them for one. Names
-    that are taken already are left out.
+    that are taken already are left out where `may_be_taken` says that there can be some.
     """
 
-    def __init__(self, outputs: Sequence[OutputDirectory], moment: datetime, mode: str, replaced: set[str]) -> None:
+    def __init__(self, outputs: Sequence[OutputDirectory], moment: datetime, may_be_taken: bool) -> None:
         self._outputs = {output.root: output for output in outputs}
         self._stamp = stamp(moment)
-        self._append = mode == "append"
-        self._replaced = {folded(path) for path in replaced}
+        self._may_be_taken = may_be_taken
         self._taken: dict[tuple[str, str], set[str]] = {}
 
     def names(self, files: Sequence[tuple[StagedFile, HandlerOutput, bool]]) -> Iterator[Named]:
@@ -76,13 +75,12 @@ class Naming:
         return folded("/".join((target.root, target.handler, "rejects" if is_reject else "data", file.table)))
 
     def _is_taken(self, root: str, name: str) -> bool:
-        output = self._outputs[root]
-        if not (self._append or output.store.local):
+        if not self._may_be_taken:
             return False
         directory, _, last = name.rpartition("/")
         if (root, directory) not in self._taken:
-            self._taken[root, directory] = {folded(existing) for existing in output.existing(directory)}
-        return folded(last) in self._taken[root, directory] and folded(child(root, name)) not in self._replaced
+            self._taken[root, directory] = {folded(existing) for existing in self._outputs[root].existing(directory)}
+        return folded(last) in self._taken[root, directory]
 
 
 def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] = ()) -> dict[str, Any]:
@@ -109,9 +107,9 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] =
 
 
 def _named(prepared: PreparedRun, results: RunResults) -> list[Named]:
-    outputs = zip(prepared.outputs, prepared.replaced, strict=True)
-    leaving = {output.store.outer(name) for output, names in outputs for name in names}
-    naming = Naming(prepared.outputs, prepared.moment, prepared.mode, leaving)
+    # The clock's time is after that of all earlier runs; one that was given may be that of an earlier run.
+    may_be_taken = prepared.mode == "append" and prepared.job.current_timestamp is not None
+    naming = Naming(prepared.outputs, prepared.moment, may_be_taken)
     targets = {target.handler: target for target in results.job.targets}
     every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
     return list(naming.names([(file, targets[file.handler], is_reject) for file, is_reject in every]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import not_writable
@@ -21,6 +21,9 @@ def check_targets(parts: Sequence[Part]) -> None:
     for part in parts:
         store = part.participant.store
         _check(store, [move.target for move in part.moves])
+        if store.local:
+            messages = {move.target for move in part.moves if not move.replaces}
+            _check_free(store, messages.difference(part.deletes))
         outside: dict[str, list[str]] = {}
         for directory, move in part.copies:
             outside.setdefault(directory, []).append(move.target)
@@ -48,6 +51,13 @@ def _check(store: Store, targets: Sequence[str]) -> None:
     for target in targets if store.local else ():
         if os.path.isdir(store.inner(target)):
             raise _refused(store, target, "there is a directory where a file is to be")
+
+
+def _check_free(store: Store, targets: Iterable[str]) -> None:
+    """Files of messages never take the place of a file that the run does not replace."""
+    taken = next((target for target in sorted(targets) if os.path.lexists(store.inner(target))), None)
+    if taken is not None:
+        raise _refused(store, taken, "there is a file already that the run would replace")
 
 
 def _check_directory(store: Store, directory: str) -> None:
