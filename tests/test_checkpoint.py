@@ -17,6 +17,7 @@ from ggfmt.engine import checkpoint
 from ggfmt.engine.checkpoint import Checkpoint
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output import journal
+from ggfmt.engine.output.commit import Part
 from ggfmt.engine.runner import Runner
 
 HOUR = 3600.0
@@ -193,6 +194,35 @@ def test_the_first_run_does_not_add_to_output_of_others(place: Place) -> None:
     place.write("b.json", 2)
     place.run(current_timestamp=None)
     assert place.numbers == [1, 1, 2]
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_checksum_is_of_what_was_read(place: Place, monkeypatch: pytest.MonkeyPatch, removed: bool) -> None:
+    """An input changes when its operations are staged: whatever comes first, nothing is committed."""
+    path = place.write("a.json", 1)
+    real = Checkpoint.part
+
+    def part(*arguments: Any) -> Part:
+        if removed:
+            path.unlink()
+        else:
+            place.write("a.json", 1, 2)
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "part", part)
+        place.refused("GG310")
+    place.write("a.json", 1, 2)
+    place.run()
+    assert place.numbers == [1, 2]
+
+
+def test_a_checkpoint_that_cannot_be_written_is_named(place: Place) -> None:
+    place.write("a.json", 1)
+    place.seen.write_text("a file")
+    with pytest.raises(GgfmtError, match=r"/seen: error\[GG506\] the checkpoint cannot be written"):
+        place.run()
+    assert not place.out.exists()
 
 
 def test_a_failed_run_remembers_nothing(place: Place) -> None:

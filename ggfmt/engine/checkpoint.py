@@ -19,16 +19,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
-import pyarrow as pa
 
 from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.files import InputFile, each_of, lines_of, read_ends, same_time, unreadable
-from ggfmt.engine.output.commit import Part, Participant
+from ggfmt.engine.output.commit import Part, Participant, cannot_write
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import damaged, read_document
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.output.records import run_file
+from ggfmt.engine.output.store import FAILURES
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.uris import plain
 from ggfmt.java.text import visible
@@ -168,13 +168,27 @@ class Checkpoint(Participant):
                 when = "whose time of modification is still to come"
             message = "left for a later run: %s, from `%s` on, %s"
             log.info(message, counted(len(waiting), "input file"), visible(first.shown), when)
-        return Chosen(settled, len(files) - len(new), len(waiting))
+        chosen = Chosen(settled, len(files) - len(new), len(waiting))
+        if settled and chosen.done:
+            log.info("%s to read; %s", counted(len(settled), "new input file"), chosen)
+        return chosen
 
     def part(self, run: str, targets: Sequence[HandlerOutput], files: Sequence[InputFile]) -> Part:
-        """What a commit has to do here: the files are done."""
+        """What a commit has to do here: the files are done. Abend GG310 if one is not there any more, GG506 if nothing
+        can be written here."""
+        seen = []
+        for found in each_of(files, _seen):
+            if isinstance(found, Diagnostic):
+                raise Abend(found)
+            seen.append(found)
+        try:
+            return self._part(run, targets, seen)
+        except FAILURES as error:
+            raise Abend(cannot_write(self.root, error, self.what)) from None
+
+    def _part(self, run: str, targets: Sequence[HandlerOutput], seen: Sequence[Seen]) -> Part:
         names = self.store.names(SEGMENTS)
         number = max((int(name.partition(".")[0]) for name in names), default=0) + 1
-        seen = list(each_of(files, _seen))
         encode = msgspec.json.encode
         content = b"".join(encode(line) + b"\n" for line in (_Block(number, run, len(seen)), *seen))
         part = Part(self)
@@ -237,7 +251,7 @@ class _Known:
     digests: dict[str, str | Diagnostic] = field(default_factory=dict)
 
     def look_at(self, files: Sequence[InputFile]) -> None:
-        found = each_of(files, _digest_or_problem)
+        found = each_of(files, _digest)
         self.digests = {file.path: digest for file, digest in zip(files, found, strict=True)}
 
     def is_by_path(self, file: InputFile) -> bool:
@@ -283,13 +297,6 @@ def _is_same(file: InputFile, seen: Seen) -> bool:
     return same and not seen.fresh
 
 
-def _digest_or_problem(file: InputFile) -> str | Diagnostic:
-    try:
-        return _digest(file)
-    except (OSError, pa.ArrowException) as error:
-        return unreadable(file.shown, error)
-
-
 _CHANGED_HELP = (
     "what was added to it needs a file of its own; move this one out of the input, and let `--settle` wait longer for "
     "files that grow"
@@ -312,13 +319,20 @@ def _path(file: InputFile) -> str:
     return path
 
 
-def _digest(file: InputFile) -> str:
-    return hashlib.sha256(read_ends(file, END_BYTES)).hexdigest()[:32]
+def _digest(file: InputFile) -> str | Diagnostic:
+    """The checksum of the ends of a file; the diagnostic if it cannot be read."""
+    try:
+        return hashlib.sha256(read_ends(file, END_BYTES)).hexdigest()[:32]
+    except FAILURES as error:
+        return unreadable(file.shown, error)
 
 
-def _seen(file: InputFile) -> Seen:
+def _seen(file: InputFile) -> Seen | Diagnostic:
     fresh = file.modified is None or time.time_ns() - file.modified < _COARSE_NANOSECONDS
-    return Seen(_path(file), file.size, file.modified, file.inode, _digest(file), fresh)
+    digest = _digest(file)
+    if isinstance(digest, Diagnostic):
+        return digest
+    return Seen(_path(file), file.size, file.modified, file.inode, digest, fresh)
 
 
 def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[InputFile], list[InputFile]]:

@@ -140,7 +140,7 @@ class Participant:
             self._drop_staging_of_dead_runs()
         except FAILURES as error:
             self.release()
-            raise Abend(cannot_write(self.root, error)) from None
+            raise Abend(cannot_write(self.root, error, self.what)) from None
         except (UsageError, Abend):  # another run holds it, or the first one of a commit that is to be ended
             self.release()
             raise
@@ -244,7 +244,7 @@ def hold_all(participants: Sequence[Participant], run: str, held: ExitStack) -> 
         try:
             participant.check_pointer(known)
         except FAILURES as error:
-            raise Abend(cannot_write(participant.root, error)) from None
+            raise Abend(cannot_write(participant.root, error, participant.what)) from None
     for participant in participants:
         participant.acquire(run, known)
         held.callback(participant.release)  # only of what was acquired: another run may be at work in there
@@ -347,5 +347,5 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
 
 
-def cannot_write(root: str, error: Exception) -> Diagnostic:
-    return Diagnostic("GG506", f"the output directory cannot be written: {reason(error)}", Span(file=root))
+def cannot_write(root: str, error: Exception, what: str = "the output directory") -> Diagnostic:
+    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root))
