@@ -326,4 +326,8 @@ def test_a_run_does_not_delete_what_it_reads(source: Path, tmp_path: Path) -> No
     before = snapshot(out)
     with pytest.raises(UsageError, match="the input is among the output"):
         run_ggfmt([out / "j"], out, *JSON_LINES, mode="overwrite")
+    link = tmp_path / "link"
+    link.symlink_to(out)
+    with pytest.raises(UsageError, match="the input is among the output"):
+        run_ggfmt([link / "j" / "GG.T0"], out, *JSON_LINES, mode="overwrite")
     assert snapshot(out) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import uuid
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
@@ -35,6 +36,7 @@ from ggfmt.engine.output.journal import is_below
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted, stamp
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import HandlerOutput, Job
+from ggfmt.engine.uris import is_uri, plain
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.java.text import visible
@@ -117,8 +119,8 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
         for output in outputs
     )
-    every = zip(outputs, replaced, strict=True)
-    _check_inputs(inputs, {output.store.outer(name) for output, names in every for name in names})
+    for output, names in zip(outputs, replaced, strict=True):
+        _check_inputs(inputs, output.root, set(names))
     if settings.current_timestamp is None and mode == "append":
         moment = _after(moment, outputs)
     job = Job(
@@ -187,10 +189,12 @@ def _changed(file: InputFile) -> Diagnostic | None:
     return None
 
 
-def _check_inputs(inputs: Sequence[PlannedInput], replaced: Collection[str]) -> None:
-    """UsageError if the run would delete what it reads."""
-    for item in inputs:
-        if item.file.path in replaced:
+def _check_inputs(inputs: Sequence[PlannedInput], root: str, replaced: Collection[str]) -> None:
+    """UsageError if the run would delete what it reads, by whatever path it does."""
+    directory = os.path.realpath(root) if not is_uri(root) else plain(root)
+    for item in inputs if replaced else ():
+        path = item.file.path
+        if below(os.path.realpath(path) if not is_uri(path) else plain(path), directory) in replaced:
             message = "the input is among the output that `--mode overwrite` replaces"
             raise UsageError(Diagnostic("GG501", message, Span(file=item.file.shown), "give another output directory"))
 

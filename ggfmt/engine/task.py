@@ -24,6 +24,7 @@ from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.rejects import RejectFiles
 from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries
+from ggfmt.engine.output.store import Store
 from ggfmt.engine.pipeline import Pipeline, Preamble, fingerprint
 from ggfmt.engine.plan import HandlerOutput, Job, Range, Split
 from ggfmt.formats.api.context import Projection
@@ -267,8 +268,7 @@ class _Output:
         self._split = split.ordinal
         self._trace = job.trace
         self._directory = child(job.staging[target.root], f"{split.ordinal:06d}-{attempt}-{target.handler}")
-        fs, inner = file_system(self._directory)
-        fs.create_dir(inner)
+        Store(self._directory).make_directory("")
         self.rejects = RejectFiles(self._directory, target.handler, split.ordinal)
         self._result = Written()
         self._tables: dict[str, _Table] = {}
