@@ -184,6 +184,27 @@ def test_the_run_that_ends_a_commit_says_so(
     assert "2016-01-01_00-00-00.000-" in said
 
 
+def test_a_journal_of_somebody_else_does_not_write_anywhere(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may write to the output could have a file put where only the user of the run may write."""
+    out, home = tmp_path / "out", tmp_path / "home"
+    settings = ("gg.handler.j.format=json", f"gg.handler.j.format.schemaDirectory={home}")
+    die_in_commit(monkeypatch, source, out, *settings, moves=1)
+    own = os.geteuid()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: own + 1)
+        if own == 0:
+            os.chown(out / "_ggfmt" / "journal.json", 4711, -1)
+        with pytest.raises(Abend, match=r"GG509.*of another user") as caught:
+            run_ggfmt([source], out, *settings, mode="append")
+    assert str(home) in str(caught.value)
+    assert not list(home.iterdir())
+    os.chown(out / "_ggfmt" / "journal.json", own, -1)
+    run_ggfmt([source], out, *settings, mode="append")
+    assert len(list(home.iterdir())) == 3
+
+
 def test_overwrite_follows_no_link_and_says_so(source: Path, tmp_path: Path) -> None:
     out, precious = tmp_path / "out", tmp_path / "precious"
     run_ggfmt([source], out, *JSON_LINES)

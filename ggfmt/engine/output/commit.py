@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,8 @@ from ggfmt.engine.output.journal import (
 )
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.output.store import FAILURES, Store, stored, with_credentials
+from ggfmt.engine.uris import is_uri
+from ggfmt.java.text import visible
 
 MODES = {
     "error": "refuse to write where there is output already",
@@ -214,6 +217,8 @@ class Participant:
             self._let_go(holding)
 
     def _carry_out(self, journal: Journal, places: dict[int, Store], known: Sequence[str]) -> None:
+        if len(journal.places) > journal.others:
+            self._refuse_foreign(journal.places[journal.others :])
         stores = [self.store]
         for number, place in enumerate(journal.places, 1):
             stores.append(places.get(number) or Store(with_credentials(place, [self.root, *known])))
@@ -226,6 +231,18 @@ class Participant:
         carry_out(replace(journal, deletes=tuple(item for item in journal.deletes if item[0] in theirs)), stores)
         message = "the commit of run %s, which was cut off, is ended: %s"
         log.warning(message, journal.run, counted(len(journal.moves), "file"))
+
+    def _refuse_foreign(self, outside: Sequence[str]) -> None:
+        """Abend GG509 if a journal that leads out of the directories that take part may be of somebody else, who could
+        have a file written anywhere by it."""
+        if self.store.local:
+            trusted = not hasattr(os, "geteuid") or os.stat(self.store.inner(JOURNAL)).st_uid in (os.geteuid(), 0)
+        else:
+            trusted = all(is_uri(place) for place in outside)
+        if not trusted:
+            message = f"the journal is of another user, and writes to `{visible(outside[0])}`"
+            help = "let that user run ggfmt to this directory once, or remove the journal if you know it to be wrong"
+            raise Abend(Diagnostic("GG509", message, Span(file=self.store.outer(JOURNAL)), help))
 
     def _withdraw(self, run: str, known: Sequence[str]) -> None:
         """Removes the pointers of a run that never was decided, and then its intent."""
