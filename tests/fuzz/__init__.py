@@ -1,4 +1,4 @@
-"""What is asked of any bytes, for fuzzing (`python -m fuzz FORMAT` in tests/) and for the tests that replay its corpus.
+"""What is asked of any bytes, for fuzzing (`python tests/fuzzing.py FORMAT`) and for the tests that replay its corpus.
 
 A reader makes operations, rejects and counts of whatever it is given: no other exception, and the same however the
 bytes are cut into ranges and chunks. The reader of handler files finds what is wrong with them, and nothing else.

@@ -140,11 +140,12 @@ class Cut:
         """The end of the record that starts at a place; None if more data may change it, or if it is too far away."""
         stop = min(len(self._data), place + self._limit + 1)
         end, mistake = self._value(self._view, place, stop)
-        if end is None and mistake is not None:
+        bracket = self._data[place] in b"[{"
+        if end is None and mistake is not None and not (bracket and mistake == place):
             if self._lenient is None:
                 self._lenient = memoryview(_lenient(self._data, self._lines))
             end, mistake = self._value(self._lenient, place, stop)
-        if end is None and mistake == place:
+        if end is None and bracket and mistake == place:
             end, mistake = self._deep(place, stop)
         goes_on = self._more or stop < len(self._data)
         if end is not None:
@@ -175,8 +176,6 @@ class Cut:
 
     def _deep(self, place: int, stop: int) -> tuple[int | None, int | None]:
         """As `_value`, of a value that is nested too deeply for decoders: its brackets are counted, in its line."""
-        if self._data[place] not in b"[{":
-            return None, place
         line = self._data.find(b"\n", place, stop)
         last = stop if line < 0 else line
         closes = any(self._data.find(bracket, place, last) >= 0 for bracket in (b"]", b"}"))

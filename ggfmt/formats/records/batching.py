@@ -149,11 +149,12 @@ class BatchingReader(PlacingReader, Generic[Table]):
         """The operations held for a table as one batch, after rejects of those that turn out to be none."""
         while table.operations:
             batch = self.columns(table)
-            operations, ordinals = table.operations, table.ordinals
-            table.operations, table.ordinals = [], array("q")
             if isinstance(batch, ChangeBatch):
+                table.operations, table.ordinals = [], array("q")  # nobody holds them while the batch is written
                 yield batch
                 return
+            operations, ordinals = table.operations, table.ordinals
+            table.operations, table.ordinals = [], array("q")
             for row in sorted(batch):
                 place = {"table": table.definition.full_name, "position": self.position(operations[row])}
                 yield self.reject(ordinals[row], batch[row].at(**place))
