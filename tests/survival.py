@@ -232,7 +232,7 @@ def _position_whole_number(loss: Loss, item: Operation) -> Operation:
 
 def _position_by_gtid(loss: Loss, item: Operation) -> Operation:
     tokens = {"gtid": item.pos, **item.tokens}
-    return replace(item, pos=tokens["gtid"] or "0", tokens={name: text for name, text in tokens.items() if text})
+    return replace(item, pos=tokens["gtid"], tokens={name: text for name, text in tokens.items() if text})
 
 
 def _same(loss: Loss, item: Operation) -> Operation:
@@ -261,6 +261,7 @@ _DONE: dict[str, Callable[[Loss, Operation], Operation]] = {
     "text_as_state": _text_as_state,
     "placeholder_as_missing": _placeholder,
     "delimiter_inside": _same,
+    "nested_as_text": _same,
     "character_replaced": _same,
     "time_digits": lambda loss, item: replace(item, op_ts=item.op_ts and _filled(_cut(item.op_ts, loss.digits), 6)),
     "time_not_shown": lambda loss, item: replace(item, op_ts=None),

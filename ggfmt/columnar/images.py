@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType, either
 
 _NULL = pa.scalar(None, pa.string())
 
@@ -60,15 +62,16 @@ def overlaid(before: Image, after: Image, op: pa.StringArray) -> Image:
         unchanged = pc.and_(update, pc.invert(old.present))
         values = pc.if_else(unchanged, new.values, old.values)
         present = pc.or_(old.present, and_present(unchanged, new))
-        columns.append(ImageColumn(values, None if present.true_count == len(present) else present))
+        json = either(unchanged, new.json, old.json)
+        columns.append(ImageColumn(values, None if present.true_count == len(present) else present, json=json))
     return Image(tuple(columns), before.exists)
 
 
 def filled(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None = None) -> tuple[ImageColumn, ...]:
     """The columns with NULL where one is missing, in some `rows` or in all."""
     if rows is None:
-        return tuple(ImageColumn(column.values) for column in columns)
+        return tuple(replace(column, present=None) for column in columns)
     return tuple(
-        column if column.present is None else ImageColumn(column.values, pc.or_(column.present, rows))
+        column if column.present is None else replace(column, present=pc.or_(column.present, rows))
         for column in columns
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,9 +32,15 @@ class Style:
 
 
 class ImageObjects:
-    """Makes the objects of the images of one table; what depends on the columns alone is worked out once."""
+    """Makes the objects of the images of one table; what depends on the columns alone is worked out once.
 
-    def __init__(self, names: Sequence[str], values: Sequence[Values], style: Style) -> None:
+    `keeps` tells of which columns values that were JSON in the source, though no strings, stay what they were.
+    """
+
+    def __init__(
+        self, names: Sequence[str], values: Sequence[Values], style: Style, keeps: Sequence[bool] | None = None
+    ) -> None:
+        self._keeps = (False,) * len(names) if keeps is None else tuple(keeps)
         gap = style.member(2)
         self._values = tuple(values)
         self._labels = tuple(f"{gap}{escape_json_text(name)}:" for name in names)
@@ -57,6 +64,9 @@ class ImageObjects:
         bad = []
         for index, column in enumerate(columns):
             values, wrong = self._values[index](column.values)
+            if self._keeps[index] and column.json is not None:
+                values = pc.if_else(column.json, _on_one_line(column.values, column.json), values)
+                wrong = [row for row in wrong if not column.json[row].as_py()]
             bad += [(row, index) for row in wrong if column.present is None or column.present[row].as_py()]
             label = self._labels[index]
             if full[index]:
@@ -68,3 +78,12 @@ class ImageObjects:
         if anchor == len(columns):
             pieces = ["{", pc.replace_substring_regex(join(pieces[1:], rows), ",$", "")]
         return join([*pieces, self._close], rows), bad
+
+
+def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> pa.StringArray:
+    """The values, those that are JSON less their white space if they are laid out over lines."""
+    laid_out = pc.and_(pc.match_substring(values, "\n").fill_null(False), json)
+    if not laid_out.true_count:
+        return values
+    texts = [str(msgspec.json.format(text, indent=-1)) for text in values.filter(laid_out).to_pylist()]
+    return pc.replace_with_mask(values, laid_out, pa.array(texts, pa.string()))

@@ -19,6 +19,8 @@ from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.loss import happening
+from ggfmt.formats.api.losses import NESTED_AS_TEXT
 from ggfmt.formats.api.writing import Formatter, Framing, Note, RowErrors, SchemaFile, WriteSide
 from ggfmt.java.charsets import native_charset
 from ggfmt.model.change import ChangeBatch, OpType
@@ -135,6 +137,8 @@ class Pipeline:
     def __init__(self, settings: HandlerSettings, clock: Clock) -> None:
         self.settings = settings
         self.left_out = 0
+        losses = happening(FORMATS[settings.format].losses, settings.options, settings.context)
+        self._nested_are_texts = any(loss.id == NESTED_AS_TEXT.id for loss in losses)
         self._clock = clock
         self._formatters: dict[str, Formatter] = {}
         self._replaced: Counter[Note] = Counter()
@@ -177,7 +181,10 @@ class Pipeline:
             sources: Sequence[int] = range(len(part))
             try:
                 arranged, sources = formatter.arrange(part)
-                return refused, Formatted(formatter, part, arranged, sources, formatter.format(arranged))
+                messages = formatter.format(arranged)
+                if self._nested_are_texts:
+                    _count_nested(formatter, part)
+                return refused, Formatted(formatter, part, arranged, sources, messages)
             except RowErrors as errors:
                 bad = {left[sources[row]]: diagnostic for row, diagnostic in reversed(errors.rows)}
                 refused += sorted(bad.items(), key=lambda item: item[0])
@@ -189,3 +196,13 @@ def _refused_truncate(batch: ChangeBatch, row: int) -> Diagnostic:
     place = Span(table=batch.table.full_name, position=batch.position[row].as_py())
     help = "write it by `ggfmt.truncates=write`, or leave it out by `ggfmt.truncates=leave-out`"
     return Diagnostic("GG408", "a truncate is a reject by `ggfmt.truncates`", place, help)
+
+
+def _count_nested(formatter: Formatter, batch: ChangeBatch) -> None:
+    """Takes note of the objects and arrays of JSON in the images of operations that were written."""
+    for image in (batch.before, batch.after):
+        for definition, column in zip(batch.table.columns, image.columns, strict=True):
+            if column.json is not None:
+                where = column.json if image.exists is None else pc.and_(column.json, image.exists)
+                nested = pc.or_(pc.starts_with(column.values, "{"), pc.starts_with(column.values, "["))
+                formatter.count(NESTED_AS_TEXT, definition.name, pc.and_(where, nested.fill_null(False)).true_count)

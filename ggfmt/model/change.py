@@ -6,7 +6,7 @@ and the value is null it is *NULL*; otherwise it has the value, which is the tex
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import pyarrow as pa
@@ -27,13 +27,19 @@ OP_TYPES = tuple(op.value for op in OpType)
 
 @dataclass(frozen=True, eq=False)
 class ImageColumn:
-    """One column of an image over n operations: `values` has n texts; `present` None means present in every one."""
+    """One column of an image over n operations: `values` has n texts; `present` None means present in every one.
+
+    Where `json` is true the source had a JSON value that is no string, such as an object, and the text is that value;
+    None: nowhere. A format that has JSON may show it as it was, though the column is of texts.
+    """
 
     values: pa.StringArray
     present: pa.BooleanArray | None = None
+    json: pa.BooleanArray | None = field(default=None, kw_only=True)
 
     def take(self, indices: pa.Array) -> ImageColumn:
-        return ImageColumn(self.values.take(indices), None if self.present is None else self.present.take(indices))
+        present, json = (None if mask is None else mask.take(indices) for mask in (self.present, self.json))
+        return ImageColumn(self.values.take(indices), present, json=json)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +124,17 @@ class ChangeBatch:
                     everywhere if old.present is None else old.present,
                     everywhere if new.present is None else new.present,
                 )
-            columns.append(ImageColumn(pc.if_else(delete, old.values, new.values), present))
+            json = either(delete, old.json, new.json)
+            columns.append(ImageColumn(pc.if_else(delete, old.values, new.values), present, json=json))
         exists = pc.if_else(delete, self.before.exists_mask(count), self.after.exists_mask(count))
         return Image(tuple(columns), exists)
+
+
+def either(
+    where: pa.BooleanArray, one: pa.BooleanArray | None, other: pa.BooleanArray | None
+) -> pa.BooleanArray | None:
+    """One mask where something is true, elsewhere the other; None is false everywhere."""
+    if one is None and other is None:
+        return None
+    no = pa.scalar(False)
+    return pc.if_else(where, no if one is None else one, no if other is None else other)

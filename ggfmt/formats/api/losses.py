@@ -140,6 +140,14 @@ DELIMITER_INSIDE = Loss(
     note="with the {delimiter} delimiter inside, which will be read back wrong",
     code="GG403",
 )
+NESTED_AS_TEXT = Loss(
+    "nested_as_text",
+    (Aspect.TEXTS,),
+    "A JSON object or array is a text.",
+    "a text of JSON",
+    part=True,
+    note="an object or array of JSON, which will be read back as a text",
+)
 CHARACTER_REPLACED = Loss(
     "character_replaced",
     (Aspect.TEXTS,),

@@ -22,6 +22,7 @@ from ggfmt.formats.api.losses import (
     INSERTS_ONLY,
     KEYS_NOT_SHOWN,
     MISSING_AS_NULL,
+    NESTED_AS_TEXT,
     POSITION_NOT_SHOWN,
     TEXT_AS_STATE,
     TIME_DIGITS,
@@ -136,6 +137,7 @@ class ArcionCsvOptions(DialectOptions):
 
 
 _COMMON = (
+    NESTED_AS_TEXT,
     EMPTY_BEFORE_AS_NONE,
     TIME_DIGITS.to(3),
     TOKENS_RESERVED.named("timestamp", "log", "position").saying(

@@ -19,6 +19,7 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
     BEFORE_OVERLAID,
     CATALOG_NOT_SHOWN,
+    NESTED_AS_TEXT,
     POSITION_BY_GTID,
     TIME_DIGITS,
     TOKENS_BY_NAME,
@@ -57,6 +58,7 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"isDdl"', b'"type"'),
         losses=(
+            NESTED_AS_TEXT,
             BEFORE_OVERLAID,
             TIME_DIGITS.to(3),
             POSITION_BY_GTID,

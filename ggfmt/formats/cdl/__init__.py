@@ -18,6 +18,7 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
     CATALOG_NOT_SHOWN,
     MISSING_AS_NULL,
+    NESTED_AS_TEXT,
     NUMBER_SPELLING,
     POSITION_WHOLE_NUMBER,
     SIZES_NOT_SHOWN,
@@ -62,6 +63,7 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"message_version"',),
         losses=(
+            NESTED_AS_TEXT,
             MISSING_AS_NULL,
             NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
             TIME_CUT.to(3).except_when(f"timestamps={TEXT}"),

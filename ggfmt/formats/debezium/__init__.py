@@ -18,6 +18,7 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
     CATALOG_NOT_SHOWN,
     KEYS_NOT_SHOWN,
+    NESTED_AS_TEXT,
     NUMBER_SPELLING,
     PLACEHOLDER_AS_MISSING,
     SCALE_OF_COLUMN,
@@ -191,6 +192,7 @@ FORMATS = (
             b'"data_collections"',
         ),
         losses=(
+            NESTED_AS_TEXT.when("schemasEnable=true"),
             PLACEHOLDER_AS_MISSING,
             NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
             NUMBER_SPELLING.of(Kind.DECIMAL, Kind.NUMBER).when(f"decimalHandlingMode={DOUBLE}"),

@@ -21,7 +21,7 @@ from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import Refused, decoded
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Kind, TableDef
 
 _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
 _OF_ENVELOPE = frozenset({"op", "ts_ms", "ts_us", "ts_ns"})
@@ -46,6 +46,7 @@ _NO_SCHEMA = Schema(None, None)
 
 class Debezium(Dialect):
     record = DebeziumRecord
+    keeps_json = frozenset({Kind.STRING, Kind.DECIMAL})
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,7 +28,8 @@ class DebeziumFormatter(DialectFormatter):
 
     def __init__(self, table: TableDef, options: DebeziumOptions, context: Context, clock: Clock) -> None:
         self._encodings = [encoding_of(column.type, options) for column in table.columns]
-        super().__init__(table, context, clock, [encoding.values for encoding in self._encodings])
+        keeps = [not options.schemas_enable and encoding.schema["type"] == "string" for encoding in self._encodings]
+        super().__init__(table, context, clock, [encoding.values for encoding in self._encodings], keeps)
         self._options = options
         self._forms = placeholder_forms(options.unavailable_value_placeholder)
         row = [
@@ -83,7 +86,7 @@ def _with_placeholder(column: ImageColumn, placeholder: str) -> ImageColumn:
     """The column with the placeholder where it is missing."""
     if column.present is None:
         return column
-    return ImageColumn(pc.if_else(column.present, column.values, placeholder))
+    return replace(column, values=pc.if_else(column.present, column.values, placeholder), present=None)
 
 
 WRITE_SIDES = {"debezium_json": text_output(DebeziumFormatter)}

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
     DIGITS_OF_DOUBLE,
+    NESTED_AS_TEXT,
     NOTHING_FOR_ZERO,
     SIZES_NOT_SHOWN,
     TIME_CUT,
@@ -101,6 +102,7 @@ FORMATS = (
         proposed=("fileSuffix=.dts",),
         marks=(b"\0", b"Obj\x01", *_in_base64(KEYS_TAG.encode())),
         losses=(
+            NESTED_AS_TEXT,
             DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
             *(loss.to(6).except_when(f"sourceType={ORACLE}") for loss in (TIME_CUT, TIME_FILLED)),
             *(loss.to(9).when(f"sourceType={ORACLE}") for loss in (TIME_CUT, TIME_FILLED)),

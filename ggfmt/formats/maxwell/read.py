@@ -76,6 +76,7 @@ _table = msgspec.json.Decoder(MaxwellTable).decode
 class Maxwell(Dialect):
     record = MaxwellRecord
     overlay = True
+    keeps_json = frozenset({Kind.STRING})
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)

@@ -6,6 +6,8 @@ token `snapshot` is a `bootstrap-insert`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,8 +30,8 @@ from ggfmt.formats.records.formatter import (
     whole_numbers,
 )
 from ggfmt.formats.records.options import ABSENT_NULL
-from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
-from ggfmt.model.table import TableDef
+from ggfmt.model.change import ChangeBatch, Image, OpType
+from ggfmt.model.table import Kind, TableDef
 
 _TYPES = json_words(["insert", "update", "delete"])
 _NOTHING = pa.scalar(None, pa.string())
@@ -38,7 +40,8 @@ _NOTHING = pa.scalar(None, pa.string())
 class MaxwellFormatter(DialectFormatter):
     def __init__(self, table: TableDef, options: MaxwellOptions, context: Context, clock: Clock) -> None:
         self._values = native_values(table)
-        super().__init__(table, context, clock, self._values)
+        keeps = [column.type.kind is Kind.STRING for column in table.columns]
+        super().__init__(table, context, clock, self._values, keeps)
         self.options = options
         self._database, self._name = escape_json_text(table.schema or ""), escape_json_text(table.name)
         keys = ",".join(map(escape_json_text, table.primary_keys)) if options.output_primary_key_columns else ""
@@ -102,7 +105,7 @@ class MaxwellFormatter(DialectFormatter):
         exists = batch.before.exists_mask(len(batch))
         columns = []
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
-            columns.append(ImageColumn(old.values, unlike(old, new)))
+            columns.append(replace(old, present=unlike(old, new)))
             gone = pc.and_not(update, and_present(exists, old))
             self.count(BEFORE_OVERLAID, column.name, and_present(gone, new).true_count)
         return Image(tuple(columns), updates_from(batch))

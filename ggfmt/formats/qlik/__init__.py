@@ -28,6 +28,7 @@ from ggfmt.formats.api.losses import (
     BEFORE_NULL_AS_MISSING,
     CATALOG_NOT_SHOWN,
     DIGITS_OF_DOUBLE,
+    NESTED_AS_TEXT,
     NUMBER_SPELLING,
     TIME_DIGITS,
     TOKENS_BY_NAME,
@@ -76,6 +77,7 @@ class QlikAvroOptions(QlikOptions):
 TOKENS = ("transactionId", "transactionEventCounter", "transactionLastEvent", "externalSchemaId")
 
 _LOSSES = (
+    NESTED_AS_TEXT,
     BEFORE_MISSING_AS_NULL,
     BEFORE_NULL_AS_MISSING,
     TIME_DIGITS.to(3),

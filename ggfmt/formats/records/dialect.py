@@ -113,6 +113,8 @@ class Dialect(ABC):
     keys_only  before images mean something in key columns alone: the others are missing
     ordered    the order of columns in what records tell of their tables means something; where it does not, a table
                keeps the order in which it was first told
+    keeps_json  kinds of columns in which a JSON number or boolean is told from the same as a string, where no schema
+               says what it is; an object or array is so in any column of texts
     absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
     by_kind    how values are encoded in columns of a kind, where it is not as texts
     with_tokens  whether anybody asked for tokens
@@ -127,6 +129,7 @@ class Dialect(ABC):
     overlay: ClassVar[bool] = False
     keys_only: bool = False
     ordered: ClassVar[bool] = True
+    keeps_json: ClassVar[frozenset[Kind]] = frozenset()
     absent_is_null: bool = False
     by_kind: ClassVar[Mapping[Kind, Convert]] = {}
 

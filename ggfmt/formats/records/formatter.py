@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -81,11 +82,19 @@ def whole_numbers(values: pa.StringArray) -> pa.StringArray:
 
 
 class DialectFormatter(Formatter):
-    """A formatter of a dialect in JSON; `values` makes the JSON values of each column, in table order."""
+    """A formatter of a dialect in JSON; `values` makes the JSON values of each column, in table order. `keeps` tells of
+    which of them objects and the like stay what they were in the source."""
 
-    def __init__(self, table: TableDef, context: Context, clock: Clock, values: Sequence[Values]) -> None:
+    def __init__(
+        self,
+        table: TableDef,
+        context: Context,
+        clock: Clock,
+        values: Sequence[Values],
+        keeps: Sequence[bool] | None = None,
+    ) -> None:
         super().__init__(table, context, clock)
-        self._objects = ImageObjects(table.column_names, values, COMPACT)
+        self._objects = ImageObjects(table.column_names, values, COMPACT, keeps)
 
     def objects(self, image: Image, rows: int, otherwise: str = "") -> pa.StringArray:
         """n JSON objects, `otherwise` where there is no image; RowErrors for values that are not of their type."""
@@ -135,7 +144,7 @@ class DialectFormatter(Formatter):
         for column, values in zip(self.table.columns, image.columns, strict=True):
             valid = values.values.is_valid()
             shown = valid if values.present is None else pc.and_(values.present, valid)
-            columns.append(ImageColumn(values.values, shown))
+            columns.append(replace(values, present=shown))
             if not absent_is_null:
                 null = pc.and_not(image.exists_mask(rows), valid)
                 null = null if values.present is None else pc.and_(null, values.present)

@@ -7,7 +7,7 @@ enough for a batch, or a definition changes.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
@@ -25,10 +25,10 @@ from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.examined import examined, sniff
 from ggfmt.formats.records.problems import contradictions, name_problem
-from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, key_updates, keys_alone
+from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, json_values, key_updates, keys_alone
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
-from ggfmt.model.table import Catalog
+from ggfmt.model.table import Catalog, Kind
 
 
 @dataclass
@@ -185,8 +185,16 @@ class DialectReader(BatchingReader[_Table]):
         if self._dialect.keys_only and before is not None:
             columns, keyless = keys_alone(table.definition, columns, before)
             wrong |= keyless
+        scalars = self.dialect.keeps_json if table.record_schema is None else frozenset()
+        masks = [
+            json_values(column, kind in scalars, kind is Kind.STRING)
+            for kind, column in zip((column.type.kind for column in table.definition.columns), columns, strict=True)
+        ]
         columns, misfits = converted(table.definition, table.converts, columns)
         wrong |= misfits
+        columns = tuple(
+            column if mask is None else replace(column, json=mask) for column, mask in zip(columns, masks, strict=True)
+        )
         return filled(columns, whole) if self._dialect.absent_is_null else columns
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Raw
 
-from ggfmt.columnar.from_python import MISSING, MISSING_RAW, raw_column, text_column
+from ggfmt.columnar.from_python import MISSING, MISSING_RAW, JsonColumn, raw_column, text_column
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.json.values import json_kind, plain_name, raw_members, raw_text
 from ggfmt.formats.records.batching import Wrong
@@ -232,6 +232,22 @@ def keys_alone(
             column = replace(column, values=values, present=present)
         done.append(column)
     return tuple(done), {}
+
+
+def json_values(column: ImageColumn, scalars: bool, nested: bool) -> pa.BooleanArray | None:
+    """Where a column has JSON numbers and booleans (`scalars`), or objects and arrays (`nested`); None for nowhere."""
+    if not isinstance(column, JsonColumn) or not (scalars or nested):
+        return None
+    values = column.values
+    where = values.is_valid()
+    if not (scalars and nested):
+        containers = pc.or_(pc.starts_with(values, "{"), pc.starts_with(values, "[")).fill_null(False)
+        where = containers if nested else pc.and_not(where, containers)
+    if column.quoted is not None:
+        where = pc.and_not(where, column.quoted)
+    if column.present is not None:
+        where = pc.and_(where, column.present)
+    return where if where.true_count else None
 
 
 def converted(

@@ -21,6 +21,7 @@ from ggfmt.formats.api.losses import (
     AFTER_CHANGES_ONLY,
     CATALOG_NOT_SHOWN,
     KEYS_NOT_SHOWN,
+    NESTED_AS_TEXT,
     TIME_DIGITS,
     TOKENS_BY_NAME,
     TYPES_NOT_SHOWN,
@@ -83,6 +84,7 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"meta"',),
         losses=(
+            NESTED_AS_TEXT,
             AFTER_CHANGES_ONLY.except_when(f"updateData={ALL}"),
             TIME_DIGITS.to(0),
             TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS),

@@ -22,6 +22,7 @@ from ggfmt.formats.api.losses import (
     EMPTY_FOR_ABSENT,
     KEYS_NOT_SHOWN,
     MISSING_AS_NULL,
+    NESTED_AS_TEXT,
     SIZES_NOT_SHOWN,
     TYPES_NEAREST,
     TYPES_NOT_SHOWN,
@@ -88,6 +89,7 @@ class AvroRowOcfOptions(AvroOptions):
 
 
 _LOSSES = (
+    NESTED_AS_TEXT,
     DIGITS_OF_DOUBLE.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
     EMPTY_FOR_ABSENT,
     TOKENS,

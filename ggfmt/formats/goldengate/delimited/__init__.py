@@ -16,6 +16,7 @@ from ggfmt.formats.api.losses import (
     DELIMITER_INSIDE,
     EMPTY_FOR_ABSENT,
     KEYS_NOT_SHOWN,
+    NESTED_AS_TEXT,
     POSITION_NOT_SHOWN,
     TEXT_AS_STATE,
     TIME_NOT_SHOWN,
@@ -69,6 +70,7 @@ FORMATS = (
             "format.fieldDelimiter=|",
         ),
         losses=(
+            NESTED_AS_TEXT,
             *KEY_UPDATES,
             BEFORE_NOT_SHOWN,
             TEXT_AS_STATE.saying("NULL or for a missing column"),

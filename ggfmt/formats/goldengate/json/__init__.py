@@ -15,6 +15,7 @@ from ggfmt.formats.api.losses import (
     CHARACTER_REPLACED,
     EMPTY_FOR_ABSENT,
     KEYS_NOT_SHOWN,
+    NESTED_AS_TEXT,
     NO_BEFORE_AS_EMPTY,
     NUMBER_SPELLING,
     TYPES_BY_VALUE,
@@ -65,6 +66,7 @@ FORMATS = (
         marks=(b"{",),
         schema_kind="json",
         losses=(
+            NESTED_AS_TEXT,
             NO_BEFORE_AS_EMPTY,
             NUMBER_SPELLING.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
             CHARACTER_REPLACED,

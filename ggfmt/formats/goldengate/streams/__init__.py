@@ -22,6 +22,7 @@ from ggfmt.formats.api.losses import (
     KEY_IN_TABLE_ORDER,
     KEYS_NOT_SHOWN,
     MISSING_AS_NULL,
+    NESTED_AS_TEXT,
     NULL_AS_MISSING,
     NUMBER_SPELLING,
     TOKENS_BY_NAME,
@@ -102,6 +103,7 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"op_type"',),
         losses=(
+            NESTED_AS_TEXT,
             NULL_AS_MISSING.when("omitNullColumnValues=true", f"absentMeans={ABSENT_MISSING}"),
             MISSING_AS_NULL.when(f"absentMeans={ABSENT_NULL}"),
             NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE).except_when(

@@ -16,6 +16,7 @@ from ggfmt.formats.api.losses import (
     EMPTY_BEFORE_AS_NONE,
     EMPTY_FOR_ABSENT,
     KEYS_NOT_SHOWN,
+    NESTED_AS_TEXT,
     TYPES_NOT_SHOWN,
 )
 from ggfmt.formats.goldengate.losses import TOKENS
@@ -47,6 +48,7 @@ FORMATS = (
         schema_kind="xsd",
         schema_in_run=False,
         losses=(
+            NESTED_AS_TEXT,
             EMPTY_BEFORE_AS_NONE,
             CHARACTER_REPLACED,
             EMPTY_FOR_ABSENT,
