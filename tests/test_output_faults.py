@@ -19,6 +19,7 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, UsageError
 from ggfmt.engine.output.commit import Participant
 from ggfmt.engine.output.store import Store, stored, with_credentials
+from ggfmt.engine.output.verification import verify
 from ggfmt.engine.runner import InProcess
 
 OLDER, NEWER = datetime(2015, 1, 1), datetime(2016, 1, 1)
@@ -205,6 +206,45 @@ def test_a_journal_of_somebody_else_does_not_write_anywhere(
     assert len(list(home.iterdir())) == 3
 
 
+@pytest.mark.parametrize("name", ["../precious", "/etc/precious", "j/../../precious", "", "j//x", "."])
+def test_names_of_a_journal_that_leave_their_place_are_refused(source: Path, tmp_path: Path, name: str) -> None:
+    out, precious = tmp_path / "out", tmp_path / "precious"
+    run_ggfmt([source], out, *JSON_LINES)
+    precious.write_text("mine")
+    whole = {"version": 2, "run": "r", "places": [], "others": 0, "outputs": [0], "moves": [], "deletes": []}
+    move = [0, "_ggfmt/staging/r/a", 0, "j/a", 1, ""]
+    for hostile in (
+        {"deletes": [[0, name]]},
+        {"moves": [[0, name, *move[2:]]]},
+        {"moves": [[*move[:3], name, *move[4:]]]},
+        {"run": name},
+        {"deletes": [[7, "j/a"]]},
+        {"moves": [[7, *move[1:]]]},
+        {"outputs": [7]},
+        {"others": 7},
+        {"moves": [[0]]},
+        {"places": None},
+    ):
+        (out / "_ggfmt" / "journal.json").write_text(json.dumps({**whole, **hostile}))
+        with pytest.raises(Abend, match=r"GG509.*damaged"):
+            run_ggfmt([source], out, *JSON_LINES, mode="append")
+    assert precious.read_text() == "mine"
+
+
+def test_a_commit_is_not_ended_through_a_link(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    die_in_commit(monkeypatch, source, out, *JSON_LINES, moves=0)
+    shutil.rmtree(out / "j")
+    elsewhere.mkdir()
+    (out / "j").symlink_to(elsewhere)
+    with pytest.raises(Abend, match=r"GG509.*symbolic link"):
+        run_ggfmt([source], out, *JSON_LINES, mode="append")
+    assert not list(elsewhere.iterdir())
+    (out / "j").unlink()
+    run_ggfmt([source], out, *JSON_LINES, mode="append", current_timestamp=OLDER)
+    assert content(out, "j").count(b"\n") == 60
+
+
 def test_overwrite_follows_no_link_and_says_so(source: Path, tmp_path: Path) -> None:
     out, precious = tmp_path / "out", tmp_path / "precious"
     run_ggfmt([source], out, *JSON_LINES)
@@ -228,6 +268,23 @@ def test_nothing_is_written_or_deleted_through_a_link(source: Path, tmp_path: Pa
     with pytest.raises((UsageError, Abend), match="symbolic link"):
         run_ggfmt([source], out, *JSON_LINES, mode=mode)
     assert snapshot(tmp_path) == before
+
+
+def test_the_directories_that_a_user_names_may_be_links(source: Path, tmp_path: Path) -> None:
+    for name in ("real", "schemas"):
+        (tmp_path / name).mkdir()
+        (tmp_path / f"link-{name}").symlink_to(tmp_path / name)
+    settings = (
+        *JSON_LINES[:2],
+        "gg.handler.j.format.schemaDirectory=.",
+        f"gg.handler.j.schemaFilePath={tmp_path / 'link-schemas'}",
+    )
+    for mode in ("error", "overwrite"):
+        run_ggfmt([source], tmp_path / "link-real", *settings, mode=mode)
+    assert content(tmp_path / "real", "j").count(b"\n") == 30
+    for name in ("real", "schemas"):
+        assert len(list((tmp_path / name).glob("*.schema.json"))) == 3
+    assert verify(str(tmp_path / "link-real")).findings == []
 
 
 def test_overwrite_leaves_an_output_alone_that_lies_within(source: Path, tmp_path: Path) -> None:

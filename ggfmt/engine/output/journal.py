@@ -75,13 +75,29 @@ class Journal:
                 tuple(Move(*move) for move in document["moves"]),
                 tuple((place, name) for place, name in document["deletes"]),
             )
-            names = [name for move in journal.moves for name in (move.source, move.target)]
-            names += [name for _, name in journal.deletes]
-            if not all(is_below(name) for name in (journal.run, *names)):
-                raise ValueError("a name leaves its place")
+            if not journal._is_sound():
+                raise ValueError("a name leaves its place, or there is no such place")
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"it lacks {error}") from None
+            raise ValueError(f"not as it should be: {error}") from None
         return journal
+
+    def _is_sound(self) -> bool:
+        """Whether it moves files of its run only, and no name leaves its place."""
+        taking_part, places = range(1 + self.others), range(1 + len(self.places))
+        return (
+            0 <= self.others <= len(self.places)
+            and is_below(self.run)
+            and set(self.outputs) <= set(taking_part)
+            and all(
+                move.place in taking_part
+                and move.target_place in places
+                and move.source.startswith(f"{staging_of(self.run)}/")
+                and is_below(move.source)
+                and is_below(move.target)
+                for move in self.moves
+            )
+            and all(place in taking_part and is_below(name) for place, name in self.deletes)
+        )
 
 
 def is_below(name: str) -> bool:
@@ -145,11 +161,16 @@ def carry_out(journal: Journal, stores: Sequence[Store]) -> None:
     staged = [store.below(staging_of(journal.run)) for store in taking_part]
     waiting = [move for move in journal.moves if move.source in staged[move.place]]
     check_done(journal, stores, staged)
+    directories = sorted({(move.target_place, parent(move.target)) for move in waiting})
+    for place, directory in directories:
+        link = stores[place].link_above(f"{directory}/file")
+        if link is not None:
+            raise _not_as_listed(stores[place], link, "would be written through a symbolic link")
     for place in journal.outputs:
         stores[place].delete(SUCCESS_FILE)
     targets = {(move.target_place, move.target) for move in journal.moves}
     each(set(journal.deletes) - targets, stores, lambda item: _delete(stores[item[0]], item[1]))
-    for place, directory in sorted({(move.target_place, parent(move.target)) for move in waiting}):
+    for place, directory in directories:
         stores[place].make_directory(directory)
     each(waiting, stores, lambda move: _move(move, stores))
     for place in journal.outputs:

@@ -194,8 +194,9 @@ class Store:
                 self._sync(name)
 
     def link_above(self, name: str) -> str | None:
-        """The first directory on the way to a name that is a symbolic link; None if there is none."""
-        parts = name.split("/")[:-1] if self.local else []
+        """The first directory on the way to a name that is a symbolic link; None if there is none. The root may be one:
+        it is what the user named."""
+        parts = list(filter(None, name.split("/")[:-1])) if self.local else []
         for count in range(1, len(parts) + 1):
             directory = "/".join(parts[:count])
             if os.path.islink(self.inner(directory)):
