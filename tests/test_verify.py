@@ -74,6 +74,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "beside": (lambda out: (out / "more").touch(), "GG511 more no manifest lists this file"),
     "link": (lambda out: (out / "j" / "link").symlink_to("/etc"), "GG511 j/link the output directory holds a symbolic"),
     "staging": (lambda out: (out / "_ggfmt" / "staging" / "r").mkdir(parents=True), "GG511 _ggfmt/staging/r a run is"),
+    "own": (lambda out: (out / "_ggfmt" / "journal.json.1f").touch(), "GG511 _ggfmt/journal.json.1f this is nothing"),
     "journal": (lambda out: (out / "_ggfmt" / "journal.json").touch(), "GG511 _ggfmt/journal.json the commit of a run"),
     "pointer": (lambda out: (out / "_ggfmt" / "pointer.json").touch(), "GG511 _ggfmt/pointer.json the commit of a run"),
     "success": (lambda out: (out / "_SUCCESS").unlink(), "GG510 _SUCCESS the file is missing"),

@@ -15,6 +15,7 @@ from typing import Any
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, Span, UsageError
 from ggfmt.engine.files import absolute
 from ggfmt.engine.output.directory import LINK, LINK_HELP, files_below
+from ggfmt.engine.output.holding import LEASES, LOCK
 from ggfmt.engine.output.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, STAGING
 from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.engine.output.records import MANIFEST, RUNS, Record, records
@@ -104,6 +105,11 @@ def _left_over(store: Store) -> Iterator[Diagnostic]:
     ):
         if store.size(name) is not None:
             yield Diagnostic("GG511", what, Span(file=store.outer(name)), _NEXT_RUN)
+    known = {name.rpartition("/")[2] for name in (MANIFEST, RUNS, LOCK, LEASES, JOURNAL, POINTER, STAGING, COMMITS)}
+    for name in store.names(METADATA_DIRECTORY):
+        if name not in known:
+            place = store.outer(METADATA_DIRECTORY, name)
+            yield Diagnostic("GG511", "this is nothing that ggfmt keeps", Span(file=place), "move it away")
     for directory in (STAGING, COMMITS):
         for name in store.names(directory):
             place = store.outer(f"{directory}/{name}")
