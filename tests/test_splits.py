@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections.abc import Iterator
@@ -10,16 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialects import chunk_bytes
+from dialects import chunk_bytes, layout_of, read, told
+from fuzz import seen
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import metadata, run_ggfmt, snapshot
 from strategies import examples
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.reading import CrossedBorder, Layout
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.files import find_layout, record_spans
+from ggfmt.model.table import Column, TableDef
 
 CHUNKS = (1, 7, 64, 1 << 20)
 
@@ -258,3 +262,72 @@ def test_a_reader_that_does_not_settle_in_time_is_told(tmp_path: Path) -> None:
         first, *_ = list(json_files.chunks(io.BytesIO(one(1) + b"\n" + one(2)), "f", 0, None, Layout(True)))
         with pytest.raises(AssertionError, match="another chunk was asked for"):
             first.settled()
+
+
+def row(number: int, end: str = "\n") -> bytes:
+    return f"I|GG.T|t|t|p|{number}|x{end}".encode()
+
+
+DELIMITED = {"fieldDelimiter": "|", "encoding": "UTF-8"}
+TAGS = b'<operation table="GG.T" type="I" numCols="1"><col name="A"><after>%s</after></col></operation>'
+BASE64 = base64.b64encode(b"\x00" * 9)
+# By name: the format, options of the input, and a file.
+TEXTS: dict[str, tuple[str, dict[str, str], bytes]] = {
+    "delimited text": ("delimitedtext", DELIMITED, b"\xef\xbb\xbf" + row(1) + b"\n" + row(2) + b"a|b\n" + row(3)[:-1]),
+    "bytes that are no text": ("delimitedtext", DELIMITED, row(1) + b"I|GG.T|t|t|p|\xff|x\n" + row(2) + b"\xe2\x82\n"),
+    "line ends of two characters": (
+        "delimitedtext",
+        {**DELIMITED, "lineDelimiter": "CDATA[\\r\\n]"},
+        row(1, "\r\n") + b"I|GG.T|t|t|p|\r|\n\r\n" + row(2, "\r\n") + b"\r\r\n\n" + row(3, "\r"),
+    ),
+    "line ends that overlap": (
+        "delimitedtext",
+        {**DELIMITED, "fieldDelimiter": ",", "lineDelimiter": "||"},
+        b"I,GG.T,t,t,p,1,|x||I,GG.T,t,t,p,2,x|||I,GG.T,t,t,p,3,x||||||I,GG.T,t,t,p,\xff,x||I,GG.T,t,t,p,4,x",
+    ),
+    "XML": (
+        "xml",
+        {},
+        b"<?xml version='1.0'?>\n<!-- </operation> -->"
+        + TAGS % b"<![CDATA[</operation>]]>"
+        + TAGS % b"1"
+        + b"\n<operation>"
+        + TAGS % b"&x;"
+        + b"\n"
+        + TAGS % b"2",
+    ),
+    "XML with an open section": ("xml", {}, TAGS % b"1" + b"\n" + TAGS % b"<![CDATA[" + b"\n" + TAGS % b"2"),
+    "XML that ends in the middle": ("xml", {}, TAGS % b"1" + b"\n" + (TAGS % b"2")[:60]),
+    "tombstones": (
+        "debezium_json",
+        {},
+        b'{"before":null,"after":{"a":1},"op":"c","source":{"db":"d","table":"t"}}\nnull\n\nnull\n'
+        b'{"before":null,"after":\n{"a":2},"op":"c","source":{"db":"d","table":"t"}}null\n',
+    ),
+    "Base64": ("dts_avro", {}, BASE64 + b"\n\r\n" + BASE64 + b"\r" + BASE64 + b"\n?\n" + BASE64[:5]),
+    "CSV": (
+        "arcion_csv",
+        {"tableName": "GG.T", "columns": "GG.T=A,B", "mode": "snapshot"},
+        b'1,"a\n""b"\r\n2,c"d\n"3\n",""\n\n4,"never closed\n6,7\n8,9',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_so_it_is_with_text_of_every_kind(name: str) -> None:
+    kind, options, data = TEXTS[name]
+    source = told(kind, Context(), **options)
+    trusted = {"GG.T": TableDef("GG.T", (Column("A"), Column("B")))} if kind == "delimitedtext" else {}
+    whole = seen(read(kind, data, source, trusted=trusted))
+    splittable = layout_of(kind, data, source).splittable
+    step = max(1, len(data) // 40)
+    for chunk in CHUNKS if splittable else range(1, len(data) + 1, step):
+        with chunk_bytes(chunk):
+            assert seen(read(kind, data, source, trusted=trusted)) == whole, chunk
+            for size in range(1, len(data), step + 2) if splittable else ():
+                try:
+                    cut = seen(read(kind, data, source, size, trusted=trusted))
+                except CrossedBorder:
+                    assert name == "tombstones"
+                else:
+                    assert cut == whole, (chunk, size)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -69,18 +68,19 @@ def _read(name: str, data: bytes) -> None:
     source, trusted = _told(name)
     turn = zlib.crc32(data)
     try:
-        whole = _seen(read(name, data, source, trusted=trusted))
+        whole = seen(read(name, data, source, trusted=trusted))
         with chunk_bytes(_CHUNKS[turn % 4]):
             try:
-                cut = _seen(read(name, data, source, _RANGES[turn // 4 % 4], trusted=trusted))
+                cut = seen(read(name, data, source, _RANGES[turn // 4 % 4], trusted=trusted))
             except CrossedBorder:
-                cut = _seen(read(name, data, source, trusted=trusted))
+                cut = seen(read(name, data, source, trusted=trusted))
     except GgfmtError:
         return
     assert cut == whole, f"cut into chunks of {_CHUNKS[turn % 4]} and ranges of {_RANGES[turn // 4 % 4]} bytes"
 
 
-def _seen(result: Read) -> Any:
+def seen(result: Read) -> Any:
+    """What was read, to be compared: operations with their places, rejects, definitions and counts."""
     operations = sorted(zip(result.places, map(repr, result.operations), strict=True))
-    rejects = [(reject.record, str(replace(reject.diagnostic))) for reject in result.rejects]
+    rejects = [(reject.record, str(reject.diagnostic)) for reject in result.rejects]
     return operations, rejects, result.definitions, json.dumps([result.others, result.members], sort_keys=True)
