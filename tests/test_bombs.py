@@ -23,6 +23,8 @@ from ggfmt.engine.run import RunResult
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.avro.blocks import unsafe
+from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
+from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.model.table import Column, TableDef
 
 TABLE = TableDef("GG.T", (Column("A"), Column("B")))
@@ -263,3 +265,21 @@ def test_a_pattern_that_runs_away_is_stopped(tmp_path: Path, monkeypatch: pytest
         assert f"`gg.{kind}replaceregex`: the pattern `^(a+)+$`" in found.message
         assert found.span.field == place
     assert signal.getsignal(signal.SIGVTALRM) == before
+
+
+@pytest.mark.parametrize("discovers", [False, True])
+def test_what_no_reader_should_raise_is_told_with_its_place(
+    discovers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(*((JsonDiscovery, "read", fail) if discovers else (JsonReader, "columns", fail)))
+    source = tmp_path / "in.json"
+    source.write_bytes(GOOD + b"\n")
+    with pytest.raises(Abend) as abend:
+        run_ggfmt([source], tmp_path / "out", *JSON_LINES, input_format="json")
+    (found,) = abend.value.diagnostics
+    assert found.code == "GG512"
+    assert "ZeroDivisionError in test_bombs.py:" in found.message
+    assert (found.span.file, found.span.offset) == (str(source), 0)
