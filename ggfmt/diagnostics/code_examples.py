@@ -143,6 +143,10 @@ EXAMPLES: dict[str, _Pair] = {
         "ggfmt preview changes/ -c conf/json.properties --table GG.TCUSTORD",
     ),
     "GG316": (f"{_RUN} --max-record 100", f"{_RUN} --max-record 256m"),
+    "GG318": (
+        '{"database":"shop","table":"t","type":"insert","data":{"id":1,"id":2}}',
+        '{"database":"shop","table":"t","type":"insert","data":{"id":1,"ID":2}}',
+    ),
     # Formatting
     "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),
     "GG402": _handler("delimitedtext", "format.pkUpdateHandling=abend", "format.pkUpdateHandling=update"),

@@ -26,9 +26,12 @@ from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.examined import examined, sniff
 from ggfmt.formats.records.problems import contradictions, name_problem
 from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, json_values, key_updates, keys_alone
+from ggfmt.formats.records.twice import rows_with_columns_twice
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Kind
+
+_TWICE = "with a column twice in an image, of which the last one counts"
 
 
 @dataclass
@@ -50,6 +53,7 @@ class DialectReader(BatchingReader[_Table]):
         self._dialect = self.dialect(source, projection.tokens)
         self._dialect.trusted = catalog.trusted
         self.members = self._dialect.members
+        self._twice: set[int] = set()  # rows of the batch in the making that have a column twice in an image
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
@@ -122,6 +126,7 @@ class DialectReader(BatchingReader[_Table]):
         wrong = contradictions(op, has_before, has_after)
         if wrong:
             return wrong
+        self._twice.clear()
         stamps, wrong = _stamps(op_ts)
         if wrong:
             return wrong
@@ -145,24 +150,27 @@ class DialectReader(BatchingReader[_Table]):
             if asked.key_updates:
                 absent = None if self._dialect.absent_is_null else MISSING
                 key_update = key_updates(table.rows, old, new, MISSING if self.dialect.overlay else absent, absent)
+            images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
             chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
-            columns = self._image(table, chosen, delete, None, wrong)
+            columns = self._image(table, images, chosen, delete, None, wrong)
             before, after = Image(columns, delete), Image(columns, unless_all(has_after))
         else:
             whole = delete if self.dialect.overlay else None
-            before = Image(self._image(table, old, has_before, whole, wrong), unless_all(has_before))
-            after = Image(self._image(table, new, None, None, wrong), unless_all(has_after))
+            before = Image(self._image(table, befores, old, has_before, whole, wrong), unless_all(has_before))
+            after = Image(self._image(table, afters, new, None, None, wrong), unless_all(has_after))
             if self.dialect.overlay:
                 before = overlaid(before, after, op)
         if wrong:
             return wrong
-        self._remark_key(table)
+        self._remark(table)
         ordinals, maps = int64s(table.ordinals), token_maps(tokens) if asked.tokens else None
         return ChangeBatch(table.definition, op, stamps, texts(positions), before, after, ordinals, maps, key_update)
 
-    def _remark_key(self, table: _Table) -> None:
-        """Takes note of names of key columns that records tell and no column has."""
+    def _remark(self, table: _Table) -> None:
+        """Takes note of columns that images have twice, and of key columns that records tell and no column has."""
         name = table.definition.full_name
+        if self._twice:
+            self.remarks[Remark("GG318", name, _TWICE)] += len(self._twice)
         unknown = table.definition.not_in_key(self._dialect.keys.get(name, ()))
         if unknown and name not in self.catalog.trusted:
             shown = ", ".join(f"`{visible(column)}`" for column in unknown)
@@ -173,15 +181,18 @@ class DialectReader(BatchingReader[_Table]):
     def _image(
         self,
         table: _Table,
+        images: Sequence[Any],
         rows: Sequence[Any],
         before: pa.BooleanArray | None,
         whole: pa.BooleanArray | None,
         wrong: Wrong,
     ) -> tuple[ImageColumn, ...]:
-        """The columns of decoded rows, some of them `before` images, some `whole` rows (None: all); adds what is wrong
-        to `wrong`."""
+        """The columns of the rows that images were decoded into, some of them `before` images, some `whole` rows (None:
+        all); adds what is wrong to `wrong`."""
         assert table.rows is not None
         columns = table.rows.columns(rows)
+        if isinstance(table.rows, JsonRows):
+            self._twice.update(rows_with_columns_twice(images, columns))
         if self._dialect.keys_only and before is not None:
             columns, keyless = keys_alone(table.definition, columns, before)
             wrong |= keyless
