@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_lines
 
+from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.engine import discovery, task
 from ggfmt.engine.files import InputFile, absolute, check_unchanged, open_planned, state_of
 from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.output.verification import verify
 from ggfmt.engine.preview.preview import PreviewSettings, preview
 from ggfmt.engine.schema import schemas
 from ggfmt.engine.uris import StoreProblem, open_store
@@ -146,8 +148,6 @@ def test_a_preview_shows_a_file_that_grows(tmp_path: Path) -> None:
     _grown(source)
     with pytest.raises(OSError, match="changed"), open_planned(file):
         pass
-    from ggfmt.config.handlers import read_configuration
-
     shown = preview(PreviewSettings([str(source)], read_configuration([], list(JSON_LINES)).handlers, count=5))
     assert len(shown.handlers[0].tables[0].items) == 6, "and half a record"
 
@@ -354,7 +354,24 @@ def test_a_uri_that_leads_nowhere_is_refused_by_name_as_input_and_as_output(
     with pytest.raises(UsageError, match="GG506") as caught:
         run_ggfmt([source], uri, *JSON_LINES)  # type: ignore[arg-type]
     assert told in str(caught.value)
+    settings = ("gg.handler.j.format=json", "gg.handler.j.schemaFilePath=" + uri.replace("\\", "\\\\"))
+    with pytest.raises(UsageError, match=r"GG506.*the schema directory of handler `j` cannot be opened") as caught:
+        run_ggfmt([source], tmp_path / "out", *settings)
+    assert told in str(caught.value)
+    with pytest.raises(Abend, match=r"GG506.*the output directory cannot be read") as unread:
+        verify(uri)
+    assert told in str(unread.value)
     assert os.listdir(tmp_path) == ["in.json"]
+
+
+def test_where_tables_lie_is_a_matter_of_hive(tmp_path: Path) -> None:
+    source = operations(tmp_path / "in.json", 1)
+    for root in ("dbfs:/mnt/out", "wasb://c@a.blob.core.windows.net/out", "s3a://bucket/out"):
+        configuration = read_configuration(
+            [], ["gg.handler.d.format=delimitedtext", f"gg.handler.d.rootFilePath={root}"]
+        )
+        (table,) = schemas([str(source)], configuration, {}, "auto", "ddl")
+        assert f"'{root}/d/GG.TCUSTORD'" in table.content.decode()
 
 
 def test_a_local_name_may_hold_colons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

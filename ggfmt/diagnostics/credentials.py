@@ -9,9 +9,18 @@ import re
 _CREDENTIALS = re.compile(r"(?<=:/)(/[^/@\s]+|/?[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
 
 
+_CONTAINERS = ("abfs:/", "abfss:/", "wasb:/", "wasbs:/")  # before the `@` is a container of Azure
+
+
 def without_credentials(text: str) -> str:
     """The text with the user and the password left out of every URI in it."""
-    return _CREDENTIALS.sub(lambda found: "/" if found[1].startswith("/") else "", text)
+
+    def less(found: re.Match[str]) -> str:
+        if ":" not in found[1] and text.endswith(_CONTAINERS, 0, found.start()):
+            return found[0]
+        return "/" if found[1].startswith("/") else ""
+
+    return _CREDENTIALS.sub(less, text)
 
 
 def credentials(uri: str) -> tuple[str, str]:

@@ -204,14 +204,21 @@ def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
     written once the run is decided."""
     help = "set another `schemaDirectory` or `schemaFilePath`"
     for target in targets:
-        for directory in target.schema_directories:
-            inside = below(child(directory, "x"), target.root)
-            what = f"the schema directory of handler `{target.handler}`"
-            if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
-                message = f"{what} is relative, and not within the output directory"
-                raise ConfigurationError(
-                    Diagnostic("GG103", message, Span(file=directory), f"{help}, or an absolute path")
-                )
-            problem = not_writable(directory)
-            if problem is not None:
-                raise Abend(Diagnostic("GG506", f"{what} cannot be written: {problem}", Span(file=directory), help))
+        what = f"the schema directory of handler `{target.handler}`"
+        try:
+            for directory in target.schema_directories:
+                file_system(directory)
+                _check_schema_directory(directory, target.root, what, help)
+        except OSError as error:
+            told = "; ".join(filter(None, (getattr(error, "help", None), help)))
+            raise UsageError(Diagnostic("GG506", f"{what} cannot be opened: {error}", help=told)) from None
+
+
+def _check_schema_directory(directory: str, root: str, what: str, help: str) -> None:
+    inside = below(child(directory, "x"), root)
+    if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
+        message = f"{what} is relative, and not within the output directory"
+        raise ConfigurationError(Diagnostic("GG103", message, Span(file=directory), f"{help}, or an absolute path"))
+    problem = not_writable(directory)
+    if problem is not None:
+        raise Abend(Diagnostic("GG506", f"{what} cannot be written: {problem}", Span(file=directory), help))

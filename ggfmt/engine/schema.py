@@ -20,6 +20,7 @@ from ggfmt.engine.output.names import safe_name
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import Splits
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.uris import StoreProblem
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context
 from ggfmt.formats.api.writing import SchemaFile
@@ -88,13 +89,21 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
         )
         if fits:
             root = handler.handler.root_file_path
-            location = None if root is None else child(absolute(root), handler.name)
+            location = None if root is None else _location(root, handler.name)
             requests.append(SchemaRequest(HandlerSettings.of(handler, configuration.run.compatibility), location))
     if not requests:
         formats = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
         message = f"formats without such schemas: {formats}"
         raise UsageError(Diagnostic("GG106", message, help="configure another format, or give another `--kind`"))
     return requests
+
+
+def _location(place: str, name: str) -> str:
+    """What is called `name` below a place that Hive opens, and ggfmt may not."""
+    try:
+        return child(absolute(place), name)
+    except StoreProblem:
+        return f"{place.rstrip('/')}/{name}"
 
 
 def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[TableDef]:
@@ -123,7 +132,7 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
     assert make is not None
     if request.location is None:
         return Diagnostic("GG109", "the handler has no `rootFilePath`, where its tables would lie", help="set it")
-    location = without_credentials(child(request.location, safe_name(table.full_name)))
+    location = without_credentials(_location(request.location, safe_name(table.full_name)))
     text = make(table, settings.options, settings.context, location)
     return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)
 

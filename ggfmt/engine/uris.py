@@ -166,8 +166,7 @@ def plain(path: str) -> str:
 
 def local_path(uri: str) -> str | None:
     """The local path that a `file:` URI stands for; None for all others."""
-    location = Location.of(uri)
-    return f"/{location.path}" if location.family == "file" else None
+    return f"/{Location.of(uri).path}" if SCHEMES.get(uri.partition(":")[0].lower()) == "file" else None
 
 
 def quoted(path: str) -> str:

@@ -40,12 +40,12 @@ class Verification:
 
 def verify(root: str) -> Verification:
     """Reads an output directory back. UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
-    store = Store(absolute(root))
     try:
-        return _verify(store, root)
+        return _verify(Store(absolute(root)), root)
     except FAILURES as error:
         reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-        raise Abend(Diagnostic("GG506", f"the output directory cannot be read: {reason}", Span(file=root))) from None
+        message = f"the output directory cannot be read: {reason}"
+        raise Abend(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
 
 
 def _verify(store: Store, root: str) -> Verification:
