@@ -87,7 +87,7 @@ def _removed(path: Path) -> None:
         (_removed, "removed while it was read"),
     ],
 )
-@pytest.mark.parametrize("ending", ["", ".gz", ".bz2"])
+@pytest.mark.parametrize("ending", ["", ".gz"])
 @pytest.mark.parametrize("when", [0, 1, 2])
 def test_an_input_that_changes_under_a_run_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None], told: str, ending: str, when: int
@@ -96,9 +96,8 @@ def test_an_input_that_changes_under_a_run_ends_it(
     source = operations(tmp_path / "in.json", *range(100))
     other = operations(tmp_path / "other.json", *range(100, 110))
     if ending:
-        pack: Callable[[bytes], bytes] = gzip.compress if ending == ".gz" else bz2.compress
         packed = tmp_path / f"in.json{ending}"
-        packed.write_bytes(pack(source.read_bytes()) + b"".join(pack(os.urandom(2000) * 0) for _ in range(200)))
+        packed.write_bytes(gzip.compress(source.read_bytes()) + gzip.compress(b"") * 200)
         source = packed
     real, done = task._Task.run, 0
 
@@ -317,6 +316,8 @@ def test_names_are_taken_as_they_are(tmp_path: Path) -> None:
     for name in HOSTILE:
         (file,) = list_inputs([str(data / name)])
         assert file.path == str(data / name)
+    operations(tmp_path / "[b]" / "c.json", 1)
+    assert len(list_inputs([str(tmp_path / "[b]" / "*.json")])) == 1
 
 
 # URIs
@@ -418,7 +419,7 @@ def test_members_of_compressed_files_may_be_empty(tmp_path: Path) -> None:
 
 
 def test_a_large_bzip2_file_is_read_in_parts(tmp_path: Path) -> None:
-    text = os.urandom(1 << 20).hex().encode()
+    text = os.urandom(200 << 10).hex().encode()  # several reads of the stored file
     path = tmp_path / "x.bz2"
     path.write_bytes(bz2.compress(text) + bz2.compress(b"") + bz2.compress(text))
     (file,) = list_inputs([str(path)])

@@ -234,7 +234,7 @@ class _LocalListing:
             return
         for name in sorted(os.listdir(path)):
             match = os.path.join(path, name)
-            if name.startswith(("_", ".")) or not fnmatchcase(name, pattern):
+            if name.startswith(("_", ".")) or not (name == pattern or fnmatchcase(name, pattern)):
                 continue
             if os.path.isdir(os.path.join(match, METADATA_DIRECTORY)):
                 self.left.outputs.append(self._name(match))
