@@ -15,8 +15,11 @@ from urllib.parse import quote
 
 import pyarrow.fs as pafs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
 from s3_server import KEY, SECRET, S3Server, s3_server
+from strategies import examples
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
@@ -26,6 +29,7 @@ from ggfmt.engine.output import holding
 from ggfmt.engine.output import journal as output_journal
 from ggfmt.engine.output import store as output_store
 from ggfmt.engine.output.verification import verify
+from ggfmt.engine.uris import Location, quoted
 
 __all__ = ["s3_server"]
 
@@ -234,6 +238,20 @@ def test_no_place_that_shows_a_path_shows_the_credentials_in_it(
     for text in everything:
         assert SECRET not in text
         assert KEY not in text
+
+
+@given(st.lists(st.text(min_size=1).filter(lambda name: "/" not in name), min_size=1, max_size=3))
+@examples(1000)
+def test_every_key_has_a_uri(names: list[str]) -> None:
+    key = "/".join(names)
+    for keys in ("", f"{KEY}:{SECRET}@"):
+        location = Location.of(f"s3://{keys}bucket/{quoted(key)}?region=x")
+        assert (location.root, location.path) == (f"s3://{keys}bucket/?region=x", key)
+
+
+def test_what_looks_like_credentials_in_a_key_is_none() -> None:
+    assert Location.of("s3a://bucket/x://k:v@z").root == "s3://bucket/"
+    assert Location.of("s3a://u:p@bucket/x://k:v@z").root == "s3://u:p@bucket/"
 
 
 def test_credentials_with_a_slash_are_found(store: Store, tmp_path: Path) -> None:

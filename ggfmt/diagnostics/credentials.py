@@ -25,6 +25,6 @@ def without_credentials(text: str) -> str:
 
 def credentials(uri: str) -> tuple[str, str]:
     """The user and the password of a URI, as they stand in it; empty where there are none."""
-    found = _CREDENTIALS.search(uri)
+    found = _CREDENTIALS.match(uri, uri.find("://") + 2)  # a path may hold what looks like some
     user, _, password = found[1].removeprefix("/").partition(":") if found else ("", "", "")
     return user, password
