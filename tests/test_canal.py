@@ -347,3 +347,23 @@ def test_a_message_without_a_number_is_written_without_one() -> None:
     )
     assert b'"id":' not in written("canal_json", made).replace(b'{"id":', b"{")
     assert read("canal_json", written("canal_json", made)).plain == found.plain
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_messages_tell_of_their_table_splits_change_nothing(seed: int) -> None:
+    chance = random.Random(seed)
+    records = []
+    for number in range(chance.randint(2, 8)):
+        row, types = {**ROW, "id": str(number)}, dict(TYPES)
+        if chance.random() < 0.4:
+            row["x"] = types["x"] = "text"
+        if chance.random() < 0.2:
+            del row["price"], types["price"]
+        kind = chance.choice(["INSERT", "DELETE", "TRUNCATE"])
+        told_types = shuffled(types, number) if chance.random() < 0.6 else None
+        keys = chance.choice([["id"], ["ID"], ["price"], None])
+        data = None if kind == "TRUNCATE" else [shuffled(row, seed)]
+        records.append(message(kind, data, mysqlType=told_types, pkNames=keys))
+    whole = read("canal_json", lines(*records))
+    for size in (60, 400, 900):
+        assert read("canal_json", lines(*records), size=size) == whole

@@ -165,16 +165,16 @@ class Canal(Dialect):
     def _describe(self, record: CanalRecord, table: str) -> RecordSchema | None:
         types_text = given(record.mysqlType)
         keys = record.pkNames or ()
-        if keys:
-            self.keys[table] = keys
         if types_text is None:
+            if keys:
+                self.tell_keys(table, keys, len(record.data or record.old or (None,)))
             return None
         latest = self._latest.get(table)
         if latest is not None and latest[0] == types_text and latest[1] == keys:
             return latest[2]
         types = decoded(_types, types_text, "`mysqlType` does not give a text for each column", table)
         parts = frozenset(types.items()), frozenset(keys)
-        record_schema = self.described_in_any_order(table, parts, lambda: _definition(table, types, record, keys))
+        record_schema = self.described_in_any_order(table, parts, lambda: _definition(table, types, record, keys), keys)
         self._latest[table] = Raw(bytes(types_text)), keys, record_schema
         return record_schema
 

@@ -176,12 +176,14 @@ class Cdl(Dialect):
             if schema is not None:  # the order of members means nothing
                 places = {column.name: place for place, column in enumerate(schema.columns)}
                 keys = tuple(sorted(keys, key=lambda name: places.get(name, len(places))))
-        if keys:
-            self.keys[table] = keys
         if schema is None or not schema.columns:
+            if keys:
+                self.tell_keys(table, keys)
             return None
         columns = schema.columns
-        return self.described((table, data, keys), lambda: TableDef(table, columns).with_keys(keys), schema.converts)
+        return self.described(
+            (table, data, keys), lambda: TableDef(table, columns).with_keys(keys), schema.converts, keys
+        )
 
     def _schema(self, data: bytes, version: str) -> _Schema:
         schema = self._schemas.get(data)

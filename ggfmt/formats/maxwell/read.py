@@ -105,7 +105,7 @@ class Maxwell(Dialect):
         if row is None:
             raise lacks("data", None, table, what=f"a record of the type `{kind}`")
         if record.primary_key_columns:
-            self.keys[table] = record.primary_key_columns
+            self.tell_keys(table, record.primary_key_columns)
         before = after = None
         if op == "D":
             before = row

@@ -36,11 +36,13 @@ Convert = Callable[[ImageColumn], tuple[ImageColumn, Sequence[int]]]
 class RecordSchema:
     """What a record tells of its table: the definition, and how the values of each column are encoded.
 
-    `converts` goes with `table.columns`; None where values are texts as they stand.
+    `converts` goes with `table.columns`; None where values are texts as they stand. `keys` are the names of key columns
+    as the record has them.
     """
 
     table: TableDef
     converts: tuple[Convert | None, ...]
+    keys: tuple[str, ...] = ()
 
     def converts_of(self, table: TableDef) -> tuple[Convert | None, ...]:
         """How the values of each column are encoded, by a definition with these columns among others, in any order."""
@@ -119,6 +121,7 @@ class Dialect(ABC):
     by_kind    how values are encoded in columns of a kind, where it is not as texts
     with_tokens  whether anybody asked for tokens
     keys       the names of key columns by table, as far as records tell them apart from definitions
+    told       operations by their table and the names of key columns that their record tells so
     learned    what records told besides tables that other records, in any split, cannot be understood without
     lacking    records were met that cannot be understood without what others tell: the discovery is run once more, with
                all that was learned as `source.facts`
@@ -138,6 +141,7 @@ class Dialect(ABC):
         self.options = source.options
         self.with_tokens = with_tokens
         self.keys: dict[str, tuple[str, ...]] = {}
+        self.told: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.learned: dict[Any, Any] = dict(source.facts)
         self.members: Counter[str] = Counter()
         self.lacking = False
@@ -152,24 +156,35 @@ class Dialect(ABC):
             return table
         return table.with_keys(keys)
 
+    def tell_keys(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
+        """Takes note of the key that a record tells which does not describe its table."""
+        self.keys[table] = keys
+        self.told[table, keys] += operations
+
     def described(
-        self, identity: Hashable, make: Callable[[], TableDef], converts: tuple[Convert | None, ...] | None = None
+        self,
+        identity: Hashable,
+        make: Callable[[], TableDef],
+        converts: tuple[Convert | None, ...] | None = None,
+        keys: tuple[str, ...] = (),
     ) -> RecordSchema:
         """What records tell of a table by a definition that is made once for each identity; None: `converts` of it."""
         record_schema = self._record_schemas.get(identity)
         if record_schema is None:
             table = self.keyed(make())
             own = self.converts(table) if converts is None else converts
-            record_schema = self._record_schemas[identity] = RecordSchema(table, own)
+            record_schema = self._record_schemas[identity] = RecordSchema(table, own, keys)
         return record_schema
 
-    def described_in_any_order(self, table: str, parts: Hashable, make: Callable[[], TableDef]) -> RecordSchema:
+    def described_in_any_order(
+        self, table: str, parts: Hashable, make: Callable[[], TableDef], keys: tuple[str, ...] = ()
+    ) -> RecordSchema:
         """What records tell of a table in no order of their own: made anew where the `parts` are not those that the
         record before it told, so that no earlier record, which may be in another split, decides on the order."""
         known, record_schema = self._latest_schemas.get(table, (None, None))
         if record_schema is None or known != parts:
             definition = self.keyed(make())
-            record_schema = RecordSchema(definition, self.converts(definition))
+            record_schema = RecordSchema(definition, self.converts(definition), keys)
             self._latest_schemas[table] = parts, record_schema
         return record_schema
 

@@ -29,7 +29,7 @@ from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, json
 from ggfmt.formats.records.twice import rows_with_columns_twice
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
-from ggfmt.model.table import Catalog, Kind
+from ggfmt.model.table import Catalog, Kind, TableDef
 
 _TWICE = "with a column twice in an image, of which the last one counts"
 
@@ -93,6 +93,11 @@ class DialectReader(BatchingReader[_Table]):
             else:
                 yield self.reject(ordinal, meaning)
 
+    def flush(self) -> Iterator[Event]:
+        yield from super().flush()
+        for name in {name for name, _ in self._dialect.told}:
+            self._remark_told(name)
+
     def _prepare(self, item: Change | RecordSchema, ordinal: int) -> Generator[Event, None, bool]:
         """Makes the table of an operation ready to take it in; true, after a reject, if it has no usable definition."""
         record_schema = item if isinstance(item, RecordSchema) else item.record_schema
@@ -108,6 +113,7 @@ class DialectReader(BatchingReader[_Table]):
             settled = follow(self.catalog.settle(record_schema.table), current, self.dialect.ordered)
             settled = wider(settled, self.source.facts.get(Undescribed(name), ()))
             if settled != current:
+                self._remark_told(name)
                 yield from self.change_schema(settled, ordinal)
                 current = settled
         held = self.tables.get(name)
@@ -167,16 +173,27 @@ class DialectReader(BatchingReader[_Table]):
         return ChangeBatch(table.definition, op, stamps, texts(positions), before, after, ordinals, maps, key_update)
 
     def _remark(self, table: _Table) -> None:
-        """Takes note of columns that images have twice, and of key columns that records tell and no column has."""
+        """Takes note of columns that images have twice, and of key columns that descriptions tell and no column has."""
         name = table.definition.full_name
         if self._twice:
             self.remarks[Remark("GG318", name, _TWICE)] += len(self._twice)
-        unknown = table.definition.not_in_key(self._dialect.keys.get(name, ()))
+        if table.record_schema is not None:
+            self._remark_key(table.definition, table.record_schema.keys, len(table.operations))
+
+    def _remark_told(self, table: str) -> None:
+        """Takes note of keys told of a table up to here, whose definition is about to change or will not any more."""
+        definition = self.catalog.get(table)
+        for name, keys in [told for told in self._dialect.told if told[0] == table]:
+            operations = self._dialect.told.pop((name, keys))
+            if definition is not None:
+                self._remark_key(definition, keys, operations)
+
+    def _remark_key(self, definition: TableDef, keys: Sequence[str], operations: int) -> None:
+        name = definition.full_name
+        unknown = definition.not_in_key(keys)
         if unknown and name not in self.catalog.trusted:
             shown = ", ".join(f"`{visible(column)}`" for column in unknown)
-            self.remarks[Remark("GG211", name, f"whose key has {shown}, which no column is named")] += len(
-                table.operations
-            )
+            self.remarks[Remark("GG211", name, f"whose key has {shown}, which no column is named")] += operations
 
     def _image(
         self,
