@@ -157,8 +157,8 @@ class Dialect(ABC):
         return table.with_keys(keys)
 
     def tell_keys(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
-        """Takes note of the key that a record tells which does not describe its table."""
-        self.keys[table] = keys
+        """Takes note of the key that a record tells which does not describe its table; the first one holds."""
+        self.keys.setdefault(table, keys)
         self.told[table, keys] += operations
 
     def described(
