@@ -172,7 +172,7 @@ class Cut:
             if _TRAILING not in reason:
                 return None, at
             stop = at - 1  # what trails is counted from one
-        return place + len(self._data[place:stop].rstrip(WHITE)), None
+        return place + len(bytes(view[place:stop]).rstrip(WHITE)), None
 
     def _deep(self, place: int, stop: int) -> tuple[int | None, int | None]:
         """As `_value`, of a value that is nested too deeply for decoders: its brackets are counted, in its line."""
