@@ -143,7 +143,7 @@ EXAMPLES: dict[str, _Pair] = {
         "ggfmt preview changes/ -c conf/json.properties --table GG.TCUSTORD",
     ),
     "GG316": (f"{_RUN} --max-record 100", f"{_RUN} --max-record 256m"),
-    "GG318": (
+    "GG317": (
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"id":2}}',
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"ID":2}}',
     ),

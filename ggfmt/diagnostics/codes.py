@@ -218,7 +218,7 @@ _DECLARED: dict[str, Code] = {
         "The record has more bytes than `--max-record` allows. It is not read, so that a task needs no more memory "
         "than it has; where rejects are set aside, only its first bytes are.",
     ),
-    "GG318": _warning(
+    "GG317": _warning(
         "a column twice in an image",
         "A JSON object has a member twice, which JSON allows. As most readers do, ggfmt takes the last; the value of "
         "the other is lost. Images of other systems than GoldenGate are looked at, members around them are not.",

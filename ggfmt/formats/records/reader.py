@@ -176,7 +176,7 @@ class DialectReader(BatchingReader[_Table]):
         """Takes note of columns that images have twice, and of key columns that descriptions tell and no column has."""
         name = table.definition.full_name
         if self._twice:
-            self.remarks[Remark("GG318", name, _TWICE)] += len(self._twice)
+            self.remarks[Remark("GG317", name, _TWICE)] += len(self._twice)
         if table.record_schema is not None:
             self._remark_key(table.definition, table.record_schema.keys, len(table.operations))
 
