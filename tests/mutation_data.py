@@ -57,17 +57,17 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "the offset behind the last one is not looked at, and Arrow's buffers are padded",
     (
         "ggfmt/formats/records/rows.py",
-        'self._class = msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)',
-        'self._class = msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=True)',
+        'return msgspec.defstruct("Row", members, rename=renamed, forbid_unknown_fields=True, gc=False)',
+        'return msgspec.defstruct("Row", members, rename=renamed, forbid_unknown_fields=True, gc=True)',
     ): "whether the garbage collector looks at rows is a matter of time",
     (
         "ggfmt/formats/json/files.py",
-        r'while guess > 0 and not data[:guess].endswith((b"}", b"}\n", b"}\r\n")):',
-        r'while guess > 0 and (data[:guess].endswith((b"}", b"}\n", b"}\r\n"))):',
+        r'while guess > 0 and not data[max(0, guess - 3) : guess].endswith((b"}", b"}\n", b"}\r\n")):',
+        r'while guess > 0 and (data[max(0, guess - 3) : guess].endswith((b"}", b"}\n", b"}\r\n"))):',
     ): "a guess is proven before it is used: a worse one takes time",
     (
         "ggfmt/engine/output/rejects.py",
-        'return StagedFile(self.handler, kind, "", self.split, 0, path, len(data), 0, len(lines), digest, None, None)',
-        'return StagedFile(self.handler, kind, "", self.split, 1, path, len(data), 0, len(lines), digest, None, None)',
+        'self._handler, self._kind, "", self._split, 0, self._path, self.size, 0, self._count, digest, None, None',
+        'self._handler, self._kind, "", self._split, 1, self._path, self.size, 0, self._count, digest, None, None',
     ): "a split has one file of rejects of a kind, so that its number decides nothing",
 }

@@ -445,7 +445,7 @@ def test_only_the_operations_of_a_table_with_an_illegal_name_are_set_aside(
     result = run_ggfmt([source], tmp_path / "out", *AVRO, quarantine=True)
     assert result.totals.handlers["a"].rejected == {"GG206": 5}
     assert [path.parent.name for path in output_files(tmp_path / "out", "a")] == ["GG.GOOD"]
-    assert [path.name for path in (tmp_path / "dirdef").iterdir()] == ["GG.GOOD.avsc"]
+    assert [path.name for path in (tmp_path / "out" / "dirdef").iterdir()] == ["GG.GOOD.avsc"]
 
 
 # Schemas
