@@ -94,9 +94,9 @@ def cases() -> list[Case]:
 
 
 def victims(case: Case, driver: int, cluster: Path | None) -> list[int]:
-    below = descendants(driver)
     if case.victim == "driver":
         return [driver]
+    below = descendants(driver)
     if case.victim == "all":
         return [driver, *below]
     if case.victim == "jvm":

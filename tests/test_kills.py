@@ -7,10 +7,11 @@ from kills import Case, Matrix, cases
 
 pytestmark = pytest.mark.spark
 
+# On a busy machine a signal may come later than at its point.
 TRIED = (
-    (Case("driver", "half", "KILL", "append"), "nothing committed"),
-    (Case("worker", "first-split", "KILL", "overwrite"), "done"),
-    (Case("all", "journal", "KILL", "overwrite"), "committed"),
+    (Case("driver", "half", "KILL", "append"), {"nothing committed", "committed by the next run"}),
+    (Case("worker", "first-split", "KILL", "overwrite"), {"done"}),
+    (Case("all", "journal", "KILL", "overwrite"), {"nothing committed", "committed by the next run", "done"}),
 )
 
 
@@ -19,9 +20,8 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
     return Matrix(tmp_path_factory.mktemp("kills"))
 
 
-@pytest.mark.parametrize(("case", "ending"), TRIED, ids=map(str, range(len(TRIED))))
-def test_a_killed_run_leaves_all_or_nothing(matrix: Matrix, case: Case, ending: str) -> None:
+@pytest.mark.parametrize(("case", "endings"), TRIED, ids=map(str, range(len(TRIED))))
+def test_a_killed_run_leaves_all_or_nothing(matrix: Matrix, case: Case, endings: set[str]) -> None:
     assert case in cases()
     how, _, came_of_it = matrix.try_case(case, "local[2]", None).partition(", ")
-    # Where the machine is too busy to look often enough, a run may be over before the signal is sent.
-    assert came_of_it.startswith(ending) or how == "missed" or case.point == "journal"
+    assert how == "missed" or came_of_it in endings
