@@ -7,6 +7,8 @@ import hashlib
 import json
 import os
 import shutil
+import threading
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -525,3 +527,28 @@ def test_credentials_are_not_written_down_and_come_from_the_run_that_ends_the_co
 ) -> None:
     assert stored(place) == written
     assert with_credentials(written, ["s3://OTHER:KEY@elsewhere/a", "/local", known]) == place
+
+
+def test_a_worker_that_outlives_a_killed_driver_does_not_stop_the_next_run(source: Path, tmp_path: Path) -> None:
+    staging = tmp_path / "out" / "_ggfmt" / "staging" / "2020-01-01_00-00-00.000-dead"
+    staging.mkdir(parents=True)
+    ended = threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            with suppress(OSError):
+                staging.mkdir(parents=True, exist_ok=True)
+                for number in range(40):
+                    (staging / f"{number}").write_bytes(b"")
+
+    worker = threading.Thread(target=write)
+    worker.start()
+    try:
+        for number in range(5):
+            run_ggfmt([source], tmp_path / "out", mode="append", current_timestamp=datetime(2021, 1, 1 + number))
+    finally:
+        ended.set()
+        worker.join()
+    assert len(list((tmp_path / "out" / "_ggfmt" / "runs").iterdir())) == 5
+    run_ggfmt([source], tmp_path / "out", mode="append", current_timestamp=datetime(2021, 2, 1))
+    assert not staging.exists()

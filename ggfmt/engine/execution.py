@@ -111,8 +111,11 @@ def _run_tasks(job: Job, splits: Splits, runner: Runner, progress: Progress | No
 
 def _drop_staged(job: Job) -> None:
     """Removes what the tasks of this run have written so far. What other runs have in staging is theirs."""
-    for directory in job.staging.values():
-        Store(directory).delete_tree("")
+    for root, directory in job.staging.items():
+        try:
+            Store(directory).delete_tree("")
+        except OSError as error:
+            raise Abend(cannot_write(root, error)) from None
 
 
 def _check_names(job: Job, tables: Iterable[str]) -> None:

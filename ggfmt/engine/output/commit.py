@@ -167,7 +167,10 @@ class Participant:
         living = {self.run, *(name.removesuffix(".json") for name in self.store.names(LEASES))}
         for run in self.store.names(STAGING):
             if run not in living:
-                self.store.delete_tree(f"{STAGING}/{run}")
+                with suppress(
+                    *FAILURES
+                ):  # a worker that outlived its driver may be at work there; a later run sees to it
+                    self.store.delete_tree(f"{STAGING}/{run}")
 
     def _pointed(self, known: Sequence[str]) -> tuple[Participant, Journal | None, int] | None:
         """The first directory of the commit that the pointer is of, its journal if the run is decided, and which of its

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -26,6 +27,7 @@ from ggfmt.engine.uris import SCHEMES
 BLOCK_BYTES = 4 << 20
 COPIED_BY_THE_STORE = 5 << 30  # S3 copies no larger object in one request
 FAILURES = (OSError, pa.ArrowException)
+DELETE_ATTEMPTS, DELETE_PAUSE_SECONDS = 4, 0.05
 
 durable = True  # what is committed survives a failure of power; most tests do without
 
@@ -172,7 +174,16 @@ class Store:
             self.fs.delete_file(self.inner(name))
 
     def delete_tree(self, name: str) -> None:
-        """Removes a directory with all that is in it, if there is one."""
+        """Removes a directory with all that is in it, if there is one. A worker that outlives its task or its driver
+        may write there for a moment still."""
+        for _ in range(DELETE_ATTEMPTS - 1):
+            with suppress(OSError):
+                self._delete_tree(name)
+                return
+            time.sleep(DELETE_PAUSE_SECONDS)
+        self._delete_tree(name)
+
+    def _delete_tree(self, name: str) -> None:
         if self.fs.get_file_info(self.inner(name)).type == pafs.FileType.Directory:
             self.fs.delete_dir(self.inner(name))
 
