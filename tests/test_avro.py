@@ -53,7 +53,7 @@ from ggfmt.formats.goldengate.avro.schema import (
     name_problem,
     wrapper_schema,
 )
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -174,6 +174,23 @@ def test_messages_decoded_are_what_the_oracle_says(
             assert wrapped["schema_hash"] == plain_hash(text)
         found += decode_stream(wrapped["payload"], json.loads(text))
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "given", "number"),
+    [
+        ("12.2", None, "schema_hash"),
+        ("12.3", None, "schema_fingerprint"),
+        ("21", None, "schema_fingerprint"),
+        ("26", False, "schema_hash"),
+        ("12.2", True, "schema_fingerprint"),
+    ],
+)
+def test_the_release_decides_what_wrappers_name_schemas_by(release: str, given: bool | None, number: str) -> None:
+    options = AvroOpOptions(wrap_message_in_generic_avro_message=True, generic_wrapper_use_fingerprint=given)
+    schema = wrapper(options, Context(release=release))
+    assert schema is not None
+    assert [field["name"] for field in schema.document["fields"]] == ["table_name", number, "payload"]
 
 
 def plain_hash(text: str) -> int:

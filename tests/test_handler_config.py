@@ -322,7 +322,7 @@ def test_unknown_properties(read: Read, text: str, finding: str) -> None:
         ),
         (
             "flatten=true",
-            "GG111 a property of `json` from GoldenGate for Big Data 21.1 on; remove it: ggfmt does not have it yet",
+            "GG111 a property of `json` from GoldenGate for Big Data 21 on; remove it: ggfmt does not have it yet",
         ),
     ],
 )
@@ -558,9 +558,19 @@ def test_a_handler_name_must_not_collide_with_the_directories_beside_it(read: Re
 
 def test_the_release_is_chosen_by_a_property_of_ggfmt(read: Read) -> None:
     assert read(k("")).run.compatibility == "12.2"
-    assert read(k("ggfmt.compatibility=12.3")).run.compatibility == "12.3"
+    for text, release in (
+        ("12.3", "12.3"),
+        ("12.3.1.1", "12.3"),
+        ("12.3.2.1.1", "12.3.2"),
+        ("19.1.0.0.4", "19.1"),
+        ("21c", "21"),
+        ("21.1", "21"),
+        ("23AI", "23"),
+    ):
+        assert read(k(f"ggfmt.compatibility={text}")).run.compatibility == release
     assert told(read, k("ggfmt.compatibility=13\nggfmt.compatability=12.3")) == [
-        "a:3:21: error[GG103] `ggfmt.compatibility` cannot be `13`; legal values are `12.2`, `12.3`; "
+        "a:3:21: error[GG103] `ggfmt.compatibility` cannot be `13`; "
+        "legal values are `12.2`, `12.3`, `12.3.2`, `19.1`, `21`, `23`, `26`; "
         "did you mean `12.3`?",
         "a:4:1: warning[GG101] `ggfmt.compatability` is not a property of ggfmt; did you mean `ggfmt.compatibility`?",
     ]

@@ -12,7 +12,6 @@ from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import (
     HandlerKey,
     find_option,
-    is_later,
     lacks,
     nearest_format_property,
     nearest_handler_property,
@@ -22,10 +21,10 @@ from ggfmt.config.property_names import (
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import CODECS
-from ggfmt.formats.goldengate.types import RELEASES
 from ggfmt.java.text import IllegalValue, trim, visible
+from ggfmt.options.releases import DEFAULT_RELEASE, RELEASES, is_later
 from ggfmt.options.spec import Options, OptionSpec, option
-from ggfmt.options.value_types import Bool, Choice, NamePart, Path, SchemaDirectory, Size, Text
+from ggfmt.options.value_types import Bool, Choice, NamePart, Path, ReleaseChoice, SchemaDirectory, Size, Text
 
 DEFAULT_FORMAT = "delimitedtext"
 
@@ -71,7 +70,9 @@ class RunOptions(Options):
     """The properties of ggfmt itself, `ggfmt.<name>`: GoldenGate ignores them."""
 
     compatibility: str = option(
-        Choice(RELEASES), "12.2", "Follow this release of GoldenGate for Big Data in what columns become in messages."
+        ReleaseChoice({name: release.doc for name, release in RELEASES.items()}),
+        DEFAULT_RELEASE,
+        "Follow this release of GoldenGate for Big Data in what messages are.",
     )
     truncates: str = option(
         Choice(

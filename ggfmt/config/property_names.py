@@ -143,12 +143,3 @@ def nearest_handler(name: str, known: Iterable[str]) -> str | None:
         return near
     pairs = ((other, sorted((name.lower(), other.lower()), key=len)) for other in known)
     return next((other for other, (short, long) in pairs if len(short) > 2 and short in long), None)
-
-
-def is_later(since: str, release: str) -> bool:
-    """Whether a release of GoldenGate is later than another; the third number of 12.3.1 does not count."""
-    return _numbers(since) > _numbers(release)
-
-
-def _numbers(release: str) -> list[int]:
-    return [int(number) for number in re.findall("[0-9]+", release)[:2]]

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
 
 from ggfmt.java.text import trim
+from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.value_types import (
     Bool,
     Charset,
@@ -36,8 +37,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OptionSpec:
-    """One option: `name` as in a properties file, `attr` as in Python; `since` is GoldenGate's release, if one has
-    it.
+    """One option: `name` as in a properties file, `attr` as in Python.
+
+    `since` is the release of GoldenGate that it came with, empty if none has it, and `until` the last that has it, None
+    if it has not ended: keys of `RELEASES`.
 
     `aliases` are other names that real files and the manual's own misprints use. `example` is a value to show, as a
     properties file writes it; None leaves it to the kind.
@@ -51,6 +54,7 @@ class OptionSpec:
     since: str
     aliases: tuple[str, ...]
     example: str | None = None
+    until: str | None = None
 
     @property
     def example_text(self) -> str:
@@ -73,12 +77,13 @@ def option(
     default: T | None,
     doc: str,
     *,
-    since: str = "12.2",
+    since: str = FIRST_RELEASE,
+    until: str | None = None,
     aliases: tuple[str, ...] = (),
     example: str | None = None,
 ) -> T:
     """A dataclass field that declares an option; for a default of None the attribute is to be typed `X | None`."""
-    metadata = {"kind": kind, "doc": doc, "since": since, "aliases": aliases, "example": example}
+    metadata = {"kind": kind, "doc": doc, "since": since, "until": until, "aliases": aliases, "example": example}
     return cast(T, field(default=default, metadata=metadata))
 
 
@@ -155,6 +160,7 @@ def _specs(cls: type[Options]) -> tuple[OptionSpec, ...]:
             default=item.default,
             doc=item.metadata["doc"],
             since=item.metadata["since"] if cls.of_goldengate else "",
+            until=item.metadata["until"],
             aliases=item.metadata["aliases"],
             example=item.metadata["example"],
         )

@@ -15,6 +15,7 @@ from typing import ClassVar, Generic, TypeVar
 from ggfmt.diagnostics.diagnostic import did_you_mean, suggestion
 from ggfmt.java.charsets import canonical_name, charset_names, refusal
 from ggfmt.java.text import IllegalValue, trim, visible
+from ggfmt.options.releases import named
 
 T = TypeVar("T")
 
@@ -190,6 +191,13 @@ class Choice(ValueType[str]):
                 return word
         near = suggestion(text, self.words)
         raise IllegalValue(_cannot_be(text), f"legal values are {self.legal}" + (f"; {near}" if near else ""))
+
+
+class ReleaseChoice(Choice):
+    """A release of GoldenGate, by its name in `RELEASES` or by a fuller one, as `12.3.2.1.1`, `21c` and `23ai`."""
+
+    def parse(self, text: str) -> str:
+        return named(text) or super().parse(text)
 
 
 @dataclass(frozen=True)

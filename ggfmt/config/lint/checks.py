@@ -16,14 +16,13 @@ from ggfmt.config.comments import before_comment, has_comment
 from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_options import FILE_TYPES, Assembly
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_names import is_later
 from ggfmt.config.texts import lost_blanks, misread_wrapper, odd_delimiter
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
-from ggfmt.formats.goldengate.types import RELEASES
 from ggfmt.java.charsets import encoder
 from ggfmt.java.text import visible
+from ggfmt.options.releases import RELEASES, is_later
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation, SchemaDirectory, Text
 
@@ -88,7 +87,7 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
 
 def _later_releases(values: list[_Value], release: str | None) -> Iterator[Diagnostic]:
     for item in values:
-        if release is None or item.entry is None or item.value == item.spec.default:
+        if release is None or item.entry is None or item.value in (item.spec.default, False):
             continue
         if is_later(item.spec.since, release):
             fitting = next((known for known in RELEASES if not is_later(item.spec.since, known)), None)

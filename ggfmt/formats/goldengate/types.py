@@ -5,12 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from ggfmt.model.table import Kind, SqlType
-
-RELEASES = {
-    "12.2": "numbers are doubles; a NUMBER without precision is text, as it is in the trail",
-    "12.3": "whole numbers are long integers, and a NUMBER without precision is a double",
-}
-
+from ggfmt.options.releases import RELEASES
 
 # What a primitive type of an Avro schema says of a column.
 AVRO_KINDS = {
@@ -37,7 +32,7 @@ def target_type(source: SqlType, release: str) -> MessageType:
     kind = source.kind
     if kind is Kind.BOOLEAN:
         return MessageType.BOOLEAN
-    if release == "12.2":
+    if not RELEASES[release].typed_numbers:
         return (
             MessageType.DOUBLE if kind in (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE) else MessageType.STRING
         )

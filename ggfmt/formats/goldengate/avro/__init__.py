@@ -70,11 +70,12 @@ class AvroOpOptions(AvroOptions):
         "Write each message as the payload of another that names its table and its schema; see `generic_wrapper.avsc`.",
         aliases=("wrapMessageInGenericAvroSchema",),
     )
-    generic_wrapper_use_fingerprint: bool = option(
+    generic_wrapper_use_fingerprint: bool | None = option(
         Bool(),
-        False,
-        "Name the schema in a wrapper by its fingerprint (`schema_fingerprint`), else by its hash (`schema_hash`).",
-        since="12.3.1",
+        None,
+        "Name the schema in a wrapper by its fingerprint (`schema_fingerprint`), else by its hash (`schema_hash`); "
+        "without the property, the release decides: by its hash in 12.2, by its fingerprint from 12.3 on.",
+        since="12.3",
     )
 
 

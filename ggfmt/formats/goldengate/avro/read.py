@@ -33,8 +33,7 @@ from ggfmt.formats.api.reading import (
 )
 from ggfmt.formats.avro.blocks import Blocks, Damaged, Header, parts, read_header, read_varint, unsafe, unzigzag
 from ggfmt.formats.goldengate.avro.plan import Plan, Schema, is_by_image, table_of
-from ggfmt.formats.goldengate.avro.schema import wrapper_schema
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.discovery import settle_changes
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
@@ -131,9 +130,9 @@ class AvroStreamReader(AvroReader):
         options = source.options
         self._delimiter = options.line_delimiter.encode()
         self._wrapper: FastSchema | None = None
-        if options.wrap_message_in_generic_avro_message:
-            document = wrapper_schema(options.generic_wrapper_use_fingerprint).document
-            self._wrapper = fastavro.parse_schema(dict(document))
+        outer = wrapper(options, source.context)
+        if outer is not None:
+            self._wrapper = fastavro.parse_schema(dict(outer.document))
 
     @staticmethod
     def sniff(head: bytes) -> str | None:

@@ -11,8 +11,7 @@ from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.show import Line, Show, Shown, ShownPiece, hex_lines, json_lines, laid_out
 from ggfmt.formats.api.writing import Formatter
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions
-from ggfmt.formats.goldengate.avro.schema import wrapper_schema
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 
 
 class AvroShow(Show):
@@ -28,9 +27,9 @@ class AvroShow(Show):
         self._delimiter = b""
         if isinstance(options, AvroOpOptions):
             self._delimiter = options.line_delimiter.encode()
-            if options.wrap_message_in_generic_avro_message:
-                wrapper = wrapper_schema(options.generic_wrapper_use_fingerprint).document
-                self._wrapper = fastavro.parse_schema(dict(wrapper))
+        outer = wrapper(options, context)
+        if outer is not None:
+            self._wrapper = fastavro.parse_schema(dict(outer.document))
         if container:
             self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
 
@@ -38,9 +37,9 @@ class AvroShow(Show):
         lines = [*hex_lines(data)] if self.framed else []
         record = data
         if self._wrapper is not None:
-            wrapper = _decoded(data, self._wrapper)
-            record = wrapper["payload"]
-            lines += json_lines(laid_out({**wrapper, "payload": f"{len(record)} bytes, which are:"}))[0]
+            wrapped = _decoded(data, self._wrapper)
+            record = wrapped["payload"]
+            lines += json_lines(laid_out({**wrapped, "payload": f"{len(record)} bytes, which are:"}))[0]
         lines += json_lines(laid_out(_decoded(record, self._schema)))[0]
         if self._delimiter:
             ending: Line = (ShownPiece("remark", "line delimiter "), ShownPiece("delimiter", self._delimiter.decode()))

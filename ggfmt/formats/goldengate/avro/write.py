@@ -24,9 +24,9 @@ from ggfmt.formats.api.writing import Formatter, Framing, RowErrors, SchemaFile,
 from ggfmt.formats.avro.container import MessageStream, ObjectContainer
 from ggfmt.formats.goldengate import hive_ddl
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, AvroRowOcfOptions, AvroRowOptions
-from ggfmt.formats.goldengate.avro.schema import METADATA, name_problem, wrapper_schema
+from ggfmt.formats.goldengate.avro.schema import METADATA, name_problem
 from ggfmt.formats.goldengate.avro.show import AvroShow
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types, by_fingerprint, wrapper
 from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
 from ggfmt.formats.goldengate.misfits import misfits
 from ggfmt.formats.goldengate.options import op_keys
@@ -57,7 +57,7 @@ class AvroFormatter(Formatter):
             self._end = options.line_delimiter.encode()
             if options.wrap_message_in_generic_avro_message:
                 schema = avro_schema(table, options, context, self.by_image)
-                number = schema.fingerprint if options.generic_wrapper_use_fingerprint else schema.hash
+                number = schema.fingerprint if by_fingerprint(options, context) else schema.hash
                 self._wrapper_head = self._table + zigzag_varint(number)
         prefix = "before and after: " if self.by_image else ""
         columns = (f"{prefix}{name} ({kind})" for name, kind in zip(table.column_names, self._types, strict=True))
@@ -88,15 +88,11 @@ class AvroFormatter(Formatter):
 
     def traced(self, messages: pa.BinaryArray) -> Iterator[str]:
         document = avro_schema(self.table, self.options, self._context, self.by_image).document
-        schema, wrapper = fastavro.parse_schema(dict(document)), None
-        if self._wrapper_head:
-            assert isinstance(self.options, AvroOpOptions)
-            wrapper = wrapper_schema(self.options.generic_wrapper_use_fingerprint).document
+        schema, outer = fastavro.parse_schema(dict(document)), wrapper(self.options, self._context)
         for message in messages.to_pylist():
-            if wrapper is not None:
-                wrapped: Any = fastavro.schemaless_reader(
-                    io.BytesIO(message), fastavro.parse_schema(dict(wrapper)), None
-                )
+            if outer is not None:
+                parsed = fastavro.parse_schema(dict(outer.document))
+                wrapped: Any = fastavro.schemaless_reader(io.BytesIO(message), parsed, None)
                 message = wrapped["payload"]
             decoded = fastavro.schemaless_reader(io.BytesIO(message), schema, None)
             yield json.dumps(decoded, ensure_ascii=False)
@@ -144,8 +140,9 @@ def _schema_files(table: TableDef, options: AvroOptions, context: Context, by_im
     if not options.generate_schema or name_problem(table, by_image) is not None:
         return ()
     schemas = {table.full_name: avro_schema(table, options, context, by_image)}
-    if isinstance(options, AvroOpOptions) and options.wrap_message_in_generic_avro_message:
-        schemas["generic_wrapper"] = wrapper_schema(options.generic_wrapper_use_fingerprint)
+    outer = wrapper(options, context)
+    if outer is not None:
+        schemas["generic_wrapper"] = outer
     mark, encode = byte_order_mark(options.encoding), encoder(options.encoding).encode
     return tuple(SchemaFile(f"{name}.avsc", mark + encode(schema.text)[0]) for name, schema in schemas.items())
 
