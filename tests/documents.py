@@ -46,7 +46,9 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.metacolumns import KEYWORDS
 from ggfmt.options.reference import markdown_table
+from ggfmt.options.releases import RELEASES
 from ggfmt.render.diagnostics.text import diagnostics_text
 from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
 
@@ -274,6 +276,26 @@ def _formats(subject: str) -> str:
     return _table(("Format", "Read", "Written", "Schemas", "What it is"), rows)
 
 
+def _releases(_: str) -> str:
+    rows = [(f"`{name}`", *map(_sentence, release.changes)) for name, release in RELEASES.items()]
+    return _table(("Release", "Columns", "Metadata", "Wrappers of Avro messages"), rows)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _keywords(_: str) -> str:
+    rows = []
+    for keyword in KEYWORDS.values():
+        form = f"${{{keyword.name}{'.ARGUMENT' if keyword.argument else ''}}}"
+        doc = keyword.doc + (f"; the argument is {keyword.argument}" if keyword.argument else "")
+        doc += f". Refused: {keyword.refused}" if keyword.refused else ""
+        tokens = ", ".join(f"`{name}`" for name in keyword.tokens)
+        rows.append((f"`{form}`", _sentence(doc), tokens, "remembered" if keyword.assumed else "seen"))
+    return _table(("Item", "Value", "From the tokens", "Known"), rows)
+
+
 def _topics(_: str) -> str:
     """All pages but those of single formats, with links from the project's directory."""
     rows = [
@@ -328,9 +350,11 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "formats": _formats,
     "losses": _losses,
     "matrix": _matrix,
+    "keywords": _keywords,
     "messages": _messages,
     "options": _options,
     "output": _output,
+    "releases": _releases,
     "summary": _summary,
     "topics": _topics,
 }

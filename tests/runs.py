@@ -69,8 +69,7 @@ def run_ggfmt(
     wanted = RunSettings(
         inputs=[str(path) for path in inputs],
         handlers=configuration.handlers,
-        release=configuration.run.compatibility,
-        truncates=configuration.run.truncates,
+        own=configuration.run,
         replacements=configuration.replacements,
         output=None if output is None else str(output),
         definitions=definitions,

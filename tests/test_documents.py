@@ -328,11 +328,11 @@ def test_what_a_handler_file_writes_of_the_sample_is_read_back(handler_file: Pat
         return  # one definition a table is not enough for the metadata change of the sample
     source = ["--input-format", handler_file.stem, "--input-config", f"conf/{handler_file.name}"]
     (directory,) = (path for path in Path("one").iterdir() if path.is_dir() and path.name not in ("_ggfmt", "dirdef"))
-    more = definitions if handler_file.stem == "delimitedtext" else []
+    more = definitions if handler_file.stem.startswith("delimitedtext") else []
     second = ["run", f"{directory}/*/*", *source, *more, "-c", "conf/json.properties", "-o", "two", *told]
     assert CliRunner().invoke(app, second).exit_code in (0, 4), handler_file
     report = json.loads(Path("report.json").read_text("utf-8"))
-    if handler_file.stem == "delimitedtext":  # lines behind the metadata change have another number of fields
+    if handler_file.stem.startswith("delimitedtext"):  # lines behind the metadata change have another number of fields
         three = {"I": 2, "U": 1, "D": 1}
         orders = {"I": 1, "U": 1, "D": 1, "T": 1}
         assert report["operations"] == {"GG.ARTIKEL": three, "GG.TCUSTMER": three, "GG.TCUSTORD": orders}

@@ -311,10 +311,14 @@ def test_unknown_properties(read: Read, text: str, finding: str) -> None:
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
-        ("fieldDelimiter=;", "GG110 a property of `delimitedtext`, not of `json`; remove it: it has no effect"),
+        (
+            "fieldDelimiter=;",
+            "GG110 a property of `delimitedtext` and `delimitedtext_op`, not of `json`; remove it: it has no effect",
+        ),
         (
             "lineDelimiter=;",
-            "GG110 a property of `delimitedtext`, `avro_row` and `avro_op`, not of `json`; remove it: it has no effect",
+            "GG110 a property of `delimitedtext`, `delimitedtext_op`, `avro_row` and `avro_op`, not of `json`; "
+            "remove it: it has no effect",
         ),
         (
             "quote=x",

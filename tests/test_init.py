@@ -61,7 +61,8 @@ def test_init_into_a_directory_that_is_not_there(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "help"), [("jsn", "did you mean `json`?"), ("zzzz", "legal values are `delimitedtext`, `json`, ")]
+    ("name", "help"),
+    [("jsn", "did you mean `json`?"), ("zzzz", "legal values are `delimitedtext`, ")],
 )
 def test_init_of_a_format_that_is_none(name: str, help: str) -> None:
     code, told = documents.called(["init", name])

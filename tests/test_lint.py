@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract.shown import templates
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import examples
@@ -29,6 +30,7 @@ from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.text import IllegalValue, trim
 from ggfmt.options.spec import Options, option
 from ggfmt.options.table_keys import TableKeys
@@ -39,6 +41,7 @@ from ggfmt.options.value_types import (
     Delimiter,
     Int,
     NamePart,
+    Pairs,
     Representation,
     SchemaDirectory,
     Size,
@@ -553,6 +556,8 @@ VALUES: list[tuple[type[ValueType[Any]], Callable[[Any], st.SearchStrategy[Any]]
         lambda kind: st.text(st.characters(min_codepoint=32, exclude_characters="/", exclude_categories=["Cs"])),
     ),
     (Text, lambda kind: TEXTS if type(kind) in ANY_TEXT else st.sampled_from(list(filter(is_legal(kind), WORDS)))),
+    (Template, lambda kind: templates(True).map(kind.parse)),
+    (Pairs, lambda kind: st.sampled_from([(("A", "1"),), (("A", "1"), ("B.C", "x y"))])),
     (TableKeys, lambda kind: st.sampled_from([(), (("S.T", ("A",)),), (("T", ("A", "B C")), ("S.U", ("D",)))])),
     (Choice, lambda kind: st.sampled_from(list(kind.words))),
     (PathKind, lambda kind: TEXTS.filter(lambda text: bool(trim(text)) and "\0" not in text)),

@@ -72,8 +72,7 @@ def preview(
                 input_format=input_format,
                 definitions=load_definitions(texts(definitions)),
                 current_timestamp=moment(current_timestamp),
-                release=configuration.run.compatibility,
-                truncates=configuration.run.truncates,
+                own=configuration.run,
                 source=source,
                 replacements=configuration.replacements,
             )

@@ -6,6 +6,7 @@ one millisecond, which makes the stamps of a process distinct and increasing.
 
 from __future__ import annotations
 
+import calendar
 import time
 from datetime import datetime, timezone
 
@@ -29,8 +30,8 @@ class Clock:
         form = "%Y-%m-%dT%H:%M:%S" if iso8601 else "%Y-%m-%d %H:%M:%S"
         if self.fixed is not None:
             return pa.scalar(self.fixed.strftime(form) + f".{self.fixed.microsecond:06d}", pa.string())
-        start = max(self._next, time.time_ns() // 1_000_000 * _PER_MS)
-        end = self._next = start + count
+        start = self._take(count)
+        end = start + count
         pieces = []
         while start < end:
             ms, counter = divmod(start, _PER_MS)
@@ -39,6 +40,19 @@ class Clock:
             pieces.append(join([f"{moment}.{ms % 1000:03d}", _COUNTERS.slice(counter, size)]))
             start += size
         return pa.concat_arrays(pieces) if pieces else pa.array([], pa.string())
+
+    def micros(self, count: int) -> pa.StringArray | pa.StringScalar:
+        """As `stamps`, in microseconds since 1970; a fixed time is taken as one of UTC."""
+        if self.fixed is not None:
+            moment = self.fixed.replace(tzinfo=timezone.utc)
+            return pa.scalar(str(calendar.timegm(moment.utctimetuple()) * 1_000_000 + moment.microsecond), pa.string())
+        return pa.array(range(start := self._take(count), start + count), pa.int64()).cast(pa.string())
+
+    def _take(self, count: int) -> int:
+        """The first of so many stamps, which are nobody else's."""
+        start = max(self._next, time.time_ns() // 1_000_000 * _PER_MS)
+        self._next = start + count
+        return start
 
     def millis(self) -> int:
         """The present time in milliseconds since 1970; a fixed one is taken as one of UTC."""

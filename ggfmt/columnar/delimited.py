@@ -41,6 +41,16 @@ def image_column(fields: pa.StringArray, null: str, missing: str, exists: pa.Boo
     return ImageColumn(values, pc.invert(absent) if absent.true_count else None)
 
 
+def unquoted(column: ImageColumn) -> ImageColumn:
+    """The column with the quotes taken off values that are in quotes, and those within made single."""
+    values = column.values
+    quoted = pc.match_substring_regex(values, '(?s)^".*"$').fill_null(False)
+    if not quoted.true_count:
+        return column
+    inner = pc.replace_substring(pc.utf8_slice_codeunits(values, 1, -1), '""', '"')
+    return ImageColumn(pc.if_else(quoted, inner, values), column.present)
+
+
 def tokens_of(fields: pa.StringArray, between: str, within: str) -> pa.MapArray:
     """Tokens from texts such as `L=1,R=x`; an empty text has none, a token without `within` has an empty value."""
     some = pc.not_equal(fields, "")

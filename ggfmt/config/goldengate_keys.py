@@ -179,17 +179,17 @@ def _properties(formats: tuple[str, ...], since: str, names: str) -> list[Golden
 GOLDENGATE_PROPERTIES: tuple[GoldenGateProperty, ...] = (
     *_properties(_ALL, "12.2", "insertOpKey updateOpKey deleteOpKey truncateOpKey encoding iso8601Format"),
     *_properties(
-        _TEXT,
+        (*_TEXT, *_TEXT_OP),
         "12.2",
         "includeColumnNames includeOpTimestamp includeCurrentTimestamp includeOpType includeTableName includePosition"
         " fieldDelimiter keyValueDelimiter keyValuePairDelimiter nullValueRepresentation missingValueRepresentation",
     ),
     *_properties((*_TEXT, *_JSON_ROW, "avro_row", "avro_row_ocf"), "12.2", "pkUpdateHandling"),
-    *_properties((*_TEXT, *_AVRO), "12.2", "lineDelimiter"),
+    *_properties((*_TEXT, *_TEXT_OP, *_AVRO), "12.2", "lineDelimiter"),
     *_properties(_TEXT_OP, "12.3.2", "includeGroupCols"),
     *_properties((*_TEXT, *_TEXT_OP), "12.3.2", "enableFieldDescriptorHeaders"),
     *_properties((*_TEXT, *_TEXT_OP), "19.1", "disableEscaping"),
-    *_properties((*_TEXT, *_TEXT_OP), "21", "wrapStringsInQuotes"),
+    *_properties((*_TEXT, *_TEXT_OP), "21", "wrapStringsInQuotes includeMetaColumnNames"),
     *_properties(_ALL, "19.1", "metaColumnsTemplate"),
     *_properties(_JSON, "12.2", "prettyPrint jsonDelimiter includePrimaryKeys"),
     *_properties((*_JSON, *_AVRO, *_OCF), "12.2", "generateSchema"),

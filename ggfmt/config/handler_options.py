@@ -24,7 +24,7 @@ from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.java.text import IllegalValue, trim, visible
 from ggfmt.options.releases import DEFAULT_RELEASE, RELEASES, is_later
 from ggfmt.options.spec import Options, OptionSpec, option
-from ggfmt.options.value_types import Bool, Choice, NamePart, Path, ReleaseChoice, SchemaDirectory, Size, Text
+from ggfmt.options.value_types import Bool, Choice, NamePart, Pairs, Path, ReleaseChoice, SchemaDirectory, Size, Text
 
 DEFAULT_FORMAT = "delimitedtext"
 
@@ -84,6 +84,16 @@ class RunOptions(Options):
         ),
         WRITE,
         "Choose what truncates become, which many readers of messages stop at.",
+    )
+
+    group_name: str | None = option(
+        Text(), None, "Take this for the name of the Replicat group, which templates may write.", example="rep1"
+    )
+    variables: tuple[tuple[str, str], ...] = option(
+        Pairs(),
+        (),
+        "Take these for the variables that templates write: of GoldenGate, of the operating system, of the JVM.",
+        example="OGG_HOME=/ogg,SITE=A",
     )
 
 

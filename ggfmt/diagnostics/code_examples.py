@@ -161,6 +161,10 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG407": (f"{_ROWS} --strict-fidelity", _ROWS),
     "GG408": (_MAXWELL, _MAXWELL.replace("maxwell", "canal")),
+    "GG411": (
+        _file("format=json", "format.metaColumnsTemplate=${optype},${groupname}"),
+        _file("format=json", "format.metaColumnsTemplate=${optype},${groupname}", " ggfmt.groupName=rep1"),
+    ),
     # Running
     "GG501": _run("", " --mode overwrite"),
     "GG502": _run(" --java-home /usr/lib/jvm/java-8", " --java-home /usr/lib/jvm/java-17"),

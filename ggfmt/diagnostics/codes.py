@@ -260,6 +260,11 @@ _DECLARED: dict[str, Code] = {
         "an operation that the format has no form for",
         "The format cannot show operations of this type, or one of its parts.",
     ),
+    "GG411": _error(
+        "a template without a value",
+        "`metaColumnsTemplate` names a variable, or the Replicat group, and ggfmt has no text for it: "
+        "`ggfmt.variables` and `ggfmt.groupName` give one.",
+    ),
     # Running
     "GG501": _error(
         "output that exists",

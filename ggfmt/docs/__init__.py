@@ -19,9 +19,9 @@ _NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
 
 # Pages in the order of a reader's questions; others, and those of formats, come behind them.
 _ORDER = (
-    *("options", "input", "output", "repeated", "formats", "fidelity", "consumers", "preview", "checking", "schemas"),
-    *("deployment", "doctor", "promises", "limits", "security", "commands", "codes", "development", "vocabulary"),
-    "extending",
+    *("options", "metadata", "input", "output", "repeated", "formats", "fidelity", "consumers", "preview", "checking"),
+    *("schemas", "deployment", "doctor", "promises", "limits", "security", "commands", "codes", "development"),
+    *("vocabulary", "extending"),
 )
 
 

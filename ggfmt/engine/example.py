@@ -117,7 +117,7 @@ def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], di
     configuration = read_configuration([], settings)
     (config,) = configuration.handlers
     run = configuration.run
-    handler = HandlerSettings.of(config, run.compatibility, native="UTF-8", truncates=run.truncates)
+    handler = HandlerSettings.of(config, run, native="UTF-8")
     pipeline = Pipeline(handler, Clock(_MOMENT))
     read, written = {}, {}
     for operation, batch in zip(_RECORDS, _batches(), strict=True):

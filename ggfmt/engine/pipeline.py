@@ -6,22 +6,24 @@ A run, a preview, the schemas and the examples of options all go this way, so th
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.config.handler_options import REJECT, WRITE
+from ggfmt.config.handler_options import REJECT, WRITE, RunOptions
 from ggfmt.config.handlers import HandlerConfig
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.loss import happening
 from ggfmt.formats.api.losses import NESTED_AS_TEXT
 from ggfmt.formats.api.writing import Formatter, Framing, Note, RowErrors, SchemaFile, WriteSide
+from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import native_charset
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
@@ -55,11 +57,9 @@ class HandlerSettings:
     truncates: str = WRITE
 
     @classmethod
-    def of(
-        cls, config: HandlerConfig, release: str, native: str | None = None, truncates: str = WRITE
-    ) -> HandlerSettings:
-        """The settings of a configured handler. `native` is the charset that the encoding `native` stands for, by
-        default that of this machine."""
+    def of(cls, config: HandlerConfig, own: RunOptions, native: str | None = None) -> HandlerSettings:
+        """The settings of a configured handler under ggfmt's own properties. `native` is the charset that the encoding
+        `native` stands for, by default that of this machine. ConfigurationError for a variable without a value."""
         handler = config.handler
         options = config.options
         if getattr(options, "encoding", None) == NATIVE:
@@ -68,10 +68,10 @@ class HandlerSettings:
             config.name,
             config.format,
             options,
-            Context(handler.include_tokens, release, handler.compression_codec),
+            Context(handler.include_tokens, own.compatibility, handler.compression_codec, _variables(config, own)),
             handler.partition_by_table,
             handler.roll_on_metadata_change or FORMATS[config.format].by_table,
-            truncates,
+            own.truncates,
         )
 
     @property
@@ -102,6 +102,16 @@ class HandlerSettings:
         """The schemas of a table; none where the format has no schemas, or its options switch them off."""
         make = self.write_side.schema
         return () if make is None else make(table, self.options, self.context)
+
+
+def _variables(config: HandlerConfig, own: RunOptions) -> Mapping[str, str]:
+    """The texts of the variables that the handler's template names."""
+    found, lacking = variables_of(config.options, dict(own.variables), own.group_name, os.environ)
+    if lacking:
+        help = "set `ggfmt.variables=NAME=VALUE,...`, or `ggfmt.groupName` for the name of the Replicat group"
+        message = f"`{lacking[0]}` in `metaColumnsTemplate` has no value here"
+        raise ConfigurationError(Diagnostic("GG411", message, config.place("format.metaColumnsTemplate"), help))
+    return found
 
 
 def fingerprint(table: TableDef) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 
-from ggfmt.config.handler_options import WRITE
+from ggfmt.config.handler_options import RunOptions
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import report
@@ -63,10 +63,9 @@ class RunSettings:
     current_timestamp: datetime | None = None
     split_size: int | None = None
     max_record: int = MAX_RECORD_BYTES
-    release: str = "12.2"
+    own: RunOptions = field(default_factory=RunOptions)
     source: WriterSettings = DEFAULT_SETTINGS
     replacements: Replacements = field(default_factory=Replacements)
-    truncates: str = WRITE
     allow_empty: bool = False
     checkpoint: str | None = None
     settle: float | None = None
@@ -164,7 +163,7 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
         except OSError as error:
             message = f"the output cannot be opened: {error}"
             raise UsageError(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
-        own = HandlerSettings.of(config, settings.release, truncates=settings.truncates)
+        own = HandlerSettings.of(config, settings.own)
         if own.options is not config.options:
             encoding = own.options.encoding  # type: ignore[attr-defined]
             log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)

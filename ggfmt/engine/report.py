@@ -127,7 +127,7 @@ def configuration_summary(target: HandlerOutput) -> str:
     for spec in format.options.specs():
         value = getattr(settings.options, spec.attr)
         origin = "" if value != spec.default else " (default)"
-        lines.append(f"  {spec.name:{width}} = {spec.kind.render(value)}{origin}")
+        lines.append(f"  {spec.name:{width}} = {spec.text(value)}{origin}")
     return _text(lines)
 
 

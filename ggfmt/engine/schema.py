@@ -90,7 +90,7 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
         if fits:
             root = handler.handler.root_file_path
             location = None if root is None else _location(root, handler.name)
-            requests.append(SchemaRequest(HandlerSettings.of(handler, configuration.run.compatibility), location))
+            requests.append(SchemaRequest(HandlerSettings.of(handler, configuration.run), location))
     if not requests:
         formats = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
         message = f"formats without such schemas: {formats}"

@@ -64,7 +64,11 @@ class OptionSpec:
     @property
     def default_text(self) -> str:
         """The default as a properties file would give it; empty for none."""
-        return "" if self.default is None else escaped(self.kind.render(self.default))
+        return escaped(self.text(self.default))
+
+    def text(self, value: Any) -> str:
+        """The value as a properties file would give it; empty for an option that was not given and has no default."""
+        return "" if value is None else self.kind.render(value)
 
     def value(self, text: str) -> Any:
         """The value of a property's text, or IllegalValue; no text means the default, where it is no value itself."""

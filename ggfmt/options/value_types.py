@@ -200,6 +200,26 @@ class ReleaseChoice(Choice):
         return named(text) or super().parse(text)
 
 
+class Pairs(ValueType[tuple[tuple[str, str], ...]]):
+    """Texts by name: `NAME=TEXT,NAME=TEXT`."""
+
+    @property
+    def legal(self) -> str:
+        return "names with their texts, such as `HOME=/ogg,SITE=A`"
+
+    def parse(self, text: str) -> tuple[tuple[str, str], ...]:
+        pairs = []
+        for part in text.split(","):
+            name, equals, value = map(trim, part.partition("="))
+            if not name or not equals:
+                raise IllegalValue(_cannot_be(trim(part)), f"give {self.legal}")
+            pairs.append((name, value))
+        return tuple(pairs)
+
+    def render(self, value: tuple[tuple[str, str], ...]) -> str:
+        return ",".join(f"{name}={text}" for name, text in value)
+
+
 @dataclass(frozen=True)
 class Path(ValueType[str]):
     """A directory of a file system that ggfmt can reach."""

@@ -1,4 +1,4 @@
-"""The contract of `delimitedtext`."""
+"""The contracts of `delimitedtext` and `delimitedtext_op`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oracle import PlainColumn, PlainOperation, PlainTable, row_image, split_key
 from strategies import Changes
 
 from contract import Case, Contract, whole
-from contract.shown import flag
+from contract.shown import flag, templates
 from ggfmt.formats.api.context import Context
 from ggfmt.model.table import Column, TableDef
 
@@ -25,7 +25,7 @@ _TOKEN_TEXTS = st.text("abcé表\"'", max_size=3)
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw: st.DrawFn, by_image: bool) -> Case:
     keys = draw(st.integers(0, 1))
     columns = tuple(PlainColumn(f"C{n}", "string", keys * (n == 0)) for n in range(draw(st.integers(1, 5))))
     table = PlainTable("S.T", columns)
@@ -50,10 +50,32 @@ def cases(draw: st.DrawFn) -> Case:
         "missingValueRepresentation": "<missing>",
         "deleteOpKey": draw(st.sampled_from(["D", "DELETE"])),
         "encoding": draw(st.sampled_from(["UTF-8", "UTF-8", "UTF-16", "UTF-16LE"])),
-        "pkUpdateHandling": draw(st.sampled_from(["update", "delete-insert"])),
+        "includeMetaColumnNames": flag(draw(st.booleans())),
+        "wrapStringsInQuotes": flag(draw(st.booleans())),
     }
-    context = Context(include_tokens=draw(st.booleans()))
+    if by_image:
+        options["includeGroupCols"] = flag(draw(st.booleans()))
+    else:
+        options["pkUpdateHandling"] = draw(st.sampled_from(["update", "delete-insert"]))
+        options["enableFieldDescriptorHeaders"] = flag(draw(st.booleans()))
+    context = Context(include_tokens=draw(st.booleans()), release=draw(st.sampled_from(["12.2", "12.3"])))
+    if draw(st.booleans()):
+        options["metaColumnsTemplate"] = draw(templates(context.include_tokens))
+        context = replace(context, release=draw(st.sampled_from(["12.2", "19.1", "21", "26"])))
     return Case(Changes(table, operations, draw(st.booleans())), options, context=context)
+
+
+def op_shown(case: Case) -> list[PlainOperation]:
+    """Both images; an update without one shows it without columns."""
+    return [
+        replace(
+            item,
+            before=item.before or {} if item.op in "UD" else None,
+            after=item.after or {} if item.op in "IU" else None,
+            tokens=item.tokens if case.context.include_tokens else {},
+        )
+        for item in case.operations
+    ]
 
 
 def shown(case: Case) -> list[PlainOperation]:
@@ -74,12 +96,26 @@ def shown(case: Case) -> list[PlainOperation]:
 
 CONTRACTS = {
     "delimitedtext": Contract(
-        cases(),
+        cases(by_image=False),
         shown,
         told=whole,
         records=["I|GG.T|t|c|p|R=A,L=b|1|é".encode(), b"U|GG.T|t|c|p||1|NULL", b"D|GG.T|t|c|p|||2", b"T|GG.T|t|c|p|||"],
         told_of_records={"fieldDelimiter": "|", "encoding": "UTF-8"},
         table_of_records=TABLE,
         texts=False,
-    )
+    ),
+    "delimitedtext_op": Contract(
+        cases(by_image=True),
+        op_shown,
+        told=whole,
+        records=[
+            "I|GG.T|t|c|p|R=A,L=b||1||é".encode(),
+            b"U|GG.T|t|c|p||1|1|NULL|x",
+            b"D|GG.T|t|c|p||2||2|",
+            b"T|GG.T|t|c|p|||||",
+        ],
+        told_of_records={"fieldDelimiter": "|", "encoding": "UTF-8"},
+        table_of_records=TABLE,
+        texts=False,
+    ),
 }

@@ -57,3 +57,14 @@ def without_catalog(name: str) -> str:
 def flag(value: Any) -> str:
     """A boolean as a properties file has it."""
     return str(value).lower()
+
+
+@st.composite
+def templates(draw: st.DrawFn, tokens: bool) -> str:
+    """A `metaColumnsTemplate` that tells a reader table, operation type, time, position, and tokens if asked for."""
+    table = draw(st.sampled_from([["${objectname[table]}"], ["${objectname}"], ["${schema[s]}", "${table[t]}"]]))
+    op = draw(st.sampled_from(["${optype}", "${OpType[op_type]}"]))
+    items = [*table, op, "${timestamp[op_ts]}", "${position[pos]}", *(["${alltokens[tokens]}"] if tokens else [])]
+    more = ["${currenttimestamp[now]}", "${static[site].A}", "${csn}", "${primarykeys}", "${currenttimestampmicro[m]}"]
+    items += draw(st.lists(st.sampled_from(more), unique=True, max_size=2))
+    return ", ".join(draw(st.permutations(items)))

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
-from ggfmt.config.handler_options import WRITE
+from ggfmt.config.handler_options import RunOptions
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.engine.discovery import settle
@@ -43,10 +43,9 @@ class PreviewSettings:
     input_format: str = "auto"
     definitions: Mapping[str, TableDef] = field(default_factory=dict)
     current_timestamp: datetime | None = None
-    release: str = "12.2"
+    own: RunOptions = field(default_factory=RunOptions)
     source: WriterSettings = DEFAULT_SETTINGS
     replacements: Replacements = field(default_factory=Replacements)
-    truncates: str = WRITE
 
 
 @dataclass(frozen=True)
@@ -146,9 +145,7 @@ class _Window:
     ) -> None:
         clock = Clock(settings.current_timestamp)
         self.handlers = [
-            PreviewHandler(
-                HandlerSettings.of(config, settings.release, truncates=settings.truncates), clock, settings.count
-            )
+            PreviewHandler(HandlerSettings.of(config, settings.own), clock, settings.count)
             for config in settings.handlers
         ]
         projection = self.handlers[0].projection

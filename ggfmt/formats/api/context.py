@@ -12,12 +12,13 @@ class Context:
     """What a format is told beside its own options, by the handler and by the run.
 
     `release` is the release of GoldenGate whose mapping of types is followed (`ggfmt.compatibility`), `codec` the
-    compression of object container files.
+    compression of object container files. `variables` has the texts that templates of the handler name.
     """
 
     include_tokens: bool = False
     release: str = "12.2"
     codec: str = "null"
+    variables: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

@@ -24,20 +24,20 @@ def level(losses: Iterable[Loss], aspect: Aspect) -> Level:
 
 def unavoidable(format: Format) -> tuple[Loss, ...]:
     """The losses of a format that no setting avoids."""
-    return tuple(loss for loss in format.losses if not loss.only and not loss.unless)
+    return tuple(loss for loss in format.losses if not loss.depends)
 
 
 def in_words(format: Format, aspect: Aspect) -> str:
     """How much of an aspect a format keeps: `kept`, `in part` or `lost`, the settings that this depends on, and what a
-    reader gets instead."""
-    found = [loss for loss in format.losses if aspect in loss.aspects]
-    always = [loss for loss in found if not loss.only and not loss.unless]
+    reader gets instead; with the metadata that the format has by itself."""
+    found = [loss for loss in format.losses if aspect in loss.aspects and not loss.is_of_templates]
+    always = [loss for loss in found if not loss.depends]
     outcomes = "; ".join(dict.fromkeys(loss.outcome for loss in always))
     left = level(always, aspect)
     if left is Level.LOST:
         return f"lost: {outcomes}"
     text = f"in part: {outcomes}" if left is Level.PART else "kept"
-    depending = [loss for loss in found if loss.only or loss.unless]
+    depending = [loss for loss in found if loss.depends]
     if left is Level.KEPT and len(depending) == 1 and not depending[0].only:
         return f"kept if {_listed(depending[0].unless, 'or')}, else: {depending[0].outcome}"
     return "; ".join([text, *map(_depending, depending)])

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ggfmt.formats.api.loss import Loss
+from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.spec import Options
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Format:
     schema_in_run  a run writes the schemas; otherwise they are for `ggfmt schema` alone
     losses       what of operations the messages do not show; those of single values are counted where they happen
     by_table     a file can hold one table only, and one definition of it
+    since        the release of GoldenGate that it came with, for a format of GoldenGate
     proposed     what a new handler file sets otherwise than by default: lines of it, less `gg.handler.<name>.`
     """
 
@@ -45,6 +47,7 @@ class Format:
     schema_in_run: bool = True
     losses: tuple[Loss, ...] = ()
     by_table: bool = False
+    since: str = FIRST_RELEASE
     proposed: tuple[str, ...] = ()
 
     @cached_property

@@ -13,14 +13,14 @@ class TextFraming(Framing):
     """Text messages, one after the other, in a charset; delimiters are part of the messages.
 
     A character that the charset lacks becomes the charset's replacement, as in Java, and is counted. A byte order mark
-    stands once, at the start of a file. In charsets whose bytes depend on what came before (ISO 2022, mixed EBCDIC),
-    each message starts and ends in the first state, so that files can be cut and joined.
+    stands once, at the start of a file, and `head` behind it. In charsets whose bytes depend on what came before
+    (ISO 2022, mixed EBCDIC), each message starts and ends in the first state, so that files can be cut and joined.
     """
 
-    def __init__(self, charset: str) -> None:
-        self.header = byte_order_mark(charset)
+    def __init__(self, charset: str, head: str = "") -> None:
         self._unchanged = codec_of(charset) == "utf-8"
         self._encoder = encoder(charset)
+        self.header = byte_order_mark(charset) + self._encoder.encode(head)[0]
 
     def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
         data = text_buffer(messages)

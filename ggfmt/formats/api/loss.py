@@ -14,6 +14,7 @@ from enum import Enum
 
 from ggfmt.formats.api.context import Context
 from ggfmt.model.table import Kind
+from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import Options
 
 
@@ -56,7 +57,7 @@ class Setting:
         if self.name == INCLUDE_TOKENS:
             return context.include_tokens == (self.value == "true")
         (spec,) = (spec for spec in options.specs() if spec.name == self.name)
-        return bool(spec.kind.render(getattr(options, spec.attr)) == self.value)
+        return spec.text(getattr(options, spec.attr)) == self.value
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Loss:
     names      tokens that are kept, or are not
     digits     how many digits of a second there are
     kinds      of which columns it is; empty: of any
+    lacking    keywords of a `metaColumnsTemplate`: where metadata are those of a template, it happens if it has none of
+               these, whatever the settings are
     system     whose types there are
     detail     what the format adds to the sentence
     """
@@ -90,6 +93,7 @@ class Loss:
     names: tuple[str, ...] = ()
     digits: int = 0
     kinds: tuple[Kind, ...] = ()
+    lacking: tuple[str, ...] = ()
     system: str = ""
     detail: str = ""
 
@@ -100,6 +104,11 @@ class Loss:
     def except_when(self, *settings: str) -> Loss:
         """The loss where it does not happen under any of some settings."""
         return replace(self, unless=_settings(settings))
+
+    def by_template(self, *keywords: str) -> Loss:
+        """The loss where, with metadata by a template, it happens only without these keywords; with fixed metadata it
+        happens by its settings, and never if it has none."""
+        return replace(self, lacking=keywords)
 
     def of(self, *kinds: Kind) -> Loss:
         return replace(self, kinds=kinds)
@@ -121,8 +130,19 @@ class Loss:
 
     def happens(self, options: Options, context: Context) -> bool:
         """Whether a handler with these options has it."""
+        if self.lacking:
+            template = getattr(options, "meta_columns_template", None)
+            if template is not None or RELEASES[context.release].metadata is Metadata.TEMPLATE:
+                return not any(column.keyword in self.lacking for column in template or ())
+            if not self.only and not self.unless:
+                return False
         held = all(setting.holds(options, context) for setting in self.only)
         return held and not any(setting.holds(options, context) for setting in self.unless)
+
+    @property
+    def is_of_templates(self) -> bool:
+        """Whether it happens under templates alone."""
+        return bool(self.lacking and not self.only and not self.unless)
 
     @property
     def unit(self) -> str:
@@ -132,12 +152,27 @@ class Loss:
     def text(self) -> str:
         """The sentence, with the settings that it depends on."""
         text = self._filled(self.sentence)
+        if self.lacking and not self.unless:
+            listed = [*([_listed(self.only, "and")] if self.only else ()), self.without]
+            return f"With {' or '.join(listed)}: {_lower(text)}"
         if self.only:
             text = f"With {_listed(self.only, 'and')}: {_lower(text)}"
         if self.unless:
             start = f"Unless {_listed(self.unless, 'or')}"
+            if self.lacking:
+                start += f", and with {self.without}"
             text = f"{start}: {_lower(text)}" if not self.only else f"{start}, {_lower(text)}"
         return text
+
+    @property
+    def without(self) -> str:
+        """The templates under which it happens."""
+        return f"a `metaColumnsTemplate` without {_names(self.lacking)}"
+
+    @property
+    def depends(self) -> bool:
+        """Whether it happens under some settings only."""
+        return bool(self.only or self.unless or self.lacking)
 
     @property
     def outcome(self) -> str:

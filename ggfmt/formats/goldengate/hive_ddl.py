@@ -46,9 +46,16 @@ def unique(names: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 def text_table(
-    table: TableDef, columns: Sequence[tuple[str, str]], field: str, line: str, null: str, location: str
+    table: TableDef,
+    columns: Sequence[tuple[str, str]],
+    field: str,
+    line: str,
+    null: str,
+    location: str,
+    header: bool = False,
 ) -> str | Diagnostic:
-    """A table over delimited text; a Diagnostic where Hive cannot read what is written."""
+    """A table over delimited text; a Diagnostic where Hive cannot read what is written. `header`: the first line of a
+    file has names."""
     if len(field) != 1 or ord(field) > 0x7F:
         return _unreadable(table, "Hive divides fields by one ASCII character", "set another `fieldDelimiter`")
     if line != "\n":
@@ -58,7 +65,7 @@ def text_table(
         columns,
         f"ROW FORMAT DELIMITED FIELDS TERMINATED BY {literal(field)}\nSTORED AS TEXTFILE",
         location,
-        {"serialization.null.format": null},
+        {"serialization.null.format": null} | ({"skip.header.line.count": "1"} if header else {}),
     )
 
 

@@ -1,6 +1,7 @@
-"""Delimited text, GoldenGate for Big Data 12.2, 6.2: `delimitedtext`.
+"""Delimited text: `delimitedtext` (GoldenGate for Big Data 12.2, 6.2) and `delimitedtext_op` (from 12.3.2 on).
 
-* One image: of an insert or update the after image, of a delete the before image; a truncate has all columns missing.
+* `delimitedtext` has one image: of an insert or update the after image, of a delete the before image; a truncate has
+  all columns missing. `delimitedtext_op` has both, with all columns missing in an image that an operation lacks.
 * Metadata fields, then the columns, each divided from the next by the field delimiter; a suppressed field leaves none.
 * Values are written raw: one that holds a delimiter will be read as more fields. Such values are counted.
 """
@@ -8,7 +9,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
 
+from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
@@ -17,20 +21,48 @@ from ggfmt.formats.api.losses import (
     EMPTY_FOR_ABSENT,
     KEYS_NOT_SHOWN,
     NESTED_AS_TEXT,
-    POSITION_NOT_SHOWN,
+    NO_BEFORE_AS_EMPTY,
     TEXT_AS_STATE,
-    TIME_NOT_SHOWN,
     TOKEN_DELIMITERS,
     TYPES_NOT_SHOWN,
 )
-from ggfmt.formats.goldengate.losses import KEY_UPDATES, TOKENS
+from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, TOKENS
+from ggfmt.formats.goldengate.metacolumns import (
+    ALL_TOKENS,
+    OBJECT_NAME,
+    OP_TYPE,
+    POSITION,
+    TIMESTAMP,
+    MetaColumn,
+    columns_of,
+    now,
+    template_option,
+)
 from ggfmt.formats.goldengate.options import iso8601_option, op_key_option, pk_update_option
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import NATIVE, Bool, Charset, Delimiter, Representation
 
 
+class Part(Enum):
+    """What a field behind the metadata shows of its column: its name, its value, or its value in one of the images."""
+
+    NAME = "name"
+    VALUE = "value"
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class Cell(NamedTuple):
+    """One field behind the metadata; `column` is the place of its column."""
+
+    part: Part
+    column: int
+
+
 @dataclass(frozen=True)
-class DelimitedTextOptions(Options):
+class DelimitedOptions(Options):
+    """What both formats have."""
+
     include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
     include_op_timestamp: bool = option(Bool(), True, "Write the operation time stamp: when it was committed.")
     include_current_timestamp: bool = option(Bool(), True, "Write the current time stamp: when the message was made.")
@@ -52,10 +84,83 @@ class DelimitedTextOptions(Options):
     key_value_pair_delimiter: str = option(
         Delimiter(tokens=True), ",", "Stands between tokens.", aliases=("kevValuePairDelimiter",)
     )
-    pk_update_handling: str = pk_update_option()
     null_value_representation: str = option(Representation(), "NULL", "Stands for a NULL.")
     missing_value_representation: str = option(Representation(), "", "Stands for a column that is not in the image.")
     iso8601_format: bool = iso8601_option()
+    meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
+    include_meta_column_names: bool = option(
+        Bool(), False, "Write the name of each metadata column as a field before its value.", since="21"
+    )
+    wrap_strings_in_quotes: bool = option(
+        Bool(), False, "Put values of text in quotes, and double the quotes within.", since="21"
+    )
+    disable_escaping: bool = option(
+        Bool(),
+        False,
+        "Have GoldenGate escape nothing. ggfmt writes values raw in any case: how GoldenGate escapes is not known.",
+        since="19.1",
+    )
+
+    @property
+    def fixed(self) -> tuple[MetaColumn, ...]:
+        """The metadata columns of releases that have fixed ones, less the tokens."""
+        columns = (
+            (self.include_op_type, MetaColumn(OP_TYPE, "op_type")),
+            (self.include_table_name, MetaColumn(OBJECT_NAME, "table")),
+            (self.include_op_timestamp, MetaColumn(TIMESTAMP, "op_ts")),
+            (self.include_current_timestamp, MetaColumn(now(self.iso8601_format), "current_ts")),
+            (self.include_position, MetaColumn(POSITION, "pos")),
+        )
+        return tuple(column for included, column in columns if included)
+
+    def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
+        """The metadata columns of messages."""
+        tokens = (MetaColumn(ALL_TOKENS, "tokens"),) if context.include_tokens else ()
+        return columns_of(self, context, (*self.fixed, *tokens))
+
+    def cells(self, columns: int) -> tuple[Cell, ...]:
+        """What stands behind the metadata, in a table of so many columns."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class DelimitedTextOptions(DelimitedOptions):
+    pk_update_handling: str = pk_update_option()
+    enable_field_descriptor_headers: bool = option(
+        Bool(), False, "Start each file with a line of the names of all fields.", since="12.3.2"
+    )
+
+    def cells(self, columns: int) -> tuple[Cell, ...]:
+        named = [Part.NAME, Part.VALUE] if self.include_column_names else [Part.VALUE]
+        return tuple(Cell(part, column) for column in range(columns) for part in named)
+
+
+@dataclass(frozen=True)
+class DelimitedTextOpOptions(DelimitedOptions):
+    include_group_cols: bool = option(
+        Bool(), False, "Write all names, then all before values, then all after values.", since="12.3.2"
+    )
+
+    def cells(self, columns: int) -> tuple[Cell, ...]:
+        parts = [Part.NAME] * self.include_column_names + [Part.BEFORE, Part.AFTER]
+        if self.include_group_cols:
+            return tuple(Cell(part, column) for part in parts for column in range(columns))
+        return tuple(Cell(part, column) for column in range(columns) for part in parts)
+
+
+_LOSSES = (
+    NESTED_AS_TEXT,
+    TEXT_AS_STATE.saying("NULL or for a missing column"),
+    DELIMITER_INSIDE,
+    CHARACTER_REPLACED,
+    EMPTY_FOR_ABSENT,
+    NO_TIME.when("includeOpTimestamp=false"),
+    NO_POSITION.when("includePosition=false"),
+    TOKENS,
+    TOKEN_DELIMITERS,
+    KEYS_NOT_SHOWN,
+    TYPES_NOT_SHOWN,
+)
 
 
 FORMATS = (
@@ -69,20 +174,19 @@ FORMATS = (
             "format.encoding=UTF-8",
             "format.fieldDelimiter=|",
         ),
-        losses=(
-            NESTED_AS_TEXT,
-            *KEY_UPDATES,
-            BEFORE_NOT_SHOWN,
-            TEXT_AS_STATE.saying("NULL or for a missing column"),
-            DELIMITER_INSIDE,
-            CHARACTER_REPLACED,
-            EMPTY_FOR_ABSENT,
-            TIME_NOT_SHOWN.when("includeOpTimestamp=false"),
-            POSITION_NOT_SHOWN.when("includePosition=false"),
-            TOKENS,
-            TOKEN_DELIMITERS,
-            KEYS_NOT_SHOWN,
-            TYPES_NOT_SHOWN,
+        losses=(*KEY_UPDATES, BEFORE_NOT_SHOWN, *_LOSSES),
+    ),
+    Format(
+        name="delimitedtext_op",
+        doc="Delimited text: one line an operation, metadata fields and then each column before and after.",
+        options=DelimitedTextOpOptions,
+        writes="ggfmt.formats.goldengate.delimited.write",
+        reads="ggfmt.formats.goldengate.delimited.read",
+        proposed=(
+            "format.encoding=UTF-8",
+            "format.fieldDelimiter=|",
         ),
+        losses=(NO_BEFORE_AS_EMPTY, *_LOSSES),
+        since="12.3.2",
     ),
 )

@@ -15,16 +15,21 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.delimited import count_fields, image_column, split, table_of_fields, tokens_of
+from ggfmt.columnar.delimited import count_fields, image_column, split, table_of_fields, tokens_of, unquoted
+from ggfmt.columnar.from_python import token_maps
+from ggfmt.columnar.join import join
+from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.api.source import Source
+from ggfmt.formats.goldengate.delimited import Cell, Part
+from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import PlacingReader, Spans
 from ggfmt.formats.records.refused import legal_values
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
+from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import NATIVE
 
@@ -48,15 +53,10 @@ class DelimitedTextReader(PlacingReader):
         options = source.options
         self._codec = _codec(source)
         self._keys = pa.array(op_keys(options), pa.string())
-        included = (
-            ("op", options.include_op_type),
-            ("table", options.include_table_name),
-            ("op_ts", options.include_op_timestamp),
-            ("current_ts", options.include_current_timestamp),
-            ("position", options.include_position),
-            ("tokens", source.context.include_tokens),
-        )
-        self._metadata = [name for name, is_included in included if is_included]
+        self._metadata = options.metadata(source.context)
+        self._roles = Roles.of(self._metadata)
+        self._step: int = 1 + options.include_meta_column_names
+        self._head = len(self._metadata) * self._step
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
@@ -69,14 +69,19 @@ class DelimitedTextReader(PlacingReader):
             help = "convert the file to UTF-8, and give an `--input-config` that says so"
             name = source.options.encoding
             raise UsageError(Diagnostic("GG303", f"ggfmt writes `{name}`, but does not read it", help=help))
-        if not source.options.include_op_type:
-            message = "delimited text without operation types cannot be read: `includeOpType` is false"
-            raise UsageError(Diagnostic("GG103", message, help="write the text with `includeOpType=true`"))
+        if Roles.of(source.options.metadata(source.context)).op is None:
+            message = "delimited text without operation types cannot be read"
+            help = "write it with `includeOpType=true`, or with `${optype}` in its template, and say so"
+            raise UsageError(Diagnostic("GG103", message, help=help))
         delimiter = source.options.line_delimiter.encode(codec)
         by_bytes = _is_plain(codec) and bool(delimiter)
+        skipped = 0
+        if _has_header(source) and by_bytes:
+            end = head.find(delimiter)
+            skipped = end + len(delimiter) if end >= 0 else len(head)
         # Found from any place: no end of it looks like its beginning.
         found = not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
-        return DelimitedLayout(splittable=by_bytes and found, delimiter=delimiter, by_bytes=by_bytes)
+        return DelimitedLayout(splittable=by_bytes and found, delimiter=delimiter, by_bytes=by_bytes, skipped=skipped)
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
@@ -97,7 +102,7 @@ class DelimitedTextReader(PlacingReader):
             end = start + len(line.encode(self._codec, "surrogateescape"))
             spans.append((start, end))
             start = end + len(delimiter.encode(self._codec))
-        return spans
+        return spans[_has_header(self.source) and not _by_bytes(chunk) :]
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
         try:
@@ -108,13 +113,15 @@ class DelimitedTextReader(PlacingReader):
         lines = split(text if chunk.offset else text.removeprefix("\ufeff"), self.source.options.line_delimiter)
         if not lines[len(lines) - 1].as_py():
             lines = lines.slice(0, len(lines) - 1)
+        if _has_header(self.source) and not _by_bytes(chunk):
+            lines = lines.slice(1)
         yield from self._lines(lines)
 
     def _lines(self, lines: pa.StringArray) -> Iterator[Event]:
         ordinals = pa.array(range(self.ordinal, self.ordinal + len(lines)), pa.int64())
         self.ordinal += len(lines)
         counts = count_fields(lines, self.source.options.field_delimiter)
-        few = pc.less(counts, len(self._metadata))
+        few = pc.less(counts, self._head)
         for row in pc.indices_nonzero(few).to_pylist():
             yield self.reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), None))
         enough = pc.invert(few)
@@ -126,12 +133,19 @@ class DelimitedTextReader(PlacingReader):
 
     def _by_table(self, lines: pa.StringArray) -> dict[str | None, pa.BooleanArray]:
         """For each table the lines of it; None for the one table of lines that do not name it."""
-        if "table" not in self._metadata:
+        if not self._roles.name:
             return {None: pa.repeat(pa.scalar(True), len(lines))}
         delimiter = self.source.options.field_delimiter
-        heads = pc.split_pattern(lines, delimiter, max_splits=len(self._metadata))
-        names = pc.list_element(heads, self._metadata.index("table"))
+        heads = pc.split_pattern(lines, delimiter, max_splits=self._head)
+        parts = [pc.list_element(heads, self._field(place)) for place in self._roles.name]
+        names = parts[0]
+        for part in parts[1:]:
+            names = pc.if_else(pc.equal(names, ""), part, join([names, ".", part]))
         return {name: pc.equal(names, name) for name in pc.unique(names).to_pylist()}
+
+    def _field(self, place: int) -> int:
+        """The place of the field with the value of a metadata column."""
+        return place * self._step + self._step - 1
 
     def _table(
         self, name: str | None, lines: pa.StringArray, ordinals: pa.Int64Array, counts: pa.Int32Array
@@ -141,7 +155,8 @@ class DelimitedTextReader(PlacingReader):
             yield from (self.reject(ordinal, table) for ordinal in ordinals.to_pylist())
             return
         options = self.source.options
-        width = len(self._metadata) + len(table.columns) * (2 if options.include_column_names else 1)
+        cells = options.cells(len(table.columns))
+        width = self._head + len(cells)
         fits = pc.equal(counts, width)
         for row in pc.indices_nonzero(pc.invert(fits)).to_pylist():
             yield self.reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), table, width))
@@ -149,21 +164,20 @@ class DelimitedTextReader(PlacingReader):
         if not len(lines):
             return
         fields = table_of_fields(lines, options.field_delimiter, width)
-        metadata = dict(zip(self._metadata, fields, strict=False))
-        kinds = pc.index_in(metadata["op"], self._keys)
+        assert self._roles.op is not None  # by the layout
+        words = fields[self._field(self._roles.op)]
+        kinds = pc.index_in(words, self._keys)
         for row in pc.indices_nonzero(kinds.is_null()).to_pylist():
-            yield self.reject(ordinals[row].as_py(), self._wrong_key(metadata["op"][row].as_py(), table))
+            yield self.reject(ordinals[row].as_py(), self._wrong_key(words[row].as_py(), table))
         known = kinds.is_valid()
         if not pc.any(known).as_py():
             return
-        values = fields[len(self._metadata) :]
-        if options.include_column_names:
-            values = values[1::2]
+        fields = [field.filter(known) for field in fields]
         yield self._batch(
             table,
             _OP_TYPES.take(kinds.filter(known)),
-            {label: column.filter(known) for label, column in metadata.items()},
-            [column.filter(known) for column in values],
+            [fields[self._field(place)] for place in range(len(self._metadata))],
+            dict(zip(cells, fields[self._head :], strict=True)),
             ordinals.filter(known),
         )
 
@@ -171,29 +185,59 @@ class DelimitedTextReader(PlacingReader):
         self,
         table: TableDef,
         op: pa.StringArray,
-        metadata: dict[str, pa.StringArray],
-        values: list[pa.StringArray],
+        metadata: list[pa.StringArray],
+        values: dict[Cell, pa.StringArray],
         ordinals: pa.Int64Array,
     ) -> ChangeBatch:
-        options = self.source.options
+        delete, insert = pc.equal(op, OpType.DELETE.value), pc.equal(op, OpType.INSERT.value)
         exists = pc.not_equal(op, OpType.TRUNCATE.value)
-        delete = pc.equal(op, OpType.DELETE.value)
-        null, missing = options.null_value_representation, options.missing_value_representation
-        columns = tuple(image_column(column, null, missing, exists) for column in values)
-        nothing = pa.nulls(len(op), pa.string())
-        tokens = metadata.get("tokens")
+        has_before, has_after = pc.and_not(exists, insert), pc.and_not(exists, delete)
+        if Cell(Part.VALUE, 0) in values:
+            columns = self._columns(table, values, Part.VALUE, exists)
+            before, after = Image(columns, delete), Image(columns, has_after)
+        else:
+            before = Image(self._columns(table, values, Part.BEFORE, has_before), has_before)
+            after = Image(self._columns(table, values, Part.AFTER, has_after), has_after)
         return ChangeBatch(
             table,
             op,
-            metadata.get("op_ts", nothing),
-            metadata.get("position", nothing),
-            Image(columns, delete),
-            Image(columns, pc.and_not(exists, delete)),
+            self._times(metadata, len(op)),
+            _at(metadata, self._roles.position, len(op)),
+            before,
+            after,
             ordinals,
-            None
-            if tokens is None or not self.projection.tokens
-            else tokens_of(tokens, options.key_value_pair_delimiter, options.key_value_delimiter),
-            pa.repeat(pa.scalar(False), len(op)),
+            self._tokens(metadata) if self.projection.tokens else None,
+            pa.repeat(pa.scalar(False), len(op)) if before.columns is after.columns else None,
+        )
+
+    def _columns(
+        self, table: TableDef, values: dict[Cell, pa.StringArray], part: Part, exists: pa.BooleanArray
+    ) -> tuple[ImageColumn, ...]:
+        options = self.source.options
+        null, missing = options.null_value_representation, options.missing_value_representation
+        columns = []
+        for place in range(len(table.columns)):
+            column = image_column(values[Cell(part, place)], null, missing, exists)
+            columns.append(unquoted(column) if options.wrap_strings_in_quotes else column)
+        return tuple(columns)
+
+    def _times(self, metadata: list[pa.StringArray], rows: int) -> pa.StringArray:
+        if self._roles.op_ts is None and self._roles.micros is not None:
+            numbers = metadata[self._roles.micros]
+            whole = pc.match_substring_regex(numbers, "^-?[0-9]{1,18}$")
+            return micros_text(pc.if_else(whole, numbers, pa.scalar(None, pa.string())).cast(pa.int64()))[0]
+        return _at(metadata, self._roles.op_ts, rows)
+
+    def _tokens(self, metadata: list[pa.StringArray]) -> pa.MapArray | None:
+        """The tokens: those of the column with all of them, else those that are columns of their own."""
+        options, roles = self.source.options, self._roles
+        if roles.tokens is not None:
+            return tokens_of(metadata[roles.tokens], options.key_value_pair_delimiter, options.key_value_delimiter)
+        if not roles.single:
+            return None
+        return token_maps(
+            {name: text for (_, name), text in zip(roles.single, texts, strict=True) if text}
+            for texts in zip(*(metadata[place].to_pylist() for place, _ in roles.single), strict=True)
         )
 
     def _definition(self, name: str | None) -> TableDef | Diagnostic:
@@ -211,7 +255,7 @@ class DelimitedTextReader(PlacingReader):
         return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
     def _wrong_count(self, count: int, table: TableDef | None, wanted: int | None = None) -> Diagnostic:
-        wanted_text = f"{wanted}" if wanted is not None else f"at least {len(self._metadata)}"
+        wanted_text = f"{wanted}" if wanted is not None else f"at least {self._head}"
         place = Span() if table is None else Span(table=table.full_name)
         help = "correct the definition or `--input-config`; a value may hold the delimiter"
         return Diagnostic("GG311", f"the line has {count} fields where there should be {wanted_text}", place, help)
@@ -241,9 +285,18 @@ class DelimitedTextReader(PlacingReader):
                 yield from self._lines(pa.array([text], pa.string()))
 
 
+def _at(metadata: list[pa.StringArray], place: int | None, rows: int) -> pa.StringArray:
+    return pa.nulls(rows, pa.string()) if place is None else metadata[place]
+
+
 def _codec(source: WriterSettings) -> str:
     encoding: Any = source.options.encoding
     return codec_of(native_charset() if encoding == NATIVE else encoding)
+
+
+def _has_header(source: WriterSettings) -> bool:
+    """Whether the first line of a file has the names of its fields."""
+    return getattr(source.options, "enable_field_descriptor_headers", False)
 
 
 def _is_plain(codec: str) -> bool:
@@ -265,6 +318,8 @@ def _lines(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
         source.stream.seek(source.offset)
         source.pass_until(delimiter, 0)
         source.drop(len(delimiter))
+    else:
+        source.offset = len(source.stream.read(source.layout.skipped))
     end = None if length is None else start + length
     while end is None or source.offset < end:
         wanted = source.step if end is None else min(source.step, end - source.offset)
@@ -324,4 +379,4 @@ def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
     yield replace(long, problem=replace(long.problem, message=f"the file has {source.offset:,} bytes", help=help))
 
 
-READ_SIDES = {"delimitedtext": ReadSide(DelimitedTextReader)}
+READ_SIDES = {"delimitedtext": ReadSide(DelimitedTextReader), "delimitedtext_op": ReadSide(DelimitedTextReader)}

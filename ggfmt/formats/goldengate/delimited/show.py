@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from ggfmt.formats.api.show import Line, Shown, ShownField, ShownPiece, TextShow
-from ggfmt.formats.api.writing import Formatter
-from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
+from ggfmt.formats.goldengate.delimited import DelimitedOptions
 
 
 class DelimitedTextShow(TextShow):
-    def __init__(self, formatter: Formatter, options: DelimitedTextOptions) -> None:
+    """`names` are those of the fields, `value_places` the places of those with values, counted from 0."""
+
+    def __init__(self, names: Sequence[str], value_places: Collection[int], options: DelimitedOptions) -> None:
         super().__init__(options.encoding)
         self._options = options
-        self._names = formatter.fields
-        self._metadata = len(formatter.fields) - len(formatter.table.columns) * (1 + options.include_column_names)
+        self._names = names
+        self._value_places = value_places
 
     def text(self, text: str) -> Shown:
         options = self._options
@@ -37,15 +40,10 @@ class DelimitedTextShow(TextShow):
     def _remark(self, number: int, value: str) -> str:
         """What a field stands for, where its text alone does not say it."""
         states = ["empty"] * (not value)
-        if self._is_value(number):
+        if number in self._value_places:
             states += ["NULL"] * (value == self._options.null_value_representation)
             states += ["missing"] * (value == self._options.missing_value_representation)
         return " or ".join(states)
-
-    def _is_value(self, number: int) -> bool:
-        """Whether the field at a place, counted from 0, has the value of a column."""
-        behind = number - self._metadata
-        return behind >= 0 and (behind % 2 == 1 or not self._options.include_column_names)
 
     def _warnings(self, body: str, count: int) -> list[str]:
         warnings = []

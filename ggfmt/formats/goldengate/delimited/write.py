@@ -1,81 +1,111 @@
-"""Delimited text, written: the formatter, and a Hive table over its files."""
+"""Delimited text, written: the formatters, and a Hive table over their files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import Piece, join, repeat
-from ggfmt.columnar.metadata import OpKeys, joined_pairs, or_empty, token_texts
+from ggfmt.columnar.metadata import joined_pairs, token_texts
 from ggfmt.columnar.strings import count_holding, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import DELIMITER_INSIDE, TEXT_AS_STATE
 from ggfmt.formats.api.writing import Formatter, WriteSide
 from ggfmt.formats.goldengate import hive_ddl
-from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
+from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, Part
 from ggfmt.formats.goldengate.delimited.show import DelimitedTextShow
 from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
+from ggfmt.formats.goldengate.metacolumn_values import MetaValues
+from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.model.change import ChangeBatch, ImageColumn
+from ggfmt.formats.goldengate.types import MessageType, target_type
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import TableDef
 
+_PLACES = {
+    Part.NAME: "Name of column {}",
+    Part.VALUE: "Column {}",
+    Part.BEFORE: "Before of {}",
+    Part.AFTER: "After of {}",
+}
+_NAMES = {Part.NAME: "{}_name", Part.VALUE: "{}", Part.BEFORE: "{}_before", Part.AFTER: "{}_after"}
 
-class DelimitedTextFormatter(Formatter):
-    def __init__(self, table: TableDef, options: DelimitedTextOptions, context: Context, clock: Clock) -> None:
+
+class DelimitedFormatter(Formatter):
+    """Makes lines of the metadata, and of the cells that the options say. `value_places` are the places of the fields
+    that hold values, counted from 0."""
+
+    def __init__(self, table: TableDef, options: DelimitedOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
         self.options = options
-        self._op_keys = OpKeys(op_keys(options))
-        metadata = (
-            ("Operation type", options.include_op_type),
-            ("Table name", options.include_table_name),
-            ("Operation timestamp", options.include_op_timestamp),
-            ("Current timestamp", options.include_current_timestamp),
-            ("Position", options.include_position),
-            ("Tokens", context.include_tokens),
-        )
-        fields = [name for name, included in metadata if included]
-        for column in table.column_names:
-            if options.include_column_names:
-                fields.append(f"Name of column {column}")
-            fields.append(f"Column {column}")
+        self._metadata = options.metadata(context)
+        self._values = MetaValues(table, op_keys(options), context, clock)
+        self._cells = options.cells(len(table.columns))
+        self._quoted = [
+            options.wrap_strings_in_quotes and target_type(column.type, context.release) is MessageType.STRING
+            for column in table.columns
+        ]
+        fields = []
+        for column in self._metadata:
+            fields += [f"Name of {column.name}"] * options.include_meta_column_names + [column.title]
+        first = len(fields)
+        fields += [_PLACES[cell.part].format(table.column_names[cell.column]) for cell in self._cells]
         self.fields = tuple(fields)
+        self.value_places = frozenset(
+            place for place, cell in enumerate(self._cells, first) if cell.part is not Part.NAME
+        )
 
-    def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
-        return handle_key_updates(batch, self.options.pk_update_handling)
+    def images(self, batch: ChangeBatch) -> dict[Part, Image]:
+        """The images whose values the cells show."""
+        raise NotImplementedError
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
-        options = self.options
         fields: list[Piece] = []
-        if options.include_op_type:
-            fields.append(self._op_keys.of(batch.op))
-        if options.include_table_name:
-            fields.append(self.table.full_name)
-        if options.include_op_timestamp:
-            fields.append(or_empty(batch.op_ts))
-        if options.include_current_timestamp:
-            fields.append(self.clock.stamps(len(batch), options.iso8601_format))
-        if options.include_position:
-            fields.append(or_empty(batch.position))
-        if self.include_tokens:
-            pair = joined_pairs(options.key_value_delimiter)
-            fields.append(token_texts(batch.tokens, len(batch), pair, options.key_value_pair_delimiter))
-        for column, image in zip(self.table.columns, batch.row_image().columns, strict=True):
-            self._look_for_delimiters(column.name, image)
-            self._look_for_representations(column.name, image)
-            if options.include_column_names:
-                fields.append(column.name)
-            fields.append(represent(image, options.null_value_representation, options.missing_value_representation))
+        for column in self._metadata:
+            fields += [column.name] * self.options.include_meta_column_names
+            fields.append(self._metadata_value(column, batch))
+        images = self.images(batch)
+        for cell in self._cells:
+            if cell.part is Part.NAME:
+                fields.append(self.table.column_names[cell.column])
+            else:
+                fields.append(self._value(cell.column, images[cell.part].columns[cell.column]))
         pieces: list[Piece] = [] if fields else [repeat("", len(batch))]
         for field in fields:
             if pieces:
-                pieces.append(options.field_delimiter)
+                pieces.append(self.options.field_delimiter)
             pieces.append(field)
-        return join([*pieces, options.line_delimiter], rows=len(batch))
+        return join([*pieces, self.options.line_delimiter], rows=len(batch))
+
+    def _metadata_value(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
+        if column.keyword == ALL_TOKENS:
+            pair = joined_pairs(self.options.key_value_delimiter)
+            return token_texts(batch.tokens, len(batch), pair, self.options.key_value_pair_delimiter)
+        if column.keyword == KEY_COLUMNS:
+            return ",".join(self.table.primary_keys)
+        return self._values.of(column, batch)
+
+    def _value(self, place: int, column: ImageColumn) -> pa.StringArray:
+        options, name = self.options, self.table.column_names[place]
+        self._look_for_delimiters(name, column)
+        if self._quoted[place]:
+            values = column.values
+            if count_holding(values, '"'):
+                values = pc.replace_substring(values, '"', '""')
+            nulls = values.null_count
+            values = join(['"', values.fill_null("") if nulls else values, '"'])
+            column = ImageColumn(
+                pc.if_else(column.values.is_valid(), values, pa.scalar(None, pa.string())) if nulls else values,
+                column.present,
+            )
+        self._look_for_representations(name, column)
+        return represent(column, options.null_value_representation, options.missing_value_representation)
 
     def _look_for_delimiters(self, column: str, image: ImageColumn) -> None:
         for name, delimiter in (("field", self.options.field_delimiter), ("line", self.options.line_delimiter)):
@@ -89,22 +119,53 @@ class DelimitedTextFormatter(Formatter):
             self.count(TEXT_AS_STATE, column, pc.equal(image.values, text).true_count, state=state)
 
 
-def hive_table(table: TableDef, options: DelimitedTextOptions, context: Context, location: str) -> str | Diagnostic:
-    """A Hive table over the lines of a table: their metadata as text, and then the columns by their types."""
-    included = (
-        ("op_type", options.include_op_type),
-        ("table", options.include_table_name),
-        ("op_ts", options.include_op_timestamp),
-        ("current_ts", options.include_current_timestamp),
-        ("pos", options.include_position),
-        ("tokens", context.include_tokens),
+class DelimitedTextFormatter(DelimitedFormatter):
+    options: DelimitedTextOptions
+
+    def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
+        return handle_key_updates(batch, self.options.pk_update_handling)
+
+    def images(self, batch: ChangeBatch) -> dict[Part, Image]:
+        return {Part.VALUE: batch.row_image()}
+
+
+class DelimitedTextOpFormatter(DelimitedFormatter):
+    def images(self, batch: ChangeBatch) -> dict[Part, Image]:
+        return {Part.BEFORE: _missing_where_absent(batch.before), Part.AFTER: _missing_where_absent(batch.after)}
+
+
+def _missing_where_absent(image: Image) -> Image:
+    """The image with all columns missing where there is none."""
+    exists = image.exists
+    if exists is None or exists.true_count == len(exists):
+        return image
+    return Image(
+        tuple(
+            ImageColumn(column.values, exists if column.present is None else pc.and_(column.present, exists))
+            for column in image.columns
+        )
     )
-    columns = []
-    for column in table.columns:
-        if options.include_column_names:
-            columns.append((f"{column.name}_name", "STRING"))
-        columns.append((column.name, hive_ddl.column_type(column)))
-    metadata = hive_ddl.unique([name for name, is_included in included if is_included], [name for name, _ in columns])
+
+
+def _field_names(table: TableDef, options: DelimitedOptions, context: Context) -> list[str]:
+    """The names of the fields of a line."""
+    names = []
+    for column in options.metadata(context):
+        names += [f"{column.name}_name"] * options.include_meta_column_names + [column.name]
+    cells = options.cells(len(table.columns))
+    return names + [_NAMES[cell.part].format(table.column_names[cell.column]) for cell in cells]
+
+
+def hive_table(table: TableDef, options: DelimitedOptions, context: Context, location: str) -> str | Diagnostic:
+    """A Hive table over the lines of a table: their metadata as text, and then the columns by their types."""
+    cells = options.cells(len(table.columns))
+    names = _field_names(table, options, context)
+    count = len(names) - len(cells)
+    metadata = hive_ddl.unique(names[:count], names[count:])
+    columns = [
+        (name, "STRING" if cell.part is Part.NAME else hive_ddl.column_type(table.columns[cell.column]))
+        for name, cell in zip(names[count:], cells, strict=True)
+    ]
     return hive_ddl.text_table(
         table,
         [*((name, "STRING") for name in metadata), *columns],
@@ -112,15 +173,37 @@ def hive_table(table: TableDef, options: DelimitedTextOptions, context: Context,
         options.line_delimiter,
         options.null_value_representation,
         location,
+        header=getattr(options, "enable_field_descriptor_headers", False),
     )
+
+
+def _framing(table: TableDef | None, options: DelimitedOptions, context: Context) -> TextFraming:
+    header = ""
+    if isinstance(options, DelimitedTextOptions) and options.enable_field_descriptor_headers and table is not None:
+        header = options.field_delimiter.join(_field_names(table, options, context)) + options.line_delimiter
+    return TextFraming(options.encoding, header)
+
+
+def _with_tokens(projection: Projection, options: DelimitedOptions) -> Projection:
+    return replace(projection, tokens=needs_tokens(options))
+
+
+def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> WriteSide:
+    return WriteSide(
+        formatter=formatter,
+        framing=_framing,
+        projection=lambda options: _with_tokens(Projection() if by_image else row_projection(options), options),
+        ddl=hive_table,
+        show=_show,
+    )
+
+
+def _show(formatter: Formatter, options: DelimitedOptions, context: Context) -> DelimitedTextShow:
+    assert isinstance(formatter, DelimitedFormatter)
+    return DelimitedTextShow(formatter.fields, formatter.value_places, options)
 
 
 WRITE_SIDES = {
-    "delimitedtext": WriteSide(
-        formatter=DelimitedTextFormatter,
-        framing=lambda table, options, context: TextFraming(options.encoding),
-        projection=row_projection,
-        ddl=hive_table,
-        show=lambda formatter, options, context: DelimitedTextShow(formatter, options),
-    )
+    "delimitedtext": _writer(DelimitedTextFormatter, by_image=False),
+    "delimitedtext_op": _writer(DelimitedTextOpFormatter, by_image=True),
 }

@@ -1,0 +1,237 @@
+"""Which metadata columns messages have: those of `metaColumnsTemplate`, or the fixed ones of earlier releases.
+
+A template is a list of items `${keyword[field].argument}`, divided by commas. The field is called as it says, or as the
+keyword in lower case; keywords are matched without regard to case. Some keywords have an argument, all others none.
+
+Followed are Oracle's manuals of 19.1 and 21.1 and public handler files. What is known from memory of manuals alone is
+marked as `assumed`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ggfmt.diagnostics.diagnostic import suggestion
+from ggfmt.formats.api.context import Context
+from ggfmt.java.text import IllegalValue, trim
+from ggfmt.options.releases import RELEASES, Metadata
+from ggfmt.options.spec import Options, option
+from ggfmt.options.value_types import ValueType
+
+ALL_TOKENS, KEY_COLUMNS = "alltokens", "primarykeycolumns"  # a map and a list of texts; all others are texts
+OP_TYPE, OBJECT_NAME, POSITION, TIMESTAMP = "optype", "objectname", "position", "timestamp"
+NOW, NOW_ISO8601 = "currenttimestamp", "currenttimestampiso8601"
+VARIABLES = ("env", "sys", "javaprop")
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """A keyword of templates.
+
+    title    what stands in the column, in two or three words
+    doc      its value
+    argument what its argument is; empty if it has none
+    tokens   tokens of which the first that an operation has gives the value
+    assumed  no public file or message shows it
+    refused  why ggfmt does not write it
+    """
+
+    name: str
+    title: str
+    doc: str
+    argument: str = ""
+    tokens: tuple[str, ...] = ()
+    assumed: bool = False
+    refused: str = ""
+
+
+_KEYWORDS = (
+    Keyword(ALL_TOKENS, "Tokens", "all tokens of the operation, whether or not the handler has `includeTokens`"),
+    Keyword("token", "Token", "one token, empty if there is none", "the name of the token", assumed=True),
+    Keyword("env", "Variable", "a variable of GoldenGate, from `ggfmt.variables`", "its name", assumed=True),
+    Keyword(
+        "sys",
+        "System variable",
+        "a variable of the operating system, from `ggfmt.variables`, else of the machine that starts the run",
+        "its name",
+        assumed=True,
+    ),
+    Keyword("javaprop", "Java property", "a property of the JVM, from `ggfmt.variables`", "its name", assumed=True),
+    Keyword(OP_TYPE, "Operation type", "the operation type, by the operation keys"),
+    Keyword(POSITION, "Position", "the position in the trail"),
+    Keyword("seqno", "Trail number", "the first ten digits of the position, as a number", assumed=True),
+    Keyword("rba", "Trail offset", "the rest of the position, as a number", assumed=True),
+    Keyword(TIMESTAMP, "Operation timestamp", "the operation time stamp"),
+    Keyword("timestampmicro", "Operation timestamp", "the same in microseconds since 1970", assumed=True),
+    Keyword(NOW, "Current timestamp", "the current time stamp with a blank between date and time"),
+    Keyword(NOW_ISO8601, "Current timestamp", "the current time stamp with a `T`", assumed=True),
+    Keyword("currenttimestampmicro", "Current timestamp", "the current time in microseconds since 1970", assumed=True),
+    Keyword("catalog", "Catalog", "the first of three parts of the table's name, else empty", assumed=True),
+    Keyword("schema", "Schema", "the part of the table's name before the last"),
+    Keyword("table", "Table", "the last part of the table's name"),
+    Keyword(OBJECT_NAME, "Table name", "the full name of the table"),
+    Keyword(
+        "csn",
+        "Commit sequence number",
+        "the commit sequence number",
+        tokens=("csn", "L", "LOGCSN", "commit_scn", "scn", "commit_lsn", "lsn", "commitTs"),
+    ),
+    Keyword(
+        "xid",
+        "Transaction",
+        "the transaction",
+        tokens=("xid", "6", "TRANID", "transaction.id", "transactionId", "txId", "trans", "gtid"),
+    ),
+    Keyword(
+        "opseqno",
+        "Number in the transaction",
+        "the number of the operation in its transaction",
+        tokens=("opseqno", "op_seqno", "transaction.total_order", "xoffset", "transactionEventCounter"),
+    ),
+    Keyword(
+        "txind",
+        "Place in the transaction",
+        "where in its transaction the operation stands: `B`, `M`, `E` or `W`",
+        tokens=("txind", "trans_ind"),
+    ),
+    Keyword(KEY_COLUMNS, "Key columns", "the names of the primary key's columns"),
+    Keyword("primarykeys", "Key values", "the values of the primary key's columns, with `_` between two"),
+    Keyword("static", "Text", "the argument itself", "the text", assumed=True),
+    Keyword("groupname", "Replicat group", "the name of the Replicat group, from `ggfmt.groupName`", assumed=True),
+    Keyword(
+        "metadatachanged",
+        "Metadata changed",
+        "whether the table's metadata have changed",
+        assumed=True,
+        refused="it is not known what GoldenGate writes for it",
+    ),
+)
+KEYWORDS = {keyword.name: keyword for keyword in _KEYWORDS}
+
+# Keywords whose values come from tokens, so that the reader has to hand these out.
+_OF_TOKENS = frozenset({ALL_TOKENS, "token", *(keyword.name for keyword in _KEYWORDS if keyword.tokens)})
+
+_ITEM = re.compile(r"\$\{\s*(\w+)\s*(?:\[([^\]]*)\])?\s*(?:\.(.*))?\}", re.DOTALL)
+_FORM = "write items `${keyword[field]}`, divided by commas"
+
+
+@dataclass(frozen=True)
+class MetaColumn:
+    """One metadata column: its keyword, the name of its field, and the argument of keywords that have one."""
+
+    keyword: str
+    name: str
+    argument: str | None = None
+
+    @property
+    def title(self) -> str:
+        title = KEYWORDS[self.keyword].title
+        return title if self.argument is None else f"{title} {self.argument}"
+
+    def __str__(self) -> str:
+        field = "" if self.name == self.keyword else f"[{self.name}]"
+        return f"${{{self.keyword}{field}{'' if self.argument is None else f'.{self.argument}'}}}"
+
+
+class Template(ValueType[tuple[MetaColumn, ...]]):
+    """A list of metadata columns."""
+
+    @property
+    def legal(self) -> str:
+        return "items `${keyword[field]}`, divided by commas"
+
+    def parse(self, text: str) -> tuple[MetaColumn, ...]:
+        columns = tuple(map(_column, _items(text)))
+        names = [column.name for column in columns]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise IllegalValue(
+                f"has the field `{twice}` twice", "give each field a name of its own: `${keyword[name]}`"
+            )
+        return columns
+
+    def render(self, value: tuple[MetaColumn, ...]) -> str:
+        return ",".join(map(str, value))
+
+
+def _items(text: str) -> Iterator[str]:
+    """The items of a template: commas within braces divide nothing."""
+    for item in re.split(r",(?![^{]*\})", text):
+        yield trim(item)
+
+
+def _column(item: str) -> MetaColumn:
+    parts = _ITEM.fullmatch(item)
+    if parts is None:
+        raise IllegalValue(f"cannot have the item `{item[:60]}`", _FORM)
+    word, name, argument = parts.groups()
+    keyword = KEYWORDS.get(word.lower())
+    if keyword is None:
+        near = suggestion(word.lower(), KEYWORDS)
+        known = ", ".join(f"`{known}`" for known in KEYWORDS)
+        raise IllegalValue(f"has the unknown keyword `{word}`", f"keywords are {known}" + (f"; {near}" if near else ""))
+    if keyword.refused:
+        raise IllegalValue(f"has the keyword `{word}`, which ggfmt does not write: {keyword.refused}", "leave it out")
+    if keyword.argument and not argument:
+        raise IllegalValue(f"has `{item}` without {keyword.argument}", f"write `${{{keyword.name}[field].ARGUMENT}}`")
+    if argument is not None and not keyword.argument:
+        raise IllegalValue(f"has `{item}`, and `{keyword.name}` has no argument", f"write `${{{keyword.name}}}`")
+    if name is not None and not trim(name):
+        raise IllegalValue(f"has `{item}` with an empty name", "leave out the brackets, or give the field a name")
+    return MetaColumn(keyword.name, keyword.name if name is None else trim(name), argument)
+
+
+def template_option() -> tuple[MetaColumn, ...] | None:
+    """The option of the formats that have templates."""
+    return option(
+        Template(),
+        None,
+        "The metadata of messages, in their order: a list of `${keyword[field]}`; without it they are those of the "
+        "release.",
+        since="19.1",
+        example="${objectname[table]},${optype[op_type]},${position[pos]}",
+    )
+
+
+def columns_of(options: Any, context: Context, fixed: Sequence[MetaColumn]) -> tuple[MetaColumn, ...]:
+    """The metadata columns of messages: those of the template, else the `fixed` ones where the release has such."""
+    template: tuple[MetaColumn, ...] | None = options.meta_columns_template
+    if template is not None:
+        return template
+    return () if RELEASES[context.release].metadata is Metadata.TEMPLATE else tuple(fixed)
+
+
+def needs_tokens(options: Any) -> bool:
+    """Whether values of the template come from tokens."""
+    return any(column.keyword in _OF_TOKENS for column in options.meta_columns_template or ())
+
+
+def now(iso8601: bool) -> str:
+    """The keyword of the current time stamp."""
+    return NOW_ISO8601 if iso8601 else NOW
+
+
+def variables_of(
+    options: Options, given: Mapping[str, str], group: str | None, system: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """The values of the variables that a template names, by its items, and the items without a value.
+
+    `given` are variables by name, `group` is the name of the Replicat group, `system` the operating system's.
+    """
+    found: dict[str, str] = {}
+    lacking = []
+    for column in getattr(options, "meta_columns_template", None) or ():
+        if column.keyword == "groupname":
+            value = group
+        elif column.keyword in VARIABLES:
+            value = given.get(column.argument, system.get(column.argument) if column.keyword == "sys" else None)
+        else:
+            continue
+        if value is None:
+            lacking.append(str(column))
+        else:
+            found[str(column)] = value
+    return found, lacking
