@@ -115,6 +115,17 @@ _NEEDED = {
 }
 
 
+# Templates with all but one of these.
+_ITEMS = {
+    "objectname": "${objectname[table]}",
+    "optype": "${optype[op_type]}",
+    "timestamp": "${timestamp[op_ts]}",
+    "position": "${position[pos]}",
+    "primarykeycolumns": "${primarykeycolumns[primary_keys]}",
+    "alltokens": "${alltokens[tokens]}",
+}
+
+
 def configurations(name: str) -> list[tuple[str, ...]]:
     """The settings that the losses of a format depend on, one after the other as they are and as they are not."""
     found: dict[tuple[str, ...], None] = {(): None}
@@ -122,6 +133,9 @@ def configurations(name: str) -> list[tuple[str, ...]]:
     for loss in FORMATS[name].losses:
         only = tuple(map(str, loss.only))
         found[only] = None
+        if loss.lacking:
+            shown = {keyword: item for keyword, item in _ITEMS.items() if keyword not in loss.lacking}
+            found[(f"metaColumnsTemplate={','.join(shown.values())}",)] = None
         for setting in loss.unless:
             spec = specs[setting.name]
             other = next(text for text in (spec.default_text, spec.example_text) if text != setting.value)

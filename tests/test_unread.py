@@ -23,7 +23,6 @@ UNREAD = [
     (DOCUMENT, "debezium_json", "GG308", "a change of MongoDB by Debezium", "ExtractNewDocumentState"),
     ({"schema": {}, "payload": DOCUMENT}, "debezium_json", "GG308", "a change of MongoDB", "ExtractNewDocumentState"),
     ({**DOCUMENT, "op": "d", "before": "{}"}, "debezium_json", "GG308", "a change of MongoDB", "ExtractNewDocument"),
-    (ROW, "json", "GG305", "`json_row` of GoldenGate", "format=json"),
     ({"schema": {}, "payload": OPERATION}, "debezium_json", "GG305", "GoldenGate's Kafka Connect handler", "payload"),
     (DMS, None, "", "a record of AWS DMS", "read"),
 ]
@@ -45,6 +44,14 @@ def test_an_input_that_is_not_read_is_named(
         found = read(name, lines(record, record))
         assert [reject.diagnostic.code for reject in found.rejects] == [code] * 2
         assert all(what in reject.diagnostic.message for reject in found.rejects)
+
+
+def test_rows_among_operations_are_named_and_rows_alone_are_read(tmp_path: Path) -> None:
+    found = read("json", lines(OPERATION, ROW))
+    assert found.reasons == ["GG305 the record is `json_row` of GoldenGate, whose columns stand beside `op_type`"]
+    (tmp_path / "in.json").write_bytes(lines(ROW))
+    result = run_ggfmt([tmp_path / "in.json"], tmp_path / "out")
+    assert result.totals.operations == {("GG.T", "I"): 1}
 
 
 def test_a_delete_of_postgresql_without_its_row_names_the_replica_identity() -> None:

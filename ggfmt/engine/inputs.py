@@ -74,15 +74,15 @@ def written_by(configuration: Configuration) -> tuple[str, WriterSettings]:
     )
 
 
-def reader_of(name: str) -> type[Reader]:
-    """The reader of an input format by its id; UsageError GG309 for an unknown one."""
+def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Reader]:
+    """The reader of an input format by its id, for messages of a source; UsageError GG309 for an unknown one."""
     if name not in READ:
         near = suggestion(name, READ)
         legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READ)}"
         raise UsageError(
             Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
         )
-    return FORMATS[name].read_side.reader
+    return FORMATS[name].read_side.by(source).reader
 
 
 def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
@@ -122,8 +122,9 @@ def plan_inputs(
         input_format, reason = detect_format(files)
     else:
         reason = "given by `--input-format`"
-    reader = reader_of(input_format)
+    reader_of(input_format)  # which refuses an unknown format
     source = with_defaults(source, input_format)
+    reader = reader_of(input_format, source)
     planned = []
     for index, file in enumerate(files):
         head = read_head(file)

@@ -28,8 +28,9 @@ class Head:
     def __init__(self, inputs: Sequence[str], input_format: str, source: WriterSettings) -> None:
         self._files = list_inputs(inputs)
         self.input_format = detect_format(self._files)[0] if input_format == "auto" else input_format
-        self.reader = reader_of(self.input_format)
+        reader_of(self.input_format)  # which refuses an unknown format
         self.source = with_defaults(source, self.input_format)
+        self.reader = reader_of(self.input_format, self.source)
         self.read = 0
         self.whole = True
         self._layouts: dict[int, Layout] = {}

@@ -225,7 +225,13 @@ class Discovered:
 
 @dataclass(frozen=True)
 class ReadSide:
-    """What reads a format; `discovery` is None where the data do not tell what the tables are."""
+    """What reads a format; `discovery` is None where the data do not tell what the tables are. `other` has another one
+    for messages that were written by certain options."""
 
     reader: type[Reader]
     discovery: type[Discovery] | None = None
+    other: Callable[[WriterSettings], ReadSide | None] = lambda source: None
+
+    def by(self, source: WriterSettings) -> ReadSide:
+        """What reads messages of a source, whose options are known."""
+        return self.other(source) or self

@@ -22,7 +22,7 @@ class Unread(NamedTuple):
 
 
 JSON_ROW = Unread(
-    "`json_row` of GoldenGate, whose columns stand beside `op_type`", "have the handler write `format=json`"
+    "`json_row` of GoldenGate, whose columns stand beside `op_type`", "read it as `--input-format json_row`"
 )
 KAFKA_CONNECT = Unread(
     "the envelope of GoldenGate's Kafka Connect handler, with its operation in `payload`",

@@ -32,6 +32,7 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettin
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
+from ggfmt.formats.goldengate.json.laid_out import READ_SIDE, by_options
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.values import plain_name, scalar_text
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
@@ -318,4 +319,4 @@ def _optional_texts(values: Sequence[str | int | None]) -> pa.StringArray:
         return texts([None if value is None else str(value) for value in values])
 
 
-READ_SIDES = {"json": ReadSide(JsonReader, JsonDiscovery)}
+READ_SIDES = {"json": ReadSide(JsonReader, JsonDiscovery, by_options), "json_row": READ_SIDE}
