@@ -49,7 +49,7 @@ class JsonOptions(Options):
     encoding: str = option(Charset(), "UTF-8", "The charset of messages and schemas.")
     version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
-    include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.")
+    include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.", until="19.1")
 
 
 FORMATS = (
