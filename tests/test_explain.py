@@ -61,6 +61,7 @@ CHANGE_NO_MESSAGE = {
     "rootFilePath",
     "schemaDirectory",
     "schemaFilePath",
+    "uncovered",
     "type",
     "versionSchemas",
 }
@@ -270,7 +271,7 @@ def test_a_property_in_full() -> None:
         "                `update`         write it as any other update\n"
         "                `delete-insert`  write a delete of the before image and an insert of the after image\n"
         "  default       `abend`\n"
-        "  since         12.2\n"
+        "  releases      from 12.2\n"
         "  also written  `pkUpdateHandlingformat.pkUpdateHandling`\n"
         "\n"
         "For example:\n"
@@ -296,8 +297,14 @@ def test_a_property_that_formats_differ_in() -> None:
         "A message may hold any delimiter.\n"
         "  default       empty\n"
         "  legal values  any string\n"
-        "  since         12.2"
+        "  releases      from 12.2"
     )
+
+
+def test_the_releases_that_have_a_property() -> None:
+    assert "  releases      12.2 to 19.1\n" in shown("includeOpType")
+    assert "  releases      from 12.3\n" in shown("genericWrapperUseFingerprint")
+    assert shown("iso8601Format").count("Write a `T`") == 1  # formats differ in when it ended, not in what it does
 
 
 def test_a_misprint_is_told() -> None:

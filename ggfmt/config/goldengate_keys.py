@@ -24,6 +24,7 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     "gg.classpath*",
     "gg.compressed*",
     "gg.eventhandler*",
+    "gg.format",
     "gg.format.*",
     "gg.handlerlist.nop",
     "gg.hooks*",
@@ -51,90 +52,44 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     "gg.trans*",
     "gg.userexit*",
     "gg.validate*",
-    # Any handler
-    "gg.handler.*.allowPkUpdates",
-    "gg.handler.*.eventHandler*",
-    "gg.handler.*.grouping*",
-    "gg.handler.*.maxGroupSize",
-    "gg.handler.*.minGroupSize",
-    "gg.handler.*.maxConnections",
-    "gg.handler.*.proxy*",
-    "gg.handler.*.stateFileDirectory",
-    # HDFS
-    "gg.handler.*.authType",
-    "gg.handler.*.compressionType",
-    "gg.handler.*.fileNameMappingTemplate",
-    "gg.handler.*.fileRollInterval",
-    "gg.handler.*.hadoop*",
-    "gg.handler.*.hiveJdbc*",
-    "gg.handler.*.hsync*",
-    "gg.handler.*.inactivityRollInterval",
-    "gg.handler.*.kerberos*",
-    "gg.handler.*.openNextFileAtRoll",
-    "gg.handler.*.pathMappingTemplate",
-    "gg.handler.*.writeAs*",
-    # File Writer
-    "gg.handler.*.bom",
-    "gg.handler.*.bufferSize",
-    "gg.handler.*.controlFile*",
-    "gg.handler.*.createControlFile",
-    "gg.handler.*.fileRenameMappingTemplate",
-    "gg.handler.*.fileWriteActiveSuffix",
-    "gg.handler.*.finalizeAction",
-    "gg.handler.*.movePathMappingTemplate",
-    "gg.handler.*.rollOnShutdown",
-    # Kafka, Kafka Connect, Kinesis
-    "gg.handler.*.blockingSend",
-    "gg.handler.*.kafkaProducerConfigFile",
-    "gg.handler.*.keyMappingTemplate",
-    "gg.handler.*.logSuccessfullySentMessages",
-    "gg.handler.*.messageFormatting",
-    "gg.handler.*.metaHeader*",
-    "gg.handler.*.partitionMappingTemplate",
-    "gg.handler.*.region",
-    "gg.handler.*.schemaPrClassName",
-    "gg.handler.*.schemaTopicName",
-    "gg.handler.*.streamMappingTemplate",
-    "gg.handler.*.topicMappingTemplate",
-    "gg.handler.*.topicName",
-    "gg.handler.*.topicPartitioning",
-    "gg.handler.*.transactionsEnabled",
-    # Flume, JMS
-    "gg.handler.*.connection*",
-    "gg.handler.*.destination*",
-    "gg.handler.*.eventHeaders*",
-    "gg.handler.*.eventMapsTo",
-    "gg.handler.*.propagateSchema",
-    "gg.handler.*.queue*",
-    "gg.handler.*.rpc*",
 )
 
 
-# Compared piece by piece: to compile one expression of all of them takes longer than to check a whole file.
-_PIECES = tuple(tuple(pattern.lower().split("*")) for pattern in OUTSIDE_SCOPE)
+class Patterns:
+    """Names, compared without regard to case; `*` in one stands for any text."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        # Compared piece by piece: to compile one expression of all of them takes longer than to check a whole file.
+        self._pieces = [tuple(pattern.lower().split("*")) for pattern in patterns]
+
+    def fit(self, name: str) -> bool:
+        folded = name.lower()
+        return any(_fits(folded, pieces) for pieces in self._pieces)
 
 
-def is_outside_scope(key: str) -> bool:
-    """Whether GoldenGate has the key for something that ggfmt does not do."""
-    folded = key.lower()
-    return any(_fits(folded, pieces) for pieces in _PIECES)
-
-
-def _fits(key: str, pieces: Sequence[str]) -> bool:
-    """Whether the key has the pieces in their order, with anything between two of them and nothing around them."""
+def _fits(name: str, pieces: Sequence[str]) -> bool:
+    """Whether the name has the pieces in their order, with anything between two of them and nothing around them."""
     first, *others = pieces
     if not others:
-        return key == first
+        return name == first
     *inner, last = others
-    if not key.startswith(first) or not key.endswith(last):
+    if not name.startswith(first) or not name.endswith(last):
         return False
-    at, end = len(first), len(key) - len(last)
+    at, end = len(first), len(name) - len(last)
     for piece in inner:
-        place = key.find(piece, at, end)
+        place = name.find(piece, at, end)
         if place < 0:
             return False
         at = place + len(piece)
     return at <= end
+
+
+_OUTSIDE_SCOPE = Patterns(OUTSIDE_SCOPE)
+
+
+def is_outside_scope(key: str) -> bool:
+    """Whether GoldenGate has the key, which is below no handler, for something that ggfmt does not do."""
+    return _OUTSIDE_SCOPE.fit(key)
 
 
 def listing(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.config.symbols import CodeSymbol, FormatSymbol, GoldenGateSymbol, PropertySymbol, Symbol, Variant
-from ggfmt.options.reference import as_dict, default_words
+from ggfmt.options.reference import as_dict, default_words, releases
 from ggfmt.options.spec import OptionSpec
 from ggfmt.options.value_types import Choice
 
@@ -167,7 +167,7 @@ def _format(word: FormatSymbol) -> Explanation:
 
 def _property(word: PropertySymbol, given: str, example: Example) -> Explanation:
     paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
-    if len(word.variants) == 1:
+    if _one_meaning(word.variants):
         paragraphs.append(word.variants[0].spec.doc)
     data = {
         "kind": "property",
@@ -192,10 +192,14 @@ def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
     for variant, facts in zip(variants, told, strict=True):
         if variant.formats:
             yield "formats", (", ".join(variant.formats),)
-        if len(variants) > 1:
+        if not _one_meaning(variants):
             yield "meaning", (variant.spec.doc,)
         yield from (fact for fact in facts if fact not in common)
     yield from common
+
+
+def _one_meaning(variants: Sequence[Variant]) -> bool:
+    return len({variant.spec.doc for variant in variants}) == 1
 
 
 def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
@@ -205,7 +209,7 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
         yield "legal values", (spec.kind.legal,)
     yield "default", (default_words(spec),)
     if spec.since:
-        yield "since", (spec.since,)
+        yield "releases", (releases(spec),)
     if spec.aliases:
         yield "also written", (", ".join(f"`{alias}`" for alias in spec.aliases),)
 
