@@ -307,6 +307,21 @@ def test_the_releases_that_have_a_property() -> None:
     assert shown("iso8601Format").count("Write a `T`") == 1  # formats differ in when it ended, not in what it does
 
 
+def test_what_each_release_changes() -> None:
+    text = shown("ggfmt.compatibility")
+    for line in (
+        "  12.2          numbers are doubles; a NUMBER without precision is text, as it is in the trail\n",
+        "  12.3          whole numbers are long integers, and a NUMBER without precision is a double\n",
+        "                wrappers name schemas by fingerprint\n",
+        "  23            messages as before\n",
+    ):
+        assert text.count(line) == 1
+    assert "new: `genericWrapperUseFingerprint`" in text
+    (last,) = [line for line in text.splitlines() if "for the last time: " in line]
+    assert "`includeOpType`" in last
+    assert "`includePrimaryKeys`" in last
+
+
 def test_a_misprint_is_told() -> None:
     assert shown("iso8601Forma").startswith(
         "gg.handler.<name>.format.iso8601Format\n\n`iso8601Forma` is read as `iso8601Format`.\n\nWrite a `T`"

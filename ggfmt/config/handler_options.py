@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Span
@@ -52,6 +53,8 @@ class HandlerOptions(Options):
 @dataclass(frozen=True)
 class RunOptions(Options):
     """The properties of ggfmt itself, `ggfmt.<name>`: GoldenGate ignores them."""
+
+    of_goldengate: ClassVar[bool] = False
 
     compatibility: str = option(
         ReleaseChoice({name: release.doc for name, release in RELEASES.items()}),
