@@ -53,7 +53,7 @@ def read_configuration(
     findings = tuple(finding for finding in reading.reported() if _is_told(finding))
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if not errors and not configs:
-        errors = [_nothing_to_run()]
+        errors = [_nothing_to_run(reading)]
         findings += tuple(errors)
     if errors:
         raise ConfigurationError(*findings)
@@ -64,7 +64,10 @@ def _is_told(finding: Diagnostic) -> bool:
     return finding.severity is not Severity.NOTE or finding.code == LEFT_OUT
 
 
-def _nothing_to_run() -> Diagnostic:
+def _nothing_to_run(reading: ConfigurationReading) -> Diagnostic:
+    if reading.makes_handlers and not reading.lists_handlers:
+        message = "`gg.target` lets GoldenGate make the handlers, which ggfmt does not do"
+        return Diagnostic("GG105", message, Span(), "add `gg.handlerlist` and a handler with a format")
     types = [known.name for known in HANDLER_TYPES.values() if known.formats is not Formats.NONE]
     help = f"handlers of the types {listing(types)} have formats that ggfmt writes"
     return Diagnostic("GG105", "there is no handler whose messages ggfmt writes", Span(), help)

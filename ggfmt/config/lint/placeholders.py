@@ -14,7 +14,9 @@ from ggfmt.java.text import trim, visible
 _LEFT_IN = re.compile(r"<[a-z][\w .-]*>|(?<![a-z0-9])your[-_ ][\w-]+", re.IGNORECASE)
 
 # Values that are texts of any kind: `<null>` may well be meant.
-_ANY_TEXT = re.compile(r"gg\.handler\..+\.format\..+|gg\.(?:schema|content)replace.+", re.IGNORECASE | re.DOTALL)
+_ANY_TEXT = re.compile(
+    r"gg\.handler\..+\.(?:format\..+|filter)|gg\.(?:schema|content)replace.+", re.IGNORECASE | re.DOTALL
+)
 _GOLDENGATE = re.compile(r"(?:gg|goldengate|javawriter|jvm)\.", re.IGNORECASE)
 
 _EVENT_HANDLER = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)

@@ -44,13 +44,17 @@ class ConfigurationReading:
         self._file = next((file for file, _ in sources if file != SETTINGS), None)
         self._ignores = Ignores((file, comment) for file, source in sources for comment in source.comments)
         self._all_known = len(sources) == 1
+        # GoldenGate then makes handlers by itself, and keys below `gg.handler.` only change what it makes.
+        self.makes_handlers = any(entry.key.lower() == "gg.target" for entry in self._entries)
+        self.lists_handlers = False
 
     def handlers(self, wanted: Sequence[str] = ()) -> tuple[HandlerConfig, ...]:
         """The handlers that are to run, `wanted` or all, less those that cannot; to be asked for once."""
         self._all_known = self._all_known and not wanted
         listed = self._listed()
         selected = self._selected(listed, wanted)
-        if not listed and not self._makes_handlers():
+        self.lists_handlers = bool(listed)
+        if not listed and not self.makes_handlers:
             listed = self._assumed()
             selected = list(listed)
         keyed, judged = self._keyed(listed, selected)
@@ -157,17 +161,13 @@ class ConfigurationReading:
                 (in_settings if entry.file == SETTINGS else in_files).setdefault(key.handler, entry.key_span)
         if in_settings and not in_files:
             return in_settings
-        if self._whole and not self._makes_handlers():
+        if self._whole and not self.makes_handlers:
             known = ",".join(list(self._assumed())[:5])
             help = f"add `gg.handlerlist={known}`" if known else "add `gg.handlerlist` and name a handler"
             if self._file is None:
                 help = "give a file with `-c`, or `--set gg.handler.out.format=json`"
             self._report("GG105", "there is no `gg.handlerlist`", Span(self._file), help)
         return {}
-
-    def _makes_handlers(self) -> bool:
-        """Whether GoldenGate makes handlers by itself: keys below `gg.handler.` then only change what it makes."""
-        return any(entry.key.lower() == "gg.target" for entry in self._entries)
 
     def _assumed(self) -> dict[str, Span]:
         """The handlers that a list would name: those with a format or a type, or else the one with the most keys."""
