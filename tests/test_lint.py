@@ -21,7 +21,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import examples
 
-from ggfmt.config.goldengate_keys import GOLDENGATE_PROPERTIES, GoldenGateProperty
+from ggfmt.config.goldengate_keys import ADAPTER, GOLDENGATE_PROPERTIES, GoldenGateProperty
 from ggfmt.config.handler_types import COMMON, FILE_TYPES, HANDLER_TYPES, Formats, HandlerType, types_having
 from ggfmt.config.handlers import HandlerOptions, read_configuration
 from ggfmt.config.lint.assembly import LEFT_OUT
@@ -35,7 +35,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.text import IllegalValue, trim
-from ggfmt.options.releases import RELEASES
+from ggfmt.options.releases import RELEASES, is_later
 from ggfmt.options.spec import Options, option
 from ggfmt.options.table_keys import TableKeys
 from ggfmt.options.value_types import (
@@ -546,6 +546,14 @@ def test_the_releases_that_all_properties_of_a_handler_fit() -> None:
     assert [item.code for item in lint((text + "19.1").encode(), "f") if item.code == "GG111"] == []
 
 
+def test_the_releases_of_properties_are_known() -> None:
+    options: list[type[Options]] = [*(format.options for format in FORMATS.values()), HandlerOptions]
+    for spec in (spec for owner in options if owner.of_goldengate for spec in owner.specs()):
+        assert spec.since in RELEASES
+        assert spec.until is None or (spec.until in RELEASES and not is_later(spec.since, spec.until))
+    assert {known.since for known in GOLDENGATE_PROPERTIES} <= {*RELEASES, ADAPTER}
+
+
 def test_what_is_off_or_as_ever_fits_every_release() -> None:
     lines = ["format.includePosition=false", "format.wrapStringsInQuotes=false"]
     for release in ("12.2", "21"):
@@ -722,6 +730,18 @@ PIECES = st.sampled_from(
             "^A",
         ),
         *("\\t", "\\ud800", "\x00", "ggfmt.compatibility", "12.3", "password", "\x85", "\u2028"),
+        *(
+            "kafkaconnect",
+            "hbase",
+            "jms",
+            "com.x.Y",
+            "gg.target",
+            "gg.eventhandler.",
+            "21",
+            "ggfmt.uncovered",
+            "ignore",
+        ),
+        *(".format.metaColumnsTemplate", ".format.flatten", ".format.includeOpType", "true", "<name>", "your-x"),
     ]
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from ggfmt.config.goldengate_keys import GoldenGateProperty
 from ggfmt.config.lint.assembly import Assembly
@@ -74,7 +75,7 @@ def _misfit(misfit: _Use, uses: list[_Use], handler: str, release: str) -> Diagn
         help = f"all properties of `{handler}` fit {' and '.join(filter(None, (', '.join(fitting[:-1]), fitting[-1])))}"
         help += f": {which}" + (" to one of them" if len(fitting) > 1 else "")
     else:
-        newest = max(uses, key=lambda use: list(RELEASES).index(use.since))
+        newest = reduce(lambda one, other: other if is_later(other.since, one.since) else one, uses)
         oldest = next(use for use in uses if use.until is not None and is_later(newest.since, use.until))
         help = f"no release has them all: `{newest.entry.key}` came with {newest.since}, and"
         help += f" `{oldest.entry.key}` ended with {oldest.until}"
