@@ -153,6 +153,11 @@ def test_a_format_is_found_in_any_case(name: str) -> None:
             "GoldenGate has `gg.handler.k.topicMappingTemplate` for something that ggfmt does not do. It is accepted "
             "and ignored.",
         ),
+        (
+            "hbase",
+            "`hbase` is a type of handlers of GoldenGate. Its `format` has no effect: the handler makes its messages "
+            "without a formatter.",
+        ),
         ("gg.log", "GoldenGate has `gg.log` for something that ggfmt does not do. It is accepted and ignored."),
         ("hsync", "GoldenGate has `hsync` for something that ggfmt does not do. It is accepted and ignored."),
     ],

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from ggfmt.config.goldengate_keys import ADAPTER, GOLDENGATE_PROPERTIES, GoldenGateProperty
-from ggfmt.config.handler_types import COMMON, FILE_TYPES, HANDLER_TYPES, Formats, HandlerType, types_having
+from ggfmt.config.handler_types import CHOOSING, COMMON, FILE_TYPES, HANDLER_TYPES, Formats, HandlerType, types_having
 from ggfmt.config.handlers import HandlerOptions, read_configuration
 from ggfmt.config.lint.assembly import LEFT_OUT
 from ggfmt.config.lint.linter import lint
@@ -420,7 +420,7 @@ def values_of(name: str) -> str:
 @pytest.mark.parametrize("type", HANDLER_TYPES.values(), ids=lambda type: type.name)
 @pytest.mark.parametrize("spelling", [str, str.lower, str.upper, lambda name: name[:1].upper() + name[1:]])
 def test_every_property_of_a_type_is_accepted_in_silence(type: HandlerType, spelling: Callable[[str], str]) -> None:
-    names = {name.replace("*", "x") for name in (*COMMON, *type.names)} - {"type", "format"}
+    names = {name.replace("*", "x") for name in (*COMMON, *type.names)} - {"type", "format", *CHOOSING}
     lines = [f"{spelling(name)}={values_of(name)}" for name in names]
     found = lint(of_type(spelling(type.name), *lines).encode(), "f")
     assert [finding.message for finding in found if finding.code != LEFT_OUT] == []
@@ -579,6 +579,12 @@ def test_what_ggfmt_does_not_do_is_refused_where_messages_are_written() -> None:
     allowed = read_configuration(["f"], ["ggfmt.uncovered=ignore"])
     assert [finding.code for finding in allowed.diagnostics] == ["GG126"]
     assert len(allowed.handlers) == 1
+
+
+def test_a_filter_is_not_passed_over_in_silence() -> None:
+    assert codes(of_type("kafka", "Filter=insert")) == [(4, "GG126")]
+    assert codes(of_type("hbase", "filter=insert")) == [(2, LEFT_OUT)]
+    assert codes(of_type("com.example.Handler", "filter=insert")) == []
 
 
 def test_a_comment_does_not_allow_messages_that_differ() -> None:

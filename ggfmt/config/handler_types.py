@@ -48,6 +48,9 @@ COMMON: tuple[str, ...] = (
     *("allowPkUpdates", "grouping*", "minGroupSize", "maxGroupSize"),
 )
 
+# Of these, what chooses which operations have messages: ggfmt does not do it.
+CHOOSING: tuple[str, ...] = ("filter",)
+
 # Handlers of these types write files; those of all others send messages, or write into databases.
 FILE_TYPES = ("hdfs", "filewriter")
 

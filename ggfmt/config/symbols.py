@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS, GOLDENGATE_PROPERTIES, is_outside_scope
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
-from ggfmt.config.handler_types import types_having
+from ggfmt.config.handler_types import CHOOSING, HANDLER_TYPES, types_having
 from ggfmt.config.property_names import find_option
 from ggfmt.config.replacements import is_replacement
 from ggfmt.diagnostics.codes import CODES, Code
@@ -232,6 +232,11 @@ def _outside(key: str) -> GoldenGateSymbol | None:
         return GoldenGateSymbol(f"`{key}` is a format of GoldenGate that ggfmt does not have.")
     if key.lower() in ADAPTER_FORMATS:
         return GoldenGateSymbol(f"`{key}` is a format of the older Java adapter, which ggfmt does not have.")
+    if key.lower() in HANDLER_TYPES:
+        does = HANDLER_TYPES[key.lower()].formats.value
+        return GoldenGateSymbol(f"`{key}` is a type of handlers of GoldenGate. Its `format` {does}.")
+    if not below and rest.lower() in CHOOSING:
+        return GoldenGateSymbol(f"`{rest}` is a property of all handlers of GoldenGate, which ggfmt does not have.")
     if not below and (types_having(rest) if parts else is_outside_scope(key) or types_having(key)):
         return GoldenGateSymbol(
             f"GoldenGate has `{key}` for something that ggfmt does not do. It is accepted and ignored."

@@ -13,7 +13,7 @@ from ggfmt.config.goldengate_keys import (
     listing,
 )
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, HandlerOptions
-from ggfmt.config.handler_types import HANDLER_TYPES, Formats, names_of, types_having
+from ggfmt.config.handler_types import CHOOSING, HANDLER_TYPES, Formats, names_of, types_having
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import (
     HandlerKey,
@@ -27,6 +27,7 @@ from ggfmt.config.property_names import (
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import IllegalValue, trim, visible
+from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.spec import Options, OptionSpec
 
 # Aliases that are the right names in handlers of other types.
@@ -159,6 +160,8 @@ class Assembly:
             if match.renamed and name.lower() not in _NAMES_ELSEWHERE:
                 self._report_renamed(entry, match.spec.name)
             self._give(match.spec.name, entry)
+        elif name.lower() in CHOOSING and not (self.is_custom or self.is_left_out):
+            self.uncovered.append((entry, GoldenGateProperty(name, (), FIRST_RELEASE)))
         elif not (self.is_custom or (self.type.has(name) if self.type else types_having(name))):
             self._report_foreign(name, entry)
 
