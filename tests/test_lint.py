@@ -587,6 +587,11 @@ def test_a_filter_is_not_passed_over_in_silence() -> None:
     assert codes(of_type("com.example.Handler", "filter=insert")) == []
 
 
+def test_of_a_property_given_twice_the_last_counts_here_too() -> None:
+    assert codes(k(f"{UNDONE}\n{UNDONE}\nggfmt.compatibility=21", "xml")) == [(4, "GG128"), (4, "GG126")]
+    assert codes(k(f"{UNDONE}\ngg.handler.k.format.MetaColumnsTemplate=", "xml")) == [(4, "GG107")]
+
+
 def test_a_comment_does_not_allow_messages_that_differ() -> None:
     Path("f").write_text(k(f"# ggfmt: ignore GG126, GG111\n{UNDONE}", "xml"))
     assert lint(Path("f").read_bytes(), "f") == ()

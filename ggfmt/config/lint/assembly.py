@@ -42,7 +42,7 @@ class Assembly:
 
     `given` has the entry that counts of every property given, `handler` and `options` the values, the default for one
     that is `illegal`; without a format that can be written there are no `options`. `uncovered` has what is given of
-    GoldenGate's properties that ggfmt does not do. `entries` are in the order of the files.
+    GoldenGate's properties that ggfmt does not do, by their names. `entries` are in the order of the files.
 
     `type` is None if the handler gives none, if it is a Java class (`is_custom`), and if ggfmt does not know it;
     `type_text` is what it says, and `type_entry` where.
@@ -61,7 +61,7 @@ class Assembly:
         self.entries = [entry for _, entry in keyed]
         self.given: dict[str, Entry] = {}
         self.illegal: set[str] = set()
-        self.uncovered: list[tuple[Entry, GoldenGateProperty]] = []
+        self.uncovered: dict[str, tuple[Entry, GoldenGateProperty]] = {}
         self.type_entry = next((entry for key, entry in reversed(keyed) if key.rest.lower() == "type"), None)
         self.type_text = before_comment(self.type_entry) if self.type_entry and not self.type_entry.secret else ""
         self.type = HANDLER_TYPES.get(self.type_text.lower())
@@ -161,7 +161,7 @@ class Assembly:
                 self._report_renamed(entry, match.spec.name)
             self._give(match.spec.name, entry)
         elif name.lower() in CHOOSING and not (self.is_custom or self.is_left_out):
-            self.uncovered.append((entry, GoldenGateProperty(name, (), FIRST_RELEASE)))
+            self._leave(GoldenGateProperty(name.lower(), (), FIRST_RELEASE), entry)
         elif not (self.is_custom or (self.type.has(name) if self.type else types_having(name))):
             self._report_foreign(name, entry)
 
@@ -204,7 +204,7 @@ class Assembly:
             return
         lacking = lacks(name, format)
         if lacking is not None:
-            self.uncovered.append((entry, lacking))
+            self._leave(lacking, entry)
             return
         whose = owner(name, self.formats)
         if whose is not None:
@@ -213,6 +213,11 @@ class Assembly:
             return
         near = nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
         self._report_unknown("GG101", f"`{entry.key}` is not a property of `{format.name}`", entry, near)
+
+    def _leave(self, known: GoldenGateProperty, entry: Entry) -> None:
+        if known.name in self.uncovered:
+            report_duplicate(self.findings, self.uncovered[known.name][0], entry)
+        self.uncovered[known.name] = entry, known
 
     def _give(self, property: str, entry: Entry) -> None:
         if property in self.given:

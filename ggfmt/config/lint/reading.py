@@ -59,20 +59,20 @@ class ConfigurationReading:
             selected = list(listed)
         keyed, judged = self._keyed(listed, selected)
         release, told = self._run_options()
-        configs = []
+        assemblies = []
         for name in selected:
             if keyed[name]:
                 self._check_format(name, keyed[name], listed)
                 assembly = Assembly(name, keyed[name], self._formats, self._findings)
                 self._findings += check_handler(assembly)
-                self._findings += check_releases(assembly, release, told)
-                configs.append(assembly.config())
+                assemblies.append(assembly)
             elif self._whole:
                 self._report_empty(name, listed[name], listed)
+        self._findings += check_releases(assemblies, release, told)
         self.replacements = read_replacements(self._entries, self._findings)
         self._findings += placeholders(judged)
         self._findings = tell_comments(judged, self._findings)
-        return tuple(config for config in configs if config is not None)
+        return tuple(config for assembly in assemblies if (config := assembly.config()) is not None)
 
     def refuse_uncovered(self) -> None:
         """Take properties that ggfmt does not do for errors: messages would not be those of GoldenGate."""

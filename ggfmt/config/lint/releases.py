@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -29,35 +29,45 @@ class _Use:
     until: str | None
 
 
-def check_releases(assembly: Assembly, release: str | None, told: bool) -> Iterator[Diagnostic]:
-    """GG111 for the first property that does not fit the release, GG126 for each that ggfmt does not do.
+def check_releases(assemblies: Sequence[Assembly], release: str | None, told: bool) -> Iterator[Diagnostic]:
+    """GG111 for the first property of a handler that does not fit the release, GG126 for each that ggfmt does not do.
 
     `release` is None if its value is illegal; `told`: the configuration names it, so that a property of a later one is
     without effect in it.
     """
-    uses = _uses(assembly)
+    uses = [_uses(assembly) for assembly in assemblies]
+    common = _fitting([use for of_one in uses for use in of_one])
+    for assembly, of_one in zip(assemblies, uses, strict=True):
+        yield from _check(assembly, of_one, common, release, told)
+
+
+def _check(
+    assembly: Assembly, uses: Sequence[_Use], common: Sequence[str], release: str | None, told: bool
+) -> Iterator[Diagnostic]:
     if release is not None:
         misfit = next((use for use in uses if not has(release, use.since, use.until)), None)
         if misfit is not None:
-            yield _misfit(misfit, uses, assembly.name, release)
-    for entry, known in assembly.uncovered:
+            yield _misfit(misfit, uses, common, assembly.name, release)
+    for entry, known in assembly.uncovered.values():
         if _is_on(entry) and (release is None or not told or has(release, known.since, None)):
             yield _uncovered(entry, known)
 
 
 def _uses(assembly: Assembly) -> list[_Use]:
-    """What the handler uses, in the order of the files. A switch that is off is used in no release."""
-    uses = [_Use(entry, known.since, None) for entry, known in assembly.uncovered if _is_on(entry)]
+    """What the handler uses, in the order of the files."""
+    uses = [_Use(entry, known.since, None) for entry, known in assembly.uncovered.values() if _is_on(entry)]
     sets: list[tuple[str, Options]] = [("", assembly.handler)]
     sets += [("format.", assembly.options)] if assembly.options is not None else []
     for prefix, options in sets:
         for spec in options.specs():
             name, value = prefix + spec.name, getattr(options, spec.attr)
             entry = assembly.given.get(name)
-            if entry is None or name in assembly.illegal or not spec.since or value is False:
+            if entry is None or name in assembly.illegal or not spec.since:
                 continue
-            # The default is what releases do that do not have the property yet, but not what those do that had it.
-            uses.append(_Use(entry, FIRST_RELEASE if value == spec.default else spec.since, spec.until))
+            # As by default, or switched off, is what a release does that does not have the property yet. One that has
+            # it no more does what it does with the switch off.
+            as_ever = value == spec.default or (value is False and spec.default is not True)
+            uses.append(_Use(entry, FIRST_RELEASE if as_ever else spec.since, None if value is False else spec.until))
     places = {id(entry): index for index, entry in enumerate(assembly.entries)}
     return sorted(uses, key=lambda use: places[id(use.entry)])
 
@@ -66,20 +76,31 @@ def _is_on(entry: Entry) -> bool:
     return trim(entry.value).lower() not in ("", "false")
 
 
-def _misfit(misfit: _Use, uses: list[_Use], handler: str, release: str) -> Diagnostic:
+def _fitting(uses: Sequence[_Use]) -> list[str]:
+    return [name for name in RELEASES if all(has(name, use.since, use.until) for use in uses)]
+
+
+def _misfit(misfit: _Use, uses: Sequence[_Use], common: Sequence[str], handler: str, release: str) -> Diagnostic:
+    """`common` are the releases that fit all handlers."""
     is_new = is_later(misfit.since, release)
     reach = f"from {GOLDENGATE} {misfit.since} on" if is_new else f"of {GOLDENGATE} up to {misfit.until}"
-    fitting = [name for name in RELEASES if all(has(name, use.since, use.until) for use in uses)]
-    if fitting:
-        which = f"set `ggfmt.compatibility={fitting[0]}`" if len(fitting) == 1 else "set `ggfmt.compatibility`"
-        help = f"all properties of `{handler}` fit {' and '.join(filter(None, (', '.join(fitting[:-1]), fitting[-1])))}"
-        help += f": {which}" + (" to one of them" if len(fitting) > 1 else "")
+    fitting = _fitting(uses)
+    if fitting and not common:
+        help = f"all properties of `{handler}` fit {_names(fitting)}, but no release fits all handlers"
+    elif fitting:
+        which = f"`ggfmt.compatibility={common[0]}`" if len(common) == 1 else "`ggfmt.compatibility` to one of them"
+        whose = f"of `{handler}`" if fitting == common else "of all handlers"
+        help = f"all properties {whose} fit {_names(common)}: set {which}"
     else:
         newest = reduce(lambda one, other: other if is_later(other.since, one.since) else one, uses)
         oldest = next(use for use in uses if use.until is not None and is_later(newest.since, use.until))
         help = f"no release has them all: `{newest.entry.key}` came with {newest.since}, and"
         help += f" `{oldest.entry.key}` ended with {oldest.until}"
     return Diagnostic("GG111", f"`{misfit.entry.key}` is a property {reach}", misfit.entry.key_span, help)
+
+
+def _names(releases: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(releases[:-1]), releases[-1])))
 
 
 def _uncovered(entry: Entry, known: GoldenGateProperty) -> Diagnostic:
