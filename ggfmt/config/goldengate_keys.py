@@ -59,20 +59,18 @@ class Patterns:
     """Names, compared without regard to case; `*` in one stands for any text."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
+        self._names = frozenset(pattern.lower() for pattern in patterns if "*" not in pattern)
         # Compared piece by piece: to compile one expression of all of them takes longer than to check a whole file.
-        self._pieces = [tuple(pattern.lower().split("*")) for pattern in patterns]
+        self._pieces = [tuple(pattern.lower().split("*")) for pattern in patterns if "*" in pattern]
 
     def fit(self, name: str) -> bool:
         folded = name.lower()
-        return any(_fits(folded, pieces) for pieces in self._pieces)
+        return folded in self._names or any(_fits(folded, pieces) for pieces in self._pieces)
 
 
 def _fits(name: str, pieces: Sequence[str]) -> bool:
     """Whether the name has the pieces in their order, with anything between two of them and nothing around them."""
-    first, *others = pieces
-    if not others:
-        return name == first
-    *inner, last = others
+    first, *inner, last = pieces
     if not name.startswith(first) or not name.endswith(last):
         return False
     at, end = len(first), len(name) - len(last)
