@@ -42,7 +42,7 @@ TABLE = TableDef(
 )
 DEFINITIONS = {TABLE.full_name: TABLE, "DB.GG.TCUSTORD": TableDef("DB.GG.TCUSTORD", TABLE.columns)}
 
-OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code != "GG100"]
+OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code not in ("GG100", "GG127")]
 OF_RECORDS = ["GG204", "GG205", *(f"GG30{number}" for number in range(1, 9)), "GG311", "GG312"]
 OF_MESSAGES = ["GG206", "GG210", "GG401", "GG402", "GG403", "GG404", "GG405", "GG406"]
 OF_COMMANDS = [
@@ -63,7 +63,7 @@ OF_COMMANDS = [
     "GG509",
     "GG513",
 ]
-OF_OTHERS = ["GG202", "GG208", "GG211", "GG314", "GG317", "GG502", "GG510", "GG511"]
+OF_OTHERS = ["GG127", "GG202", "GG208", "GG211", "GG314", "GG317", "GG502", "GG510", "GG511"]
 # These need a Spark that fails, defects of ggfmt, or ten seconds: their examples are only looked at.
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512"]
 
@@ -86,6 +86,16 @@ def test_lines_of_a_handler_file(code: str, tmp_path: Path, monkeypatch: pytest.
     assert code not in after
     # Notes say what may be meant.
     assert {found for found in after if CODES[found].severity is not Severity.NOTE} == set()
+
+
+def test_properties_that_a_run_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after = EXAMPLES["GG127"]
+    Path("before").write_text(before)
+    with pytest.raises(GgfmtError, match="GG127"):
+        read_configuration(["before"])
+    Path("after").write_text(after)
+    assert [finding.code for finding in read_configuration(["after"]).diagnostics] == ["GG126"]
 
 
 # Records

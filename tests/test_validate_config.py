@@ -37,16 +37,16 @@ HEAVY = {"pyspark", "py4j", "pyarrow", "lxml", "fastavro", "msgspec", "numpy", "
 GOOD = (
     "gg.handlerlist=a\ngg.handler.a.type=hdfs\ngg.handler.a.format=json\ngg.handler.a.format.jsonDelimiter=CDATA[\\n]\n"
 )
-RENAMED = GOOD + "gg.handler.a.includetokens=true\n"
+RENAMED = GOOD + "gg.handler.a.format.iso8601Forma=true\n"
 WRONG = GOOD + "gg.handler.a.mode=ops\n"
 NOTED = "gg.handlerlist=a\ngg.handler.a.format=avro_row\ngg.handler.a.format.pkUpdateHandling=delete-insert\n"
 PRODUCER = "bootstrap.servers=localhost:9092\nlinger.ms=5\n"
 
 WARNING_TEXT = """\
-a.properties:5:1: warning[GG102] `gg.handler.a.includetokens` is read as `includeTokens`
-  5 | gg.handler.a.includetokens=true
-    | ^^^^^^^^^^^^^^^^^^^^^^^^^^
-  help: write `gg.handler.a.includeTokens`
+a.properties:5:1: warning[GG102] `gg.handler.a.format.iso8601Forma` is read as `iso8601Format`
+  5 | gg.handler.a.format.iso8601Forma=true
+    | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  help: write `gg.handler.a.format.iso8601Format`
 """
 ERROR_TEXT = """\
 b.properties:5:19: error[GG103] `gg.handler.a.mode` cannot be `ops`
@@ -303,11 +303,12 @@ def as_nobody(directory: Path) -> Iterator[None]:
 def test_fix_writes_and_tells_what_remains(here: Path) -> None:
     file = write(
         here / "a.properties",
-        RENAMED + "gg.handler.a.Mode.x=1\ngg.handler.a.mode=ops\ngg.handler.a.format.prettyprint=true",
+        RENAMED
+        + "gg.handler.a.Mode.x=1\ngg.handler.a.mode=ops\ngg.handler.a.format.prettyPrintformat.prettyPrint=true",
     )
     code, out, err = checked("a.properties", fix=True)
     assert file.read_text() == (
-        GOOD + "gg.handler.a.includeTokens=true\ngg.handler.a.Mode.x=1\ngg.handler.a.mode=ops\n"
+        GOOD + "gg.handler.a.format.iso8601Format=true\ngg.handler.a.Mode.x=1\ngg.handler.a.mode=ops\n"
         "gg.handler.a.format.prettyPrint=true"
     )
     assert re.findall(r"\w+\[GG[0-9]+\]", out.decode()) == ["warning[GG101]", "error[GG103]"]
@@ -331,7 +332,7 @@ def test_fix_keeps_mode_link_and_bytes(here: Path) -> None:
     checked("a.properties", fix=True)
     assert (here / "a.properties").is_symlink()
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
-    assert target.read_bytes() == content.replace(b"includetokens", b"includeTokens")
+    assert target.read_bytes() == content.replace(b"format.iso8601Forma", b"format.iso8601Format")
     assert os.listdir(here / "real") == ["a.properties"]
 
 
@@ -342,15 +343,15 @@ def test_diff_writes_nothing_and_leaves_standard_output_to_the_patch(here: Path)
     assert out.decode() == (
         "--- a/a.properties\n+++ b/a.properties\n@@ -2,4 +2,4 @@\n gg.handler.a.type=hdfs\n gg.handler.a.format=json\n"
         " gg.handler.a.format.jsonDelimiter=CDATA[\\n]\n"
-        "-gg.handler.a.includetokens=true\n\\ No newline at end of file\n"
-        "+gg.handler.a.includeTokens=true\n\\ No newline at end of file\n"
+        "-gg.handler.a.format.iso8601Forma=true\n\\ No newline at end of file\n"
+        "+gg.handler.a.format.iso8601Format=true\n\\ No newline at end of file\n"
     )
     assert err == WARNING_TEXT.replace("a.prop", "./a.prop", 1) + "1 file: 1 warning\n"
     assert file.read_text() == RENAMED[:-1]
     assert checked("a.properties", diff=True, strict=True)[0] == 1
     code, both, err = checked("./a.properties", fix=True, diff=True, strict=True)
     assert (code, both, err) == (0, out, "fixed 1 key in ./a.properties\n1 file: no findings\n")
-    assert file.read_text() == RENAMED[:-1].replace("includetokens", "includeTokens")
+    assert file.read_text() == RENAMED[:-1].replace("format.iso8601Forma", "format.iso8601Format")
 
 
 def test_standard_input_is_shown_but_not_written(here: Path) -> None:
@@ -417,7 +418,7 @@ KEYS = st.sampled_from(
     [
         "gg.handlerlist",
         "gg.HandlerList",
-        "gg.handler.a.includetokens",
+        "gg.handler.a.format.iso8601Forma",
         "gg.handler.a.avroCodec",
         "gg.handler.a.MODE",
         "gg.handler.a.Formatter",
@@ -428,7 +429,7 @@ KEYS = st.sampled_from(
         "gg.handler.a.inclu\\\n  detokens",
         "gg.handler.a.include\\u0074okens",
         "gg.handler.b.format.password",
-        "gg.handler.tokens.includetokens",
+        "gg.handler.tokens.format.iso8601Forma",
         "ggfmt.Compatibility",
         "gg.ContentReplaceRegex",
         "# ggfmt: ignore GG102\ngg.handler.b.MODE",
@@ -503,7 +504,7 @@ def test_patch_finds_a_file_whatever_its_name_is(here: Path, name: str) -> None:
     for told in (name, str(file), f"./{name}"):
         file.write_text(RENAMED)
         apply_patch(here, patch(told, RENAMED.encode(), mend(RENAMED.encode(), name).content))
-        assert file.read_text() == RENAMED.replace("includetokens", "includeTokens")
+        assert file.read_text() == RENAMED.replace("format.iso8601Forma", "format.iso8601Format")
 
 
 def test_a_patch_of_a_file_elsewhere_has_its_whole_path(here: Path) -> None:
@@ -582,8 +583,8 @@ def test_on_a_terminal(here: Path) -> None:
 def test_a_patch_on_a_terminal(here: Path) -> None:
     write(here / "a.properties", RENAMED)
     shown = on_tmux(here, 90, "validate-config a.properties --diff")
-    assert "\x1b[31m-gg.handler.a.includetokens=true" in "".join(shown)
-    assert "\x1b[32m+gg.handler.a.includeTokens=true" in "".join(shown)
+    assert "\x1b[31m-gg.handler.a.format.iso8601Forma=true" in "".join(shown)
+    assert "\x1b[32m+gg.handler.a.format.iso8601Format=true" in "".join(shown)
 
 
 def on_tmux(cwd: Path, columns: int, arguments: str, **variables: str) -> list[str]:

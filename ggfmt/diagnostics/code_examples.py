@@ -14,6 +14,8 @@ _MAXWELL = "ggfmt run changes/ -c conf/maxwell_json.properties -o out"
 _AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties -o out"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
 
+_TEMPLATE = "format.metaColumnsTemplate=${optype},${position}"
+
 
 def _file(*lines: str) -> str:
     """A handler file with one handler; lines start behind its name, unless they start with a blank."""
@@ -84,6 +86,22 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG121": _handler("delimitedtext", "format.pkUpdateHandling=delete-insert", "format.pkUpdateHandling=update"),
     "GG122": (_file(" # ggfmt: ignore GG117", "format=json"), _file("format=json")),
+    "GG123": (_file("type=kafkaa", "format=json"), _file("type=kafka", "format=json")),
+    "GG124": (_file("type=hbase"), _file("type=hdfs", "format=json")),
+    "GG125": (
+        _file("type=kinesis_streams", "regionn=eu-central-1"),
+        _file("type=kinesis_streams", "region=eu-central-1"),
+    ),
+    "GG126": (
+        _file("format=xml", _TEMPLATE, " ggfmt.compatibility=21"),
+        _file("format=xml", " # ggfmt: ignore GG126", _TEMPLATE, " ggfmt.compatibility=21"),
+    ),
+    "GG127": (
+        _file("format=xml", _TEMPLATE, " ggfmt.compatibility=21"),
+        _file("format=xml", _TEMPLATE, " ggfmt.compatibility=21", " ggfmt.uncovered=ignore"),
+    ),
+    "GG128": (_file("format=json", "mode=op", "mode=op"), _file("format=json", "mode=op")),
+    "GG129": (_file("format=json", "rootFilePath=/data/<name>"), _file("format=json", "rootFilePath=/data/orders")),
     # Table definitions
     "GG201": (_SCHEMA.replace("samples/TCUSTORD.def", "conf/json.properties"), _SCHEMA),
     "GG202": (

@@ -57,7 +57,7 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG102": _warning(
         "a property under another name",
-        "The key is a misprint of the manual, an alias, or in another case. It is read as the property's real name.",
+        "The key is a misprint of the manual or an alias. It is read as the property's real name.",
     ),
     "GG103": _error("an illegal value", "The value is not one of the property's legal values."),
     "GG104": _error("a listed handler without properties", "`gg.handlerlist` names a handler that no key configures."),
@@ -65,20 +65,24 @@ _DECLARED: dict[str, Code] = {
         "no handler to run", "There is no `gg.handlerlist`, or it is empty, or `--handler` names none of its handlers."
     ),
     "GG106": _error("an unknown format", "`gg.handler.<name>.format` is not the id of a format that ggfmt writes."),
-    "GG107": _warning("a property given twice", "The key occurs more than once. As in Java, the last one counts."),
+    "GG107": _warning(
+        "a property given twice", "The key occurs more than once, with several values. As in Java, the last one counts."
+    ),
     "GG108": _error(
         "malformed properties syntax",
         "The line is not valid Java properties syntax, for example a bad `\\uXXXX` escape.",
     ),
     "GG109": _error("a required property is missing", "The handler cannot be run without the property."),
     "GG110": _warning(
-        "a property of another format",
-        "The property is one that GoldenGate knows, but not of the format that is chosen: it has no effect.",
+        "a property of another format or type",
+        "The property is one that GoldenGate knows, but not of the format or of the `type` that is chosen: it has no "
+        "effect.",
     ),
     "GG111": _warning(
-        "a property of a later release",
-        "GoldenGate for Big Data has the property from a later release on than `ggfmt.compatibility` says: the release "
-        "that is meant ignores it.",
+        "a property of another release",
+        "GoldenGate for Big Data has the property from a later release on than `ggfmt.compatibility` says, or not any "
+        "more: the release that is meant ignores it. The first such property of a handler is told, with the releases "
+        "that have all its properties.",
     ),
     "GG112": _error(
         "a format that the handler does not take",
@@ -133,6 +137,38 @@ _DECLARED: dict[str, Code] = {
         "an ignore comment without effect",
         "`# ggfmt: ignore CODE, ...`, in a comment directly above a key or above other comments of it, silences "
         "findings of these codes at that key. There are none, or there is no such code.",
+    ),
+    "GG123": _warning(
+        "an unknown type of handlers",
+        "The `type` is not one of GoldenGate's that ggfmt knows, and not the name of a Java class, which has a dot. "
+        "Properties of all types are accepted.",
+    ),
+    "GG124": _note(
+        "a handler that is left out",
+        "Handlers of the type make their messages, or the rows of a database, without a formatter, or what they write "
+        "without a `format` is not known: ggfmt has no messages for them. Other handlers of the file are run.",
+    ),
+    "GG125": _note(
+        "a property that is not known for the type",
+        "Nothing that is known of handlers of this `type` names the property. GoldenGate may have it nevertheless: not "
+        "every table of its manuals was at hand.",
+    ),
+    "GG126": _warning(
+        "a property that ggfmt does not do",
+        "GoldenGate has the property, and its messages follow it. ggfmt does not do it, so that what it writes would "
+        "differ: `ggfmt run`, `preview` and `schema` refuse it (`GG127`).",
+    ),
+    "GG127": _error(
+        "messages that would differ",
+        "GoldenGate has the property, and its messages follow it. ggfmt does not do it, and writes no messages that "
+        "would differ. With `ggfmt.uncovered=ignore`, it writes them as if the property were not there.",
+    ),
+    "GG128": _note(
+        "a property given twice with one value", "The key occurs more than once, always with the same value."
+    ),
+    "GG129": _note(
+        "a placeholder left in a value",
+        "The value holds what a manual or a template writes in place of a value, such as `<name>` or `your-bucket`.",
     ),
     # Table definitions
     "GG201": _error(

@@ -12,15 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ggfmt.config.comments import Ignores, before_comment, is_prose, tell_comments
 from ggfmt.config.goldengate_keys import is_outside_scope
-from ggfmt.config.handler_options import (
-    DEFAULT_FORMAT,
-    Assembly,
-    HandlerConfig,
-    RunOptions,
-    report_duplicate,
-    report_missing_format,
-)
+from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
+from ggfmt.config.lint.assembly import Assembly, report_duplicate, report_missing_format
 from ggfmt.config.lint.checks import check_handler
+from ggfmt.config.lint.placeholders import placeholders
+from ggfmt.config.lint.releases import UNCOVERED, check_releases, refusal
 from ggfmt.config.properties import SETTINGS, Entry, Parsed
 from ggfmt.config.property_names import HandlerKey, handler_key, is_placeholder, nearest_handler, nearest_key, renamed
 from ggfmt.config.replacements import is_replacement, read_replacements
@@ -48,29 +44,39 @@ class ConfigurationReading:
         self._file = next((file for file, _ in sources if file != SETTINGS), None)
         self._ignores = Ignores((file, comment) for file, source in sources for comment in source.comments)
         self._all_known = len(sources) == 1
+        # GoldenGate then makes handlers by itself, and keys below `gg.handler.` only change what it makes.
+        self.makes_handlers = any(entry.key.lower() == "gg.target" for entry in self._entries)
+        self.lists_handlers = False
 
     def handlers(self, wanted: Sequence[str] = ()) -> tuple[HandlerConfig, ...]:
         """The handlers that are to run, `wanted` or all, less those that cannot; to be asked for once."""
         self._all_known = self._all_known and not wanted
         listed = self._listed()
         selected = self._selected(listed, wanted)
-        if not listed:
+        self.lists_handlers = bool(listed)
+        if not listed and not self.makes_handlers:
             listed = self._assumed()
             selected = list(listed)
         keyed, judged = self._keyed(listed, selected)
-        release = self._run_options()
-        configs = []
+        release, told = self._run_options()
+        assemblies = []
         for name in selected:
             if keyed[name]:
                 self._check_format(name, keyed[name], listed)
-                assembly = Assembly(name, keyed[name], self._formats, release, self._findings)
+                assembly = Assembly(name, keyed[name], self._formats, self._findings)
                 self._findings += check_handler(assembly)
-                configs.append(assembly.config())
+                assemblies.append(assembly)
             elif self._whole:
                 self._report_empty(name, listed[name], listed)
+        self._findings += check_releases(assemblies, release, told)
         self.replacements = read_replacements(self._entries, self._findings)
+        self._findings += placeholders(judged)
         self._findings = tell_comments(judged, self._findings)
-        return tuple(config for config in configs if config is not None)
+        return tuple(config for assembly in assemblies if (config := assembly.config()) is not None)
+
+    def refuse_uncovered(self) -> None:
+        """Take properties that ggfmt does not do for errors: messages would not be those of GoldenGate."""
+        self._findings = [refusal(finding) if finding.code == UNCOVERED else finding for finding in self._findings]
 
     def reported(self, errors_too: bool = False) -> tuple[Diagnostic, ...]:
         """The findings in order, less those that comments silence; errors are silenced only with `errors_too`."""
@@ -89,8 +95,11 @@ class ConfigurationReading:
     def _report(self, code: str, message: str, span: Span, help: str | None = None) -> None:
         self._findings.append(Diagnostic(code, message, span, help))
 
-    def _run_options(self) -> str | None:
-        """Read `ggfmt.<name>`; keys that are none of these are reported. The release that is meant, if it is legal."""
+    def _run_options(self) -> tuple[str | None, bool]:
+        """Read `ggfmt.<name>`; keys that are none of these are reported.
+
+        The release that is meant, if it is legal, and whether it is given.
+        """
         specs = {f"{_OWN}{spec.name}": spec for spec in RunOptions.specs()}
         given: dict[str, Entry] = {}
         values = {}
@@ -109,10 +118,10 @@ class ConfigurationReading:
             try:
                 values[specs[key].attr] = specs[key].value(entry.value)
             except IllegalValue as error:
-                release = None
+                release = None if key == f"{_OWN}compatibility" else release
                 self._report("GG103", f"`{entry.key}` {error}", entry.value_span, error.help)
         self.run = RunOptions(**values)
-        return release and self.run.compatibility
+        return release and self.run.compatibility, f"{_OWN}compatibility" in given
 
     # Which handlers
 
@@ -152,7 +161,7 @@ class ConfigurationReading:
                 (in_settings if entry.file == SETTINGS else in_files).setdefault(key.handler, entry.key_span)
         if in_settings and not in_files:
             return in_settings
-        if self._whole:
+        if self._whole and not self.makes_handlers:
             known = ",".join(list(self._assumed())[:5])
             help = f"add `gg.handlerlist={known}`" if known else "add `gg.handlerlist` and name a handler"
             if self._file is None:
@@ -253,7 +262,8 @@ class ConfigurationReading:
             help = f"handlers are {', '.join(f'`{name}`' for name in listed)}"
         else:
             return
-        self._report("GG101", f"`{entry.key}` belongs to no listed handler", entry.key_span, help)
+        never = "is never applied: it " if is_placeholder(key.handler) else ""
+        self._report("GG101", f"`{entry.key}` {never}belongs to no listed handler", entry.key_span, help)
 
 
 def _is_complete(key: HandlerKey) -> bool:

@@ -67,7 +67,7 @@ class JsonRecordOptions(Options):
     encoding: str = option(Charset(), "UTF-8", "The charset of messages and schemas.")
     version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
-    include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.")
+    include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.", until="19.1")
     meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
     omit_null_values: bool = option(Bool(), False, "Leave out columns that are NULL.", since="19.1")
     omit_null_values_special_update_handling: bool = option(
