@@ -124,6 +124,9 @@ def test_a_property_is_found_however_it_is_written(word: str) -> None:
         ("gg.schemareplaceregex12", "gg.schemareplaceregex"),
         ("gg.transform.t1.matcher.tableregex", "gg.transform.<name>.matcher.tableRegex"),
         ("gg.transforms", "gg.transforms"),
+        ("matcher.tableRegex", "gg.transform.<name>.matcher.tableRegex"),
+        ("replaceregex", "gg.transform.<name>.converter.replaceRegex"),
+        ("matcher", "gg.transform.<name>.matcher"),
         ("kevValuePairDelimiter", "gg.handler.<name>.format.keyValuePairDelimiter"),
     ],
 )

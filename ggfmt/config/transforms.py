@@ -67,9 +67,13 @@ def is_transform(key: str) -> bool:
 
 
 def general_key(key: str) -> str:
-    """The key with `<name>` in place of the name of a transform."""
+    """The key with `<name>` in place of the name of a transform; the end of a key is made a whole one."""
     match = _KEY.fullmatch(key)
-    return f"gg.transform.<name>.{match[2]}" if match else key
+    if match:
+        return f"gg.transform.<name>.{match[2]}"
+    names = (spec.name for spec in TRANSFORM_SPECS)
+    found = next((name for name in names if f".{name}".lower().endswith(f".{key}".lower())), None)
+    return f"gg.transform.<name>.{found}" if found else key
 
 
 def read_transforms(entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> tuple[Transform, ...]:
