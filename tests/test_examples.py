@@ -42,11 +42,12 @@ TABLE = TableDef(
 )
 DEFINITIONS = {TABLE.full_name: TABLE, "DB.GG.TCUSTORD": TableDef("DB.GG.TCUSTORD", TABLE.columns)}
 
-OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code not in ("GG100", "GG127")]
+OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code not in ("GG100", "GG127", "GG132", "GG133")]
 OF_RECORDS = ["GG204", "GG205", *(f"GG30{number}" for number in range(1, 9)), "GG311", "GG312"]
 OF_MESSAGES = ["GG206", "GG210", "GG401", "GG402", "GG403", "GG404", "GG405", "GG406"]
 OF_COMMANDS = [
     "GG100",
+    "GG133",
     "GG201",
     "GG203",
     "GG209",
@@ -63,7 +64,7 @@ OF_COMMANDS = [
     "GG509",
     "GG513",
 ]
-OF_OTHERS = ["GG127", "GG202", "GG208", "GG211", "GG314", "GG317", "GG502", "GG510", "GG511"]
+OF_OTHERS = ["GG127", "GG132", "GG202", "GG208", "GG211", "GG314", "GG317", "GG502", "GG510", "GG511"]
 # These need a Spark that fails, defects of ggfmt, or ten seconds: their examples are only looked at.
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512"]
 
@@ -253,6 +254,15 @@ PREPARE: dict[str, Callable[[], object]] = {
     "GG509": _empty_journal,
     "GG501": lambda: run(EXAMPLES["GG501"][0]),
 }
+
+
+def test_two_lists_of_handlers(checkout: Path) -> None:
+    for text, expected in zip(EXAMPLES["GG132"], (["GG132"], []), strict=True):
+        given = dict(zip(*[iter(shlex.split(text)[3:])] * 2, strict=True))
+        settings = [given["--set"]] if "--set" in given else []
+        found = read_configuration(["conf/json.properties", "conf/xml.properties"], settings).diagnostics
+        assert [diagnostic.code for diagnostic in found] == expected
+        assert run(text.replace("-o out", f"-o out{len(settings)}")) == set()
 
 
 def test_a_schema_that_is_none(tmp_path: Path) -> None:

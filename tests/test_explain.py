@@ -27,6 +27,7 @@ from ggfmt.config.symbols import (
     option_sets,
     titles,
 )
+from ggfmt.config.transforms import TRANSFORM_SPECS
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.engine.example import example
 from ggfmt.formats import FORMATS
@@ -55,6 +56,8 @@ CHANGE_NO_MESSAGE = {
     "gg.handlerlist",
     "gg.schemareplaceregex",
     "gg.schemareplacestring",
+    *(f"gg.transform.<name>.{spec.name}" for spec in TRANSFORM_SPECS),
+    "gg.transforms",
     "maxFileSize",
     "partitionByTable",
     "rollOnMetadataChange",
@@ -121,6 +124,11 @@ def test_a_property_is_found_however_it_is_written(word: str) -> None:
         ("compatibility", "ggfmt.compatibility"),
         ("gg.handlerlist", "gg.handlerlist"),
         ("gg.schemareplaceregex12", "gg.schemareplaceregex"),
+        ("gg.transform.t1.matcher.tableregex", "gg.transform.<name>.matcher.tableRegex"),
+        ("gg.transforms", "gg.transforms"),
+        ("matcher.tableRegex", "gg.transform.<name>.matcher.tableRegex"),
+        ("replaceregex", "gg.transform.<name>.converter.replaceRegex"),
+        ("matcher", "gg.transform.<name>.matcher"),
         ("kevValuePairDelimiter", "gg.handler.<name>.format.keyValuePairDelimiter"),
     ],
 )
@@ -171,7 +179,7 @@ def test_what_ggfmt_does_not_use(word: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("word", "near"),
     [
-        ("GG1030", "GG103"),
+        ("GG5099", "GG509"),
         ("pkUpdateHandlin", "pkUpdateHandling"),
         ("gg.handler.x.format.jsonDelimeter", "jsonDelimiter"),
         ("gg.handler.x.includeToken", "includeTokens"),

@@ -51,7 +51,7 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     "gg.status*",
     "gg.target*",
     "gg.timezone*",
-    "gg.trans*",
+    "gg.transaction*",
     "gg.userexit*",
     "gg.validate*",
 )

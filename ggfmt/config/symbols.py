@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS, GOLDENGATE_PROPERTIES, is_outside_scope
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
 from ggfmt.config.handler_types import CHOOSING, HANDLER_TYPES, types_having
 from ggfmt.config.property_names import find_option
 from ggfmt.config.replacements import is_replacement
+from ggfmt.config.transforms import LIST_SPEC, TRANSFORM_SPECS, general_key
 from ggfmt.diagnostics.codes import CODES, Code
 from ggfmt.diagnostics.diagnostic import did_you_mean
 from ggfmt.formats import FORMATS
@@ -44,6 +45,8 @@ KEYS = (
     _key("gg.schemareplacestring", "Put this in place of what `gg.schemareplaceregex` finds, else nothing.", "_"),
     _key("gg.contentreplaceregex", "Replace what this Java regular expression finds in the text of columns.", "[0-9]+"),
     _key("gg.contentreplacestring", "Put this in place of what `gg.contentreplaceregex` finds, else nothing.", "#"),
+    LIST_SPEC,
+    *(replace(spec, name=f"gg.transform.<name>.{spec.name}") for spec in TRANSFORM_SPECS),
 )
 
 
@@ -204,6 +207,7 @@ def _find(
 ) -> PropertySymbol | None:
     if not prefix and is_replacement(name):
         name = name.rstrip("0123456789")
+    name = name if prefix else general_key(name)
     formats: dict[OptionSpec, tuple[str, ...]] = {}
     renamed = False
     for owner, specs in owners.items():

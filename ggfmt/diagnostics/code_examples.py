@@ -46,6 +46,14 @@ def _value(format: str, value: str, before: str, after: str) -> _Pair:
     return _file(*first, before), _file(*first, after)
 
 
+_TRANSFORM = (
+    " ggfmt.compatibility=21",
+    " gg.transform.notes.matcher=regex",
+    " gg.transform.notes.matcher.columnRegex=.*_NOTE",
+    " gg.transform.notes.converter=regex",
+    r" gg.transform.notes.converter.replaceRegex=[\r\n]+",
+)
+
 EXAMPLES: dict[str, _Pair] = {
     # Configuration
     "GG100": (_RUN.replace("json.", "jsn."), _RUN),
@@ -102,6 +110,20 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG128": (_file("format=json", "mode=op", "mode=op"), _file("format=json", "mode=op")),
     "GG129": (_file("format=json", "rootFilePath=/data/<name>"), _file("format=json", "rootFilePath=/data/orders")),
+    "GG130": (f"Orders, as JSON\n{_file('format=json')}", f"# Orders, as JSON\n{_file('format=json')}"),
+    "GG131": (
+        _file("format=json", "rootFilePath=${OUT}"),
+        _file("format=json", "rootFilePath=/data/out"),
+    ),
+    "GG132": (
+        _RUN.replace(" -o", " -c conf/xml.properties -o"),
+        _RUN.replace(" -o", " -c conf/xml.properties --set gg.handlerlist=json,xml -o"),
+    ),
+    "GG133": ("ggfmt validate-config conf --select GG199", "ggfmt validate-config conf --select GG119"),
+    "GG134": (
+        _file("format=json", *_TRANSFORM, " gg.transforms=note"),
+        _file("format=json", *_TRANSFORM, " gg.transforms=notes"),
+    ),
     # Table definitions
     "GG201": (_SCHEMA.replace("samples/TCUSTORD.def", "conf/json.properties"), _SCHEMA),
     "GG202": (

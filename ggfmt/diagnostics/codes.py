@@ -170,6 +170,31 @@ _DECLARED: dict[str, Code] = {
         "a placeholder left in a value",
         "The value holds what a manual or a template writes in place of a value, such as `<name>` or `your-bucket`.",
     ),
+    "GG130": _note(
+        "a line that is not GoldenGate's",
+        "The line is prose without the `#` of a comment, or a property of another program. GoldenGate ignores it.",
+    ),
+    "GG131": _note(
+        "a template of a handler file",
+        "The file has places that a program fills in before GoldenGate reads it (`{{ }}`, `{% %}`, `%{ }`, `${ }`). "
+        "Lines with such a place are not judged; nor is any other line where they decide on which handlers and formats "
+        "there are.",
+    ),
+    "GG132": _warning(
+        "a list of handlers that is overridden",
+        "Two files that are given together have a `gg.handlerlist` each. The last one counts, so that handlers of the "
+        "other do not run.",
+    ),
+    "GG133": _error(
+        "settings of the linter that cannot be used",
+        "`ggfmt.toml`, the table `[tool.ggfmt]` of a `pyproject.toml`, or an option of `validate-config` names a code "
+        "or a setting that there is not, or the file cannot be read.",
+    ),
+    "GG134": _warning(
+        "a transform that is not carried out",
+        "There are properties of a transform that `gg.transforms` does not name. GoldenGate leaves it out, and so does "
+        "ggfmt.",
+    ),
     # Table definitions
     "GG201": _error(
         "definitions that cannot be read",

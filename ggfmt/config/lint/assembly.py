@@ -24,6 +24,7 @@ from ggfmt.config.property_names import (
     owner,
     renamed,
 )
+from ggfmt.config.rewrites import removed
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import IllegalValue, trim, visible
@@ -255,10 +256,10 @@ def report_duplicate(findings: list[Diagnostic], earlier: Entry, entry: Entry) -
     if earlier.file != entry.file:
         return
     message = f"`{entry.key}` was given before, in line {earlier.line}"
+    code, help = "GG107", "remove one of them; the last one counts"
     if trim(earlier.value) == trim(entry.value):
-        findings.append(Diagnostic("GG128", f"{message}, with the same value", entry.key_span, "remove one of them"))
-    else:
-        findings.append(Diagnostic("GG107", message, entry.key_span, "remove one of them; the last one counts"))
+        code, message, help = "GG128", f"{message}, with the same value", "remove one of them"
+    findings.append(Diagnostic(code, message, entry.key_span, help, rewrite=removed(earlier)))
 
 
 def report_missing_format(findings: list[Diagnostic], name: str, entry: Entry) -> None:
