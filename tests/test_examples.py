@@ -23,6 +23,7 @@ from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.code_examples import EXAMPLES
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.runner import InProcess
 from ggfmt.engine.schema import schemas
 from ggfmt.formats import FORMATS
@@ -64,7 +65,7 @@ OF_COMMANDS = [
     "GG509",
     "GG513",
 ]
-OF_OTHERS = ["GG127", "GG132", "GG202", "GG208", "GG211", "GG314", "GG317", "GG502", "GG510", "GG511"]
+OF_OTHERS = ["GG127", "GG132", "GG202", "GG208", "GG211", "GG314", "GG317", "GG411", "GG502", "GG510", "GG511"]
 # These need a Spark that fails, defects of ggfmt, or ten seconds: their examples are only looked at.
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512"]
 
@@ -97,6 +98,19 @@ def test_properties_that_a_run_refuses(tmp_path: Path, monkeypatch: pytest.Monke
         read_configuration(["before"])
     Path("after").write_text(after)
     assert [finding.code for finding in read_configuration(["after"]).diagnostics] == ["GG126"]
+
+
+def test_a_template_without_a_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after = EXAMPLES["GG411"]
+    for name, text in (("before", before), ("after", after)):
+        Path(name).write_text(text)
+    configuration = read_configuration(["before"])
+    with pytest.raises(GgfmtError, match="GG411"):
+        HandlerSettings.of(configuration.handlers[0], configuration.run)
+    configuration = read_configuration(["after"])
+    made = HandlerSettings.of(configuration.handlers[0], configuration.run)
+    assert made.context.variables == {"${groupname}": "rep1"}
 
 
 # Records
