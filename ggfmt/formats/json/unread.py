@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ggfmt.formats.api.reading import Chunk
-from ggfmt.formats.json.files import find_layout, preamble, record_spans
-from ggfmt.formats.json.values import decode
+from ggfmt.formats.json.files import head_objects
 
 _OF_OPERATIONS = frozenset(
     {"table", "op_type", "op_ts", "pos", "current_ts", "primary_keys", "tokens", "before", "after"}
@@ -53,16 +51,8 @@ def is_mongodb(members: Mapping[str, Any]) -> bool:
 
 def unread(head: bytes) -> Unread | None:
     """What the first record of a file is, of what ggfmt does not read; None if it is none of that."""
-    layout = find_layout(head, False)
-    head = head[preamble(head) :]
-    for start, end in record_spans(Chunk("", 0, head, layout)):
-        try:
-            record = decode(head[start:end])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            return unread_record(record)
-    return None
+    first = next(head_objects(head), None)
+    return None if first is None else unread_record(first)
 
 
 def unread_record(record: Mapping[str, Any]) -> Unread | None:
