@@ -21,6 +21,7 @@ from msgspec import Raw
 from ggfmt.columnar.by_value import Kernel
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.model.change import ImageColumn
@@ -71,6 +72,13 @@ class Change(NamedTuple):
     after: Any
     tokens: dict[str, str]
     record_schema: RecordSchema | None = None
+
+
+@dataclass(frozen=True)
+class MessageKey:
+    """The key of a fact: the names of the members of the keys that the messages with changes of a table have."""
+
+    table: str
 
 
 # What a record means to a dialect; a word is the kind of a record that is no change.
@@ -150,11 +158,26 @@ class Dialect(ABC):
         self._latest_schemas: dict[str, tuple[Hashable, RecordSchema]] = {}
 
     def keyed(self, table: TableDef) -> TableDef:
-        """The definition with the primary key that the user gave by the option `primaryKeys`, if it tells none."""
-        keys = keys_of(table.full_name, getattr(self.options, "primary_keys", ()))
+        """The definition with the primary key that the user gave by the option `primaryKeys`, or that the keys of
+        messages have, if it tells none."""
+        keys = self.keys_elsewhere(table.full_name)
         if not keys or table.primary_keys:
             return table
         return table.with_keys(keys)
+
+    def keys_elsewhere(self, table: str) -> tuple[str, ...]:
+        """The names of a table's key columns by the option `primaryKeys`, or else by the keys of messages."""
+        given = keys_of(table, getattr(self.options, "primary_keys", ()))
+        names: tuple[str, ...] = self.learned.get(MessageKey(table), ())
+        return given or names
+
+    def learn_key(self, table: str, key: bytes | None) -> None:
+        """Takes note of the key of the message with the first change of a table that has one. Definitions that were
+        made before lack it."""
+        fact = MessageKey(table)
+        if fact not in self.learned and (names := dumps.key_names(key)):
+            self.learned[fact] = names
+            self.lacking = True
 
     def tell_keys(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
         """Takes note of the key that a record tells which does not describe its table; the first one holds."""
@@ -220,11 +243,11 @@ class Dialect(ABC):
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
-        return json_files.find_layout(head, whole)
+        return dumps.find_layout(head, whole)
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        return json_files.chunks(stream, file, start, length, layout)
+        return dumps.chunks(stream, file, start, length, layout)
 
     @staticmethod
     def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:

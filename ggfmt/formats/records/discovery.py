@@ -16,7 +16,6 @@ from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
 from ggfmt.formats.records.examined import examined
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.model.table import Catalog, TableDef
-from ggfmt.options.table_keys import keys_of
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,8 @@ class DialectDiscovery(Discovery):
         chunk, meanings = examined(self._dialect, chunk)
         for index, meaning in enumerate(meanings):
             for item in meaning if isinstance(meaning, list) else ():
+                if chunk.wrapped is not None and isinstance(item, Change):
+                    self._dialect.learn_key(item.table, chunk.wrapped.messages[index].key)
                 record_schema = item if isinstance(item, RecordSchema) else item.record_schema
                 if record_schema is None:
                     assert isinstance(item, Change)
@@ -96,8 +97,7 @@ class DialectDiscovery(Discovery):
         known = self._known.get(name)
         if known is not None and known.declared:
             return
-        given = keys_of(name, getattr(self._dialect.options, "primary_keys", ()))
-        keys = self._dialect.keys.get(name) or given or None
+        keys = self._dialect.keys.get(name) or self._dialect.keys_elsewhere(name) or None
         if known is None:
             if name_problem(name) is not None:
                 return
