@@ -176,6 +176,22 @@ def test_times_are_those_of_the_database() -> None:
     assert read(NAME, twice).reasons == ["GG308 the time of the operation is out of range"]
 
 
+def test_an_empty_object_is_no_image_where_there_cannot_be_one() -> None:
+    """Arcion's JSON, as recorded from its documentation; of an update it is an image without columns, as ever."""
+    records = [
+        event("c", {}, ROW), event("r", {}, ROW), event("d", ROW, {}), event("t", {}, {}), event("u", {}, ROW),
+        {"schema": None, "payload": {**event("c", None, ROW), "before": {}}},
+    ]  # fmt: skip
+    found = read(NAME, lines(*records).replace(b"{}", b"{ }"))
+    assert found.reasons == []
+    images = [(item.op, item.before, item.after) for item in found.plain]
+    assert images == [
+        ("I", None, TEXTS), ("I", None, TEXTS), ("D", TEXTS, None), ("T", None, None), ("U", {}, TEXTS),
+        ("I", None, TEXTS),
+    ]  # fmt: skip
+    assert read(NAME, lines(event("c", {"id": 1}, ROW))).reasons == ["GG307 an insert has a before image"]
+
+
 def test_times_of_releases_before_0_10() -> None:
     """`ts_sec` of MySQL is `SourceInfo.TIMESTAMP_KEY` (debezium 0085fbf4), 0 before the first event of the binlog;
     `ts_usec` is in recorded messages of PostgreSQL's connector 0.9.5."""
