@@ -21,7 +21,7 @@ from ggfmt.formats.api.loss import Aspect, Loss, happening
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
-READ = [name for name, format in FORMATS.items() if format.reads is not None]
+READ = [name for name in WRITTEN if FORMATS[name].reads is not None]
 
 Row = dict[str, str | None]
 

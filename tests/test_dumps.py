@@ -26,7 +26,7 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection
 
 IN_JSON = (
     "json", "goldengate_streams_json", "canal_json", "arcion_json", "cdl_json", "debezium_json", "qlik_json",
-    "maxwell_json", "shareplex_json",
+    "maxwell_json", "shareplex_json", "dms_json",
 )  # fmt: skip
 TOPIC = "server.public.t"
 

@@ -30,9 +30,6 @@ MONGODB = Unread(
     "a change of MongoDB by Debezium, whose images are documents in texts",
     "have `ExtractNewDocumentState` make rows of the documents",
 )
-DMS = Unread(
-    "a record of AWS DMS, with `record-type` in `metadata`", "have the changes written in a format that is read"
-)
 
 
 def is_json_row(members: Mapping[str, Any]) -> bool:
@@ -57,7 +54,7 @@ def unread(head: bytes) -> Unread | None:
 
 def unread_record(record: Mapping[str, Any]) -> Unread | None:
     """What a record is by its members, of what ggfmt does not read."""
-    payload, metadata = record.get("payload"), record.get("metadata")
+    payload = record.get("payload")
     if isinstance(payload, dict):
         if "table" in payload and "op_type" in payload:
             return KAFKA_CONNECT
@@ -67,6 +64,4 @@ def unread_record(record: Mapping[str, Any]) -> Unread | None:
         return JSON_ROW
     if is_mongodb(record):
         return MONGODB
-    if isinstance(metadata, dict) and "record-type" in metadata and "data" in record:
-        return DMS
     return None

@@ -120,6 +120,7 @@ class Dialect(ABC):
                counted
     members    operations by the name of such a member in their record
     overlay    the before image of an update has changed columns only: the others are as in the after image
+    partial_before  the before image of an update has some columns only: the others are missing
     keys_only  before images mean something in key columns alone: the others are missing
     ordered    the order of columns in what records tell of their tables means something; where it does not, a table
                keeps the order in which it was first told
@@ -138,6 +139,7 @@ class Dialect(ABC):
 
     record: Any
     overlay: ClassVar[bool] = False
+    partial_before: ClassVar[bool] = False
     keys_only: bool = False
     ordered: ClassVar[bool] = True
     keeps_json: ClassVar[frozenset[Kind]] = frozenset()
