@@ -6,6 +6,7 @@ The shape of `kcat -J` lines is that of `json.c` in edenhill/kcat (157f9ddb): `t
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -265,6 +266,61 @@ def test_no_damage_loses_a_message(wrap: Wrap) -> None:
         assert len(found.operations) + len(found.rejects) + sum(found.others.values()) == len(records)
         again = read("debezium_json", bytes(data), size=700, projection=Projection())
         assert (again.plain, again.rejects) == (found.plain, found.rejects)
+
+
+def sink(folder: Path, keys: bytes, name: str = "t+0+0000000000.keys.json") -> Path:
+    """Files as Kafka Connect's S3 sink writes them with `store.kafka.keys=true`."""
+    folder.mkdir()
+    values = [change("c", after={"name": "a", "id": number}).encode() for number in range(3)]
+    (folder / "t+0+0000000000.json").write_bytes(b"\n".join(values) + b"\n")
+    pack = gzip.compress if name.endswith(".gz") else bytes
+    (folder / name).write_bytes(pack(keys))
+    if name.endswith(".gz"):
+        (folder / "t+0+0000000000.json").rename(folder / "t+0+0000000000.json.gz")
+        (folder / "t+0+0000000000.json.gz").write_bytes(gzip.compress(b"\n".join(values)))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        (b'{"id":0}\n{"id":1}\n{"id":2}\n', ["id"]),
+        (lines(*[json.loads(KEYS[1])] * 3), ["id"]),
+        (b'"a"\n"b"\n"c"\n', []),
+        (b"0\n1\n2\n", []),
+        (b'{"id":0}\n{"name":1}\n', []),
+        (b'{"id":0}\n{"i', ["id"]),
+    ],
+)
+def test_keys_of_the_s3_sink_go_with_their_values(keys: bytes, names: list[str], tmp_path: Path) -> None:
+    settings = (*JSON_LINES, "gg.handler.j.format.includePrimaryKeys=true")
+    result = run_ggfmt([sink(tmp_path / "in", keys)], tmp_path / "out", *settings)
+    messages = [json.loads(line) for line in content(tmp_path / "out", "j").splitlines()]
+    assert [message["primary_keys"] for message in messages] == [names] * 3
+    assert result.totals.input_files == 1
+
+
+def test_packed_keys_of_the_s3_sink(tmp_path: Path) -> None:
+    folder = sink(tmp_path / "in", b'{"id":0}\n', "t+0+0000000000.keys.json.gz")
+    (file,) = list_inputs([str(folder)])
+    assert file.keys == ("id",)
+    assert file.shown.endswith("000.json.gz")
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        (change("c", after={"id": 9}).encode(), "t+0+0000000000.keys.json"),
+        (b'{"table":"T","op_type":"T"}\n', "t+0+0000000000.keys.json"),
+        (b'{"id":1,"__op":"c","__table":"t"}\n', "t+0+0000000000.keys.json"),
+        (b"", "t+0+0000000000.keys.json"),
+        (b'{"id":1}\n', "t+0+0000000001.keys.json"),
+        (b'{"id":1}\n', "orders.keys.json"),
+    ],
+)
+def test_other_files_that_are_called_so_are_inputs(keys: bytes, name: str, tmp_path: Path) -> None:
+    files = list_inputs([str(sink(tmp_path / "in", keys, name))])
+    assert [file.keys for file in files] == [(), ()]
 
 
 NO_MESSAGES = [

@@ -123,6 +123,12 @@ def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
         raise Abend(unreadable(file.shown, error)) from None
 
 
+def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:
+    """How the records of a file lie in it."""
+    head = read_head(file)
+    return replace(reader.layout(head, len(head) < HEAD_BYTES, source), keys=file.keys)
+
+
 def plan_inputs(
     files: Sequence[InputFile],
     input_format: str,
@@ -139,7 +145,6 @@ def plan_inputs(
     reader = reader_of(input_format, source)
     planned = []
     for index, file in enumerate(files):
-        head = read_head(file)
-        layout = replace(reader.layout(head, len(head) < HEAD_BYTES, source), max_record=max_record)
+        layout = replace(layout_of(file, reader, source), max_record=max_record)
         planned.append(PlannedInput(file, index, layout))
     return input_format, reason, planned

@@ -27,6 +27,7 @@ class Layout:
     skipped     how many bytes before the first record are none: a byte order mark, a comment, a header
     max_record  how many bytes a record may have
     envelope    what is around each record, where something is: a word of who reads it
+    keys        the names of the columns in the keys of all records, where another file has the keys
     """
 
     splittable: bool
@@ -35,6 +36,7 @@ class Layout:
     skipped: int = field(default=0, kw_only=True)
     max_record: int = field(default=MAX_RECORD_BYTES, kw_only=True)
     envelope: str | None = field(default=None, kw_only=True)
+    keys: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 class Message(NamedTuple):

@@ -124,6 +124,32 @@ def key_names(key: bytes | None) -> tuple[str, ...]:
     return tuple(members)
 
 
+def names_of_keys(head: bytes) -> tuple[str, ...] | None:
+    """The names of the members that all keys have in a file of keys that starts with `head`, one a line; none if they
+    have no names, or not the same. None if the file has something else than keys."""
+    lines = [line.strip(WHITE) for line in head[: head.rfind(b"\n") + 1 or len(head)].split(b"\n")]
+    found = set()
+    for line in filter(None, lines):
+        if not _is_key(line):
+            return None
+        found.add(key_names(line))
+    return None if not found else found.pop() if len(found) == 1 else ()
+
+
+def _is_key(line: bytes) -> bool:
+    """Whether a line is a key: a text, a number, or an object of such that no record of changes is."""
+    try:
+        value = decode(line)
+    except (ValueError, RecursionError):
+        return False
+    if isinstance(value, dict) and set(value) == {"schema", "payload"}:
+        value = value["payload"]
+    if not isinstance(value, dict):
+        return not isinstance(value, list) and value is not None
+    other = any(name in _OF_RECORDS or name.startswith("__") for name in value)
+    return not other and not any(isinstance(part, (dict, list)) for part in value.values())
+
+
 def _object(text: bytes | None) -> dict[str, Any] | None:
     if text is None or not text.startswith(b"{"):
         return None

@@ -173,11 +173,15 @@ class Dialect(ABC):
         names: tuple[str, ...] = self.learned.get(MessageKey(table), ())
         return given or names
 
-    def learn_key(self, table: str, key: bytes | None) -> None:
-        """Takes note of the key of the message with the first change of a table that has one. Definitions that were
-        made before lack it."""
+    def learn_key(self, table: str, chunk: Chunk, place: int) -> None:
+        """Takes note of the key of the message with the first change of a table that has one, which is in a place of a
+        chunk. Definitions that were made before lack it."""
         fact = MessageKey(table)
-        if fact not in self.learned and (names := dumps.key_names(key)):
+        if fact in self.learned:
+            return
+        key = None if chunk.wrapped is None else chunk.wrapped.messages[place].key
+        names = dumps.key_names(key) or chunk.layout.keys
+        if names:
             self.learned[fact] = names
             self.lacking = True
 

@@ -43,10 +43,11 @@ class DialectDiscovery(Discovery):
         undescribed: dict[str, list[Any]] = {}
         spans: Sequence[tuple[int, int]] = ()
         chunk, meanings = examined(self._dialect, chunk)
+        has_keys = chunk.wrapped is not None or bool(chunk.layout.keys)
         for index, meaning in enumerate(meanings):
             for item in meaning if isinstance(meaning, list) else ():
-                if chunk.wrapped is not None and isinstance(item, Change):
-                    self._dialect.learn_key(item.table, chunk.wrapped.messages[index].key)
+                if has_keys and isinstance(item, Change):
+                    self._dialect.learn_key(item.table, chunk, index)
                 record_schema = item if isinstance(item, RecordSchema) else item.record_schema
                 if record_schema is None:
                     assert isinstance(item, Change)
