@@ -133,6 +133,16 @@ def test_the_key_of_messages_is_the_primary_key(wrap: Wrap, key: str, described:
         assert found.others == {"tombstone": 1}
 
 
+def test_a_key_is_that_of_a_definition_in_another_split() -> None:
+    statement = {"type": "table-create", "database": "d", "table": "t", "ts": 1, "def": {"columns": [
+        {"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}}  # fmt: skip
+    row = {"type": "insert", "database": "d", "table": "t", "ts": 1, "data": {"a": 1, "b": 2}}
+    key = '{"database":"d","table":"t","pk.b":2}'
+    data = in_kcat(0, None, json.dumps(statement)) + b"\n" + in_kcat(1, key, json.dumps(row)) + b"\n"
+    for size in (None, len(data) // 2):
+        assert read("maxwell_json", data, size=size).operations[0][0].primary_keys == ("b",)
+
+
 def test_the_option_goes_before_the_key_of_messages() -> None:
     settings = replace(DEFAULT_SETTINGS, options=FORMATS["debezium_json"].options.parse({"primaryKeys": "t=name"}))
     data = wrapped(in_kcat, [change("c", after={"id": 1, "name": "a"}).encode()], '{"id":1}')

@@ -175,7 +175,7 @@ class Dialect(ABC):
 
     def learn_key(self, table: str, chunk: Chunk, place: int) -> None:
         """Takes note of the key of the message with the first change of a table that has one, which is in a place of a
-        chunk. Definitions that were made before lack it."""
+        chunk."""
         fact = MessageKey(table)
         if fact in self.learned:
             return
@@ -183,7 +183,6 @@ class Dialect(ABC):
         names = dumps.key_names(key) or chunk.layout.keys
         if names:
             self.learned[fact] = names
-            self.lacking = True
 
     def tell_keys(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
         """Takes note of the key that a record tells which does not describe its table; the first one holds."""

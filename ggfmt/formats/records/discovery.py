@@ -12,7 +12,7 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovered, Discovery, SchemaChange
 from ggfmt.formats.json.shapes import Described, Encoding, Finding, KnownTable, follow, new_shapes, settle
 from ggfmt.formats.json.values import decode
-from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
+from ggfmt.formats.records.dialect import Change, Dialect, MessageKey, RecordSchema
 from ggfmt.formats.records.examined import examined
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.model.table import Catalog, TableDef
@@ -88,6 +88,10 @@ class DialectDiscovery(Discovery):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
         discovered = settle(of_tables, catalog, every_shape, keys_stay=True, ordered=cls.dialect.ordered)
+        # Definitions that were made before the key of a message was known, be it in another split.
+        lacking |= not every_shape and any(
+            not event.table.primary_keys and MessageKey(event.table.full_name) in facts for event in discovered.events
+        )
         mixed = {key.table for key in discovered.facts}
         facts = {key: fact for key, fact in facts.items() if not isinstance(key, Encoding) or key.table in mixed}
         facts |= discovered.facts
