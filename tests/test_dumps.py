@@ -278,6 +278,45 @@ def test_no_damage_loses_a_message(wrap: Wrap) -> None:
         assert (again.plain, again.rejects) == (found.plain, found.rejects)
 
 
+def test_files_of_messages_and_of_records_are_read_together(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    record = change("c", after={"id": 1}).encode()
+    files = {
+        "a.jsonl": record + b"\n",
+        "b.jsonl": wrapped(in_kcat, [record]),
+        "c.jsonl": b"\xef\xbb\xbf" + wrapped(in_line, [record]).replace(b"\n", b"\r\n"),
+        "d.jsonl.gz": gzip.compress(wrapped(in_long_line, [record])),
+        "e.json": json.dumps([json.loads(in_pair(0, None, record.decode()))]).encode(),
+    }
+    for name, data in files.items():
+        (tmp_path / "in" / name).write_bytes(data)
+    run_ggfmt([tmp_path / "in"], tmp_path / "out", *JSON_LINES, "gg.handler.j.includeTokens=true")
+    made = [json.loads(line) for line in content(tmp_path / "out", "j").splitlines()]
+    assert [message["pos"] for message in made] == ["", f"{TOPIC}:3:0", "", "3:0", ""]
+    assert [message["tokens"].get("offset") for message in made] == [None, "0", None, "0", None]
+    assert [message["after"] for message in made] == [{"id": 1}] * 5
+
+
+@pytest.mark.parametrize("wrap", [in_kcat, in_pair, in_line])
+def test_a_message_that_is_too_long_is_passed_over(wrap: Wrap, tmp_path: Path) -> None:
+    records = [change("c", after={"id": number}).encode() for number in range(5)]
+    records[2] = change("c", after={"id": "x" * 3000}).encode()
+    path = tmp_path / "dump.jsonl"
+    path.write_bytes(wrapped(wrap, records, '{"id":1}'))
+    run_ggfmt([path], tmp_path / "out", *JSON_LINES, quarantine=True, max_record=1000)
+    assert content(tmp_path / "out", "j").count(b"\n") == 4
+    rejects = b"".join(file.read_bytes() for file in (tmp_path / "out").rglob("*reject*") if file.is_file())
+    assert b"GG316" in rejects
+
+
+@pytest.mark.parametrize("value", ["", " ", "null"])
+def test_a_message_without_a_value_is_a_tombstone(value: str) -> None:
+    good = change("c", after={"id": 1})
+    for wrap in (in_kcat, in_pair):
+        data = wrap(0, '{"id":1}', good) + b"\n" + wrap(1, '{"id":1}', value) + b"\n"
+        assert read("debezium_json", data).others == {"tombstone": 1}
+
+
 def sink(folder: Path, keys: bytes, name: str = "t+0+0000000000.keys.json") -> Path:
     """Files as Kafka Connect's S3 sink writes them with `store.kafka.keys=true`."""
     folder.mkdir()
