@@ -387,8 +387,11 @@ def test_other_files_are_what_they_were(data: bytes) -> None:
     assert layout.envelope is None
 
 
-def test_messages_of_another_format_than_json_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("value", ["I|GG.T|2013-06-02 22:14:36.000000|", "\0\0\0\0\1binary", "{}", "<operation/>"])
+def test_messages_of_another_format_than_json_are_named(value: str, tmp_path: Path) -> None:
     path = tmp_path / "dump.jsonl"
-    path.write_bytes(in_kcat(0, None, "I|GG.T|2013-06-02 22:14:36.000000|") + b"\n")
-    with pytest.raises(GgfmtError, match="fits no input format"):
+    path.write_bytes(in_kcat(0, None, value) + b"\n")
+    with pytest.raises(
+        GgfmtError, match="is one of messages as `kcat -J` writes them, and what is in it fits no format"
+    ):
         run_ggfmt([path], tmp_path / "out", *JSON_LINES)

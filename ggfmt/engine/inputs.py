@@ -55,6 +55,9 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
             )
         verdict = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
         help = "name only files of changes, or give `--input-format`"
+        if envelope is not None and not reasons:
+            verdict = f"is one of {envelope}, and what is in it fits no format in JSON"
+            help = "messages that are no JSON are not read: give the files of a sink, or `--input-format` if they are"
         known = unread(head) if not reasons else None
         if known is not None:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
