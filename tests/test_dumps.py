@@ -162,6 +162,14 @@ def test_a_key_without_names_tells_none(key: str) -> None:
     assert read("debezium_json", data).operations[0][0].primary_keys == ()
 
 
+def test_a_binary_key_does_no_harm() -> None:
+    kcat_line = in_kcat(0, "KEY", change("c", after={"id": 1})).replace(b'"KEY"', b'"\\u0000\\u0000\xff\xfe"')
+    line = b"\0\xff\xfe\t" + change("c", after={"id": 1}).encode()
+    for record in (kcat_line, line):
+        (operation,) = read("debezium_json", record + b"\n").plain
+        assert operation.after == {"id": "1"}
+
+
 def test_places_of_messages_are_tokens_and_positions_of_operations_that_have_none() -> None:
     data = wrapped(in_kcat, [change("c", after={"id": 1}).encode(), change("c", after={"id": 2}, lsn=77).encode()])
     first, second = read("debezium_json", data).plain

@@ -46,10 +46,8 @@ _LINE = re.compile(
     re.DOTALL,
 )
 _KCAT_START = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,')
-_BINARY = (
-    "the message is no text: dump it with a consumer that makes JSON of it, or read the files of a sink",
-    "`kcat -J` loses the bytes of such messages",
-)
+_TEXTS_ONLY = "dump it with a consumer that makes JSON of it, or read the files of a sink"
+_LOSES = "`kcat -J` loses the bytes of such messages"
 
 
 class KcatLine(msgspec.Struct, gc=False):
@@ -218,6 +216,7 @@ def _unwrapped(chunk: Chunk) -> Chunk:
             problems[place] = message
             message = Message(_NO_JSON)
         value = message.value
+        assert len(value) <= end - start, "escapes are no shorter than what they stand for"
         data[start:end] = value.ljust(end - start)
         spans.append((start, start + len(value)))
         wrapped.append(message)
@@ -262,7 +261,7 @@ def _refused(record: bytes, kind: str, last: bool, reason: str) -> Diagnostic:
 
 def _of_kcat(line: KcatLine) -> Message | Diagnostic:
     if line.payload_error is not None:
-        return Diagnostic("GG321", "`kcat` could not read the message, by its `payload_error`", help=_BINARY[0])
+        return Diagnostic("GG321", "`kcat` could not read the message, by its `payload_error`", help=_TEXTS_ONLY)
     payload = bytes(line.payload)
     if payload[:1] not in (b'"', b"n"):
         reason = f"`payload` is {json_kind(payload)} and not a text: `kcat` made it of Avro, and its types are lost"
@@ -279,11 +278,14 @@ def _message(
 ) -> Message | Diagnostic:
     try:
         text = _unquoted(value)
-        own = _unquoted(key)
     except ValueError:
-        return Diagnostic("GG321", f"the message is not UTF-8: {_BINARY[1]}", help=_BINARY[0])
+        return Diagnostic("GG321", f"the message is not UTF-8: {_LOSES}", help=_TEXTS_ONLY)
     if text.startswith((b"\0", b"Obj\1")):
-        return Diagnostic("GG321", f"the message is binary, such as Avro: {_BINARY[1]}", help=_BINARY[0])
+        return Diagnostic("GG321", f"the message is binary, such as Avro: {_LOSES}", help=_TEXTS_ONLY)
+    try:
+        own = _unquoted(key)
+    except ValueError:  # a key may be a number of eight bytes where the value is JSON: it has no names
+        own = b""
     return Message(text or b"null", None if own == b"null" else own, topic, partition, offset)
 
 
@@ -309,11 +311,11 @@ def _of_line(line: bytes) -> Message | Diagnostic:
     parts = _LINE.fullmatch(line)
     assert parts is not None, "the expression takes everything"
     partition, offset, key, value = parts.groups()
-    if not line.isascii():
+    if not value.isascii():
         try:
-            line.decode()
+            value.decode()
         except UnicodeDecodeError:
-            return invalid_utf8(line)
+            return invalid_utf8(value)
     if key is None and partition is None and offset is None and parts.start(4) == 0:
         return Diagnostic("GG320", "the line is no message: it has no key, a TAB and a value")
     where = (None if number is None else int(number) for number in (partition, offset))
