@@ -44,7 +44,7 @@ TABLE = TableDef(
 DEFINITIONS = {TABLE.full_name: TABLE, "DB.GG.TCUSTORD": TableDef("DB.GG.TCUSTORD", TABLE.columns)}
 
 OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code not in ("GG100", "GG127", "GG132", "GG133")]
-OF_RECORDS = ["GG204", "GG205", *(f"GG30{number}" for number in range(1, 9)), "GG311", "GG312"]
+OF_RECORDS = ["GG204", "GG205", *(f"GG30{number}" for number in range(1, 9)), "GG311", "GG312", "GG320", "GG321"]
 OF_MESSAGES = ["GG206", "GG210", "GG401", "GG402", "GG403", "GG404", "GG405", "GG406"]
 OF_COMMANDS = [
     "GG100",

@@ -11,6 +11,9 @@ _Pair = tuple[str, str]
 _RUN = "ggfmt run changes/ -c conf/json.properties -o out"
 _ROWS = "ggfmt run changes/ -c conf/avro_row.properties -o out"
 _MAXWELL = "ggfmt run changes/ -c conf/maxwell_json.properties -o out"
+_TRUNCATE = '{"table":"GG.TCUSTORD","op_type":"T"}'
+_QUOTED = _TRUNCATE.replace('"', r"\"")
+_MESSAGE = f'{{"topic":"orders","partition":0,"offset":7,"key":null,"payload":"{_QUOTED}"}}'
 _AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties -o out"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
 
@@ -187,6 +190,8 @@ EXAMPLES: dict[str, _Pair] = {
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"id":2}}',
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"ID":2}}',
     ),
+    "GG320": (f"{_MESSAGE}\n{_TRUNCATE}", f"{_MESSAGE}\n{_MESSAGE}"),
+    "GG321": (_MESSAGE.replace(_QUOTED, r"\u0000\u0000\u0000\u0000\u0007\u0002"), _MESSAGE),
     # Formatting
     "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),
     "GG402": _handler("delimitedtext", "format.pkUpdateHandling=abend", "format.pkUpdateHandling=update"),

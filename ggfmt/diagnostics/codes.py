@@ -284,6 +284,16 @@ _DECLARED: dict[str, Code] = {
         "A JSON object has a member twice, which JSON allows. As most readers do, ggfmt takes the last; the value of "
         "the other is lost. Images of other systems than GoldenGate are looked at, members around them are not.",
     ),
+    "GG320": _error(
+        "a record that is no message of Kafka",
+        "The first record of the file is a message as a tool wrote it that dumps topics, with the change in it. All "
+        "records of such a file have to be messages.",
+    ),
+    "GG321": _error(
+        "a message of Kafka that is no text",
+        "The message is binary, or was made of Avro, and what the tool wrote that dumped the topic does not tell all "
+        "of it any more.",
+    ),
     # Formatting
     "GG401": _error(
         "a value that is not of its column's type",

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.files import InputFile, open_input, unreadable
-from ggfmt.engine.inputs import HEAD_BYTES, detect_format, read_head, reader_of, with_defaults
+from ggfmt.engine.inputs import detect_format, layout_of, reader_of, with_defaults
 from ggfmt.engine.listing import list_inputs
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
@@ -54,8 +54,7 @@ class Head:
 
     def _layout(self, index: int, file: InputFile) -> Layout:
         if index not in self._layouts:
-            head = read_head(file)
-            self._layouts[index] = self.reader.layout(head, len(head) < HEAD_BYTES, self.source)
+            self._layouts[index] = layout_of(file, self.reader, self.source)
         return self._layouts[index]
 
     def _ranges(self, file: InputFile, layout: Layout, size: int) -> Iterator[Chunk]:

@@ -22,7 +22,6 @@ from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OP_WORDS
-from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.unread import is_json_row
 from ggfmt.formats.json.values import raw_members, scalar_text
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, given
@@ -64,7 +63,7 @@ class LaidOut(Dialect):
             message = "messages without operation types cannot be read"
             help = "write them with `${optype}` in `metaColumnsTemplate`, and say so"
             raise UsageError(Diagnostic("GG103", message, help=help))
-        return json_files.find_layout(head, whole)
+        return Dialect.layout(head, whole, source)
 
     def images(self, op: str, members: _Members, table: str) -> _Images:
         """The before and after images of a record, each as the bytes of a JSON object, or None."""
