@@ -61,7 +61,7 @@ _SHELL = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _MANUAL = datetime(2015, 9, 18, 13, 39, 35, 447000)
 _TABLE = "GG.TCUSTORD"
 _SHOWN_AS = {"qlik_avro": "qlik_json"}  # in binary, the same members as in JSON
-_SHOWN = {"cdl_json": 1}  # messages in the formats of other systems, if not three
+_SHOWN = {"cdl_json": 1, "kafkaconnect_json": 1}  # messages in the formats of other systems, if not three
 _NO_OTHER_FILES = {
     name: [f"gg.handler.{name.replace('_', '')}.format.generateSchema=false"]
     for name in ("json", "avro_row", "avro_op", "avro_op_ocf")

@@ -141,9 +141,12 @@ class Assembly:
         self.given: dict[str, Entry] = {}
         self.illegal: set[str] = set()
         self.is_custom = any(key.rest.lower() == "type" and "." in before_comment(entry) for key, entry in keyed)
-        self.format = self._format([(key, entry) for key, entry in keyed if key.is_format])
+        of_type = self._format_of_type(keyed)
+        self.format = of_type or self._format([(key, entry) for key, entry in keyed if key.is_format])
         for key, entry in keyed:
             if key.is_format:
+                if of_type is not None:
+                    self._report_formatter(entry, of_type)
                 continue
             if key.format_property is None:
                 self._take_handler_property(key.rest, entry)
@@ -159,6 +162,17 @@ class Assembly:
         if self.format is None or self.options is None:
             return None
         return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given)
+
+    def _format_of_type(self, keyed: Sequence[tuple[HandlerKey, Entry]]) -> Format | None:
+        """What a handler writes by its type, if handlers of this type have no formatter."""
+        types = [before_comment(entry).lower() for key, entry in keyed if key.rest.lower() == "type"]
+        own = (format for format in self.formats.values() if format.handler_type)
+        return next((format for format in own if types and format.handler_type == types[-1]), None)
+
+    def _report_formatter(self, entry: Entry, of_type: Format) -> None:
+        if before_comment(entry).lower() != of_type.name:
+            message = f"`{entry.key}` has no effect: a handler of the type `{of_type.handler_type}` has no formatter"
+            self._report("GG110", message, entry.key_span, f"remove it: what is written is `{of_type.name}`")
 
     def _format(self, keyed: Sequence[tuple[HandlerKey, Entry]]) -> Format | None:
         for key, entry in keyed:
@@ -198,6 +212,13 @@ class Assembly:
         return f"`{text}` is not a format", f"{help}; {near}" if near else help
 
     def _take_handler_property(self, name: str, entry: Entry) -> None:
+        of_format = self.format.options.specs() if self.format and self.format.handler_type else ()
+        own = find_option(name, of_format)
+        if own is not None:
+            if own.renamed:
+                self._report_renamed(entry, own.spec.name)
+            self._give(f"format.{own.spec.name}", entry)
+            return
         match = find_option(name, HandlerOptions.specs())
         if match is not None:
             if match.renamed and name not in _NAMES_ELSEWHERE:

@@ -161,6 +161,16 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG407": (f"{_ROWS} --strict-fidelity", _ROWS),
     "GG408": (_MAXWELL, _MAXWELL.replace("maxwell", "canal")),
+    "GG409": (
+        _file(" # a truncate, which has no values", "type=kafkaconnect", "enableNonnullable=true"),
+        _file(
+            " # a truncate, which has no values", "type=kafkaconnect", "messageFormatting=op", "enableNonnullable=true"
+        ),
+    ),
+    "GG410": (
+        _file(" # a table with a column pos", "type=kafkaconnect", "messageFormatting=row"),
+        _file(" # a table with a column pos", "type=kafkaconnect", "messageFormatting=op"),
+    ),
     "GG411": (
         _file("format=json", "format.metaColumnsTemplate=${optype},${groupname}"),
         _file("format=json", "format.metaColumnsTemplate=${optype},${groupname}", " ggfmt.groupName=rep1"),

@@ -260,6 +260,14 @@ _DECLARED: dict[str, Code] = {
         "an operation that the format has no form for",
         "The format cannot show operations of this type, or one of its parts.",
     ),
+    "GG409": _error(
+        "no value for a column that cannot be NULL",
+        "By the schema of its messages the column cannot be NULL, and the operation has NULL for it, or nothing.",
+    ),
+    "GG410": _error(
+        "two fields of one name",
+        "A column has the name of a metadata field, or of another field of the messages, which cannot have both.",
+    ),
     "GG411": _error(
         "a template without a value",
         "`metaColumnsTemplate` names a variable, or the Replicat group, and ggfmt has no text for it: "
