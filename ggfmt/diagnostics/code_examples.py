@@ -12,6 +12,8 @@ _RUN = "ggfmt run changes/ -c conf/json.properties -o out"
 _ROWS = "ggfmt run changes/ -c conf/avro_row.properties -o out"
 _MAXWELL = "ggfmt run changes/ -c conf/maxwell_json.properties -o out"
 _AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties -o out"
+_EVENTS = "ggfmt run events.bin --input-format debezium_avro -c conf/json.properties -o out"
+_REGISTRY = " --input-option schemaRegistryDirectory=avsc"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
 
 
@@ -108,6 +110,11 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=json", " gg.contentreplaceregex=^(a+)+$"),
         _file("format=json", " gg.contentreplaceregex=^a+$"),
     ),
+    "GG214": (_EVENTS, f"{_EVENTS}{_REGISTRY}"),
+    "GG215": (
+        _file("format=debezium_avro", "format.fileFraming=confluent"),
+        _file("format=debezium_avro", "format.fileFraming=confluent", "format.schemaIds=GG.TCUSTORD=7"),
+    ),
     # Reading
     "GG301": _insert('"PRODUCT":CAR', '"PRODUCT":"CAR"'),
     "GG302": ('{"table":"GG.TCUSTORD","op_ty', '{"table":"GG.TCUSTORD","op_type":"T"}'),
@@ -146,6 +153,11 @@ EXAMPLES: dict[str, _Pair] = {
     "GG317": (
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"id":2}}',
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"ID":2}}',
+    ),
+    "GG318": (f"{_EVENTS} --input-option schemaRegistryDirectory=old", f"{_EVENTS}{_REGISTRY}"),
+    "GG319": (
+        r'\0\0\0\0\7{"before":null}',
+        r"\0\0\0\0\7\0",
     ),
     # Formatting
     "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),

@@ -68,6 +68,11 @@ class Encoding:
     placeholder: str | None = None
     help: str | None = None
 
+    @property
+    def as_it_is(self) -> bool:
+        """Whether values are strings of the texts themselves."""
+        return self.values is quoted
+
 
 def encoding_of(type: SqlType, options: DebeziumOptions) -> Encoding:
     kind = type.kind
