@@ -318,3 +318,31 @@ def test_numbers_of_schemas_are_whole_and_of_31_bits(text: str) -> None:
     with pytest.raises(ConfigurationError) as error:
         read_configuration([], lines)
     assert "GG103" in {finding.code for finding in error.value.diagnostics}
+
+
+@given(data=st.data())
+@examples(150)
+def test_whatever_bytes_a_file_of_messages_has(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Operations come first, and the rest, if there is any, is one reject with its place."""
+    source = told(NAME, schemaRegistryDirectory=_directory(tmp_path_factory))
+    damaged = bytearray(made(STORY, fileFraming="confluent", schemaIds="S.T=7"))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(damaged)))
+        damaged[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    found = read(NAME, bytes(damaged), source)
+    whole = [reject for reject in found.rejects if reject.diagnostic.code in ("GG302", "GG318", "GG319")]
+    assert len(whole) <= 1
+    for reject in whole:
+        offset = reject.diagnostic.span.offset or 0
+        assert offset + len(reject.record) == len(damaged)
+        assert all(end <= offset for _, end in found.places)
+    assert whole or len(found.operations) + len(found.rejects) + sum(found.others.values()) >= 1 or not damaged
+
+
+_directories: list[str] = []
+
+
+def _directory(factory: pytest.TempPathFactory) -> str:
+    if not _directories:
+        _directories.append(registry(factory.mktemp("registry"), n7=own_schema()))
+    return _directories[0]

@@ -32,12 +32,6 @@ _LOGICAL = {
 _LOGICAL_NAMES = {name: (base, word) for (base, word), name in _LOGICAL.items() if base != "fixed"}
 _PRECISION = 64  # of a decimal that tells none
 _STRUCT = "ConnectDefault"
-_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-
-
-def is_name(text: str) -> bool:
-    """Whether a text may be a name in Avro."""
-    return _NAME.fullmatch(text) is not None
 
 
 def adjusted(full_name: str) -> str:

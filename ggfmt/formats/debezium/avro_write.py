@@ -30,7 +30,8 @@ from ggfmt.formats.api.show import Show, Shown, hex_lines, json_lines, laid_out
 from ggfmt.formats.api.writing import Framing, RowErrors, SchemaFile, WriteSide
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.container import MessageStream, ObjectContainer
-from ggfmt.formats.connect.avro import avro_schema, is_name
+from ggfmt.formats.avro.names import is_name
+from ggfmt.formats.connect.avro import avro_schema
 from ggfmt.formats.debezium import CONTAINER, OWN, DebeziumAvroOptions
 from ggfmt.formats.debezium.avro_encode import encoder
 from ggfmt.formats.debezium.envelope import EventColumns, TokenColumns

@@ -10,7 +10,7 @@
   tell their operation.
 * Whole numbers are int64, all other numbers doubles as Java prints them, and dates and times are texts; logical types
   make decimals Base64 and times milliseconds since 1970.
-* The keys of Kafka's messages are not written.
+* Messages stand one a line. The keys of Kafka's messages are not written.
 """
 
 from __future__ import annotations
