@@ -129,6 +129,14 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=json", *_TRANSFORM, " gg.transforms=note"),
         _file("format=json", *_TRANSFORM, " gg.transforms=notes"),
     ),
+    "GG138": (
+        _file("format=json", " ggfmt.compatibility=19.1"),
+        _file("format=json", _TEMPLATE, " ggfmt.compatibility=19.1"),
+    ),
+    "GG139": (
+        _file("format=json_row", " ggfmt.compatibility=21"),
+        _file("format=json_row", _TEMPLATE, " ggfmt.compatibility=21"),
+    ),
     # Table definitions
     "GG201": (_SCHEMA.replace("samples/TCUSTORD.def", "conf/json.properties"), _SCHEMA),
     "GG202": (
