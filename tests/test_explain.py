@@ -44,10 +44,14 @@ from ggfmt.render.explanation import (
 
 PROPERTIES = [word for word, _ in titles() if isinstance(meaning(word), PropertySymbol)]
 CHANGE_NO_MESSAGE = {
+    "enableTimestampLogicalType",
+    "mapLargeNumbersAsStrings",
+    "mapOracleNumbersAsStrings",
+    "maxPrecision",
+    "oracleNumberScale",
     "compressionCodec",
     "disableEscaping",
     "enableFieldDescriptorHeaders",
-    "enableTimestampLogicalType",
     "fileSuffix",
     "generateSchema",
     "gg.contentreplaceregex",
@@ -59,9 +63,7 @@ CHANGE_NO_MESSAGE = {
     "gg.schemareplacestring",
     *(f"gg.transform.<name>.{spec.name}" for spec in TRANSFORM_SPECS),
     "gg.transforms",
-    "mapLargeNumbersAsStrings",
     "maxFileSize",
-    "oracleNumberScale",
     "partitionByTable",
     "rollOnMetadataChange",
     "rootFilePath",
@@ -155,9 +157,8 @@ def test_a_format_is_found_in_any_case(name: str) -> None:
     ("word", "reason"),
     [
         (
-            "maxPrecision",
-            "`maxPrecision` is a property of `avro_row`, `avro_op`, `avro_row_ocf` and `avro_op_ocf` from GoldenGate "
-            "for Big Data 21 on, which ggfmt does not have.",
+            "metacols",
+            "`metacols` is a property of `csv` and `fixed` of the Java adapter, which ggfmt does not have.",
         ),
         ("sequencefile", "`sequencefile` is a format of GoldenGate that ggfmt does not have."),
         ("fixed", "`fixed` is a format of the older Java adapter, which ggfmt does not have."),

@@ -940,7 +940,7 @@ def is_legal(kind: ValueType[Any]) -> Callable[[str], bool]:
 
 VALUES: list[tuple[type[ValueType[Any]], Callable[[Any], st.SearchStrategy[Any]]]] = [
     (Bool, lambda kind: st.booleans()),
-    (Int, lambda kind: st.integers(kind.low, 10**6)),
+    (Int, lambda kind: st.integers(kind.low, 10**6 if kind.high is None else kind.high)),
     (Size, lambda kind: st.integers(1, 10**12)),
     (
         NamePart,
