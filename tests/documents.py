@@ -66,6 +66,7 @@ _SHOWN = {"cdl_json": 1, "kafkaconnect_json": 1}  # messages in the formats of o
 _FORMAT_OF_TYPE = {
     Formats.DEFAULT: "delimited text by default",
     Formats.GIVEN: "only as given",
+    Formats.OWN: "none: `kafkaconnect_json`",
     Formats.NONE: "none",
 }
 _NO_OTHER_FILES = {

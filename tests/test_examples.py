@@ -79,6 +79,8 @@ OF_OTHERS = [
     "GG510",
     "GG511",
 ]
+# Tried in the tests of the formats that they are of.
+OF_FORMATS = ["GG214", "GG215", "GG318", "GG319", "GG409", "GG410"]
 # These need a Spark that fails, defects of ggfmt, or ten seconds: their examples are only looked at.
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512"]
 
@@ -91,7 +93,7 @@ def test_the_example_of_times_without_a_mask() -> None:
 
 
 def test_every_code_has_an_example_that_is_tried() -> None:
-    tried = [*OF_FILES, *OF_RECORDS, *OF_MESSAGES, *OF_COMMANDS, *OF_OTHERS, *OF_SPARK]
+    tried = [*OF_FILES, *OF_RECORDS, *OF_MESSAGES, *OF_COMMANDS, *OF_OTHERS, *OF_FORMATS, *OF_SPARK]
     assert sorted(tried) == sorted(CODES) == sorted(EXAMPLES)
     for code in CODES.values():
         assert code.before and code.after

@@ -571,7 +571,8 @@ def test_the_release_is_chosen_by_a_property_of_ggfmt(read: Read) -> None:
         ("21.1", "21"),
         ("23AI", "23"),
     ):
-        assert read(k(f"ggfmt.compatibility={text}")).run.compatibility == release
+        template = "gg.handler.k.format.metaColumnsTemplate=${optype}"
+        assert read(k(f"{template}\nggfmt.compatibility={text}")).run.compatibility == release
     assert told(read, k("ggfmt.compatibility=13\nggfmt.compatability=12.3")) == [
         "a:3:21: error[GG103] `ggfmt.compatibility` cannot be `13`; "
         "legal values are `12.2`, `12.3`, `12.3.2`, `19.1`, `21`, `23`, `26`; "

@@ -18,6 +18,7 @@ class Formats(str, Enum):
 
     DEFAULT = "chooses a formatter; without it, messages are delimited text"
     GIVEN = "chooses a formatter; what messages are without it is not known, or depends on other properties"
+    OWN = "has no effect: the handler makes its messages without a formatter, in a format of its own that ggfmt writes"
     NONE = "has no effect: the handler makes its messages without a formatter"
 
 
@@ -101,7 +102,7 @@ _TYPES = (
     ),
     _type(
         "kafkaconnect",
-        Formats.NONE,
+        Formats.OWN,
         "kafkaProducerConfigFile topicMappingTemplate keyMappingTemplate messageFormatting insertOpKey updateOpKey",
         "deleteOpKey truncateOpKey treatAllColumnsAsStrings mapLargeNumbersAsStrings pkUpdateHandling",
         "metaColumnsTemplate includeIsMissingFields enableDecimalLogicalType oracleNumberScale",

@@ -98,7 +98,8 @@ def owner(name: str, formats: Mapping[str, Format]) -> str | None:
     """Which formats have the property, in words, those of GoldenGate first of all; None if none has."""
     matches = {known: find_option(name, known.options.specs()) for known in formats.values()}
     having = {known: match.spec for known, match in matches.items() if match is not None}
-    own = [(known.name, spec.since) for known, spec in having.items() if known.options.of_goldengate]
+    of_goldengate = [known for known in having if known.options.of_goldengate and not known.handler_type]
+    own = [(known.name, having[known].since) for known in of_goldengate]
     own += [(format, known.since) for known in GOLDENGATE_PROPERTIES for format in known.formats if _is(known, name)]
     if own:
         return owner_in_words([format for format, _ in own], own[0][1])

@@ -174,7 +174,7 @@ class Assembly:
     # Properties
 
     def _take_handler_property(self, name: str, entry: Entry) -> None:
-        own = find_option(name, self.format_of_type.options.specs()) if self.format_of_type else None
+        own = find_option(name, self.format.options.specs()) if self.format and self.format.handler_type else None
         if own is not None:
             if own.renamed:
                 self._report_renamed(entry, own.spec.name)
