@@ -511,7 +511,8 @@ def test_types_that_take_files(type: str, format: str) -> None:
 
 @pytest.mark.parametrize("format", [name for name, format in FORMATS.items() if format.writes and not format.by_table])
 def test_other_formats_go_to_any_type(format: str) -> None:
-    assert codes(k("gg.handler.k.type=kafka\ngg.handler.k.partitionByTable=false", format)) == []
+    lines = f"gg.handler.k.type=kafka\ngg.handler.k.partitionByTable=false\nggfmt.compatibility={FORMATS[format].since}"
+    assert codes(k(lines, format)) == []
 
 
 def test_releases_are_compared_by_their_first_two_numbers() -> None:

@@ -53,7 +53,7 @@ def handler_file(format: Format) -> str:
         "# The format\n",
         *_properties(prefix, of_format, proposed),
         "# ggfmt itself\n",
-        *_properties("ggfmt.", {spec.name: spec for spec in RunOptions.specs()}, {}),
+        *_properties("ggfmt.", {spec.name: spec for spec in RunOptions.specs()}, {"compatibility": format.since}),
         _PROCESS,
     ]
     return "\n".join(parts)

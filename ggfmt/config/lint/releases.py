@@ -22,11 +22,15 @@ UNCOVERED, REFUSED = "GG126", "GG127"
 
 @dataclass(frozen=True)
 class _Use:
-    """A property that has an effect only in releases from `since` on and up to `until`."""
+    """A property, or the format `format`, that has an effect only in releases from `since` on and up to `until`."""
 
     entry: Entry
     since: str
     until: str | None
+    format: str = ""
+
+    def __str__(self) -> str:
+        return f"`{self.format}` is a format" if self.format else f"`{self.entry.key}` is a property"
 
 
 def check_releases(assemblies: Sequence[Assembly], release: str | None, told: bool) -> Iterator[Diagnostic]:
@@ -85,6 +89,9 @@ def _uses(assembly: Assembly) -> list[_Use]:
             # it no more does what it does with the switch off.
             as_ever = value == spec.default or (value is False and spec.default is not True)
             uses.append(_Use(entry, FIRST_RELEASE if as_ever else spec.since, None if value is False else spec.until))
+    chosen = assembly.given.get("format")
+    if chosen is not None and assembly.format is not None and assembly.format.since != FIRST_RELEASE:
+        uses.append(_Use(chosen, assembly.format.since, None, assembly.format.name))
     places = {id(entry): index for index, entry in enumerate(assembly.entries)}
     return sorted(uses, key=lambda use: places[id(use.entry)])
 
@@ -113,7 +120,7 @@ def _misfit(misfit: _Use, uses: Sequence[_Use], common: Sequence[str], handler: 
         oldest = next(use for use in uses if use.until is not None and is_later(newest.since, use.until))
         help = f"no release has them all: `{newest.entry.key}` came with {newest.since}, and"
         help += f" `{oldest.entry.key}` ended with {oldest.until}"
-    return Diagnostic("GG111", f"`{misfit.entry.key}` is a property {reach}", misfit.entry.key_span, help)
+    return Diagnostic("GG111", f"{misfit} {reach}", misfit.entry.key_span, help)
 
 
 def _names(releases: Sequence[str]) -> str:

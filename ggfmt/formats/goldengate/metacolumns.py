@@ -136,6 +136,7 @@ class MetaColumn:
         return f"${{{self.keyword}{field}{'' if self.argument is None else f'.{self.argument}'}}}"
 
 
+@dataclass(frozen=True)
 class Template(ValueType[tuple[MetaColumn, ...]]):
     """A list of metadata columns."""
 
