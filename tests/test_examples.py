@@ -63,7 +63,7 @@ OF_COMMANDS = [
     "GG509",
     "GG513",
 ]
-OF_OTHERS = ["GG202", "GG208", "GG211", "GG314", "GG317", "GG502", "GG510", "GG511"]
+OF_OTHERS = ["GG202", "GG208", "GG211", "GG314", "GG317", "GG502", "GG510", "GG511", "GG514", "GG515", "GG516"]
 # These need a Spark that fails, defects of ggfmt, or ten seconds: their examples are only looked at.
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512"]
 

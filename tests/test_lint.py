@@ -34,6 +34,7 @@ from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.text import IllegalValue, trim
 from ggfmt.options.spec import Options, option
 from ggfmt.options.table_keys import TableKeys
+from ggfmt.options.templates import HexBytes, PathTemplate
 from ggfmt.options.value_types import (
     Bool,
     Charset,
@@ -548,6 +549,8 @@ def is_legal(kind: ValueType[Any]) -> Callable[[str], bool]:
 
 
 VALUES: list[tuple[type[ValueType[Any]], Callable[[Any], st.SearchStrategy[Any]]]] = [
+    (PathTemplate, lambda kind: st.sampled_from(["${tableName}", "a_${currentTimestamp}.x"]).map(kind.parse)),
+    (HexBytes, lambda kind: st.binary(min_size=1, max_size=4).map(bytes.hex)),
     (Bool, lambda kind: st.booleans()),
     (Int, lambda kind: st.integers(kind.low, 10**6)),
     (Size, lambda kind: st.integers(1, 10**12)),

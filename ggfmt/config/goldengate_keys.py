@@ -63,7 +63,6 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     # HDFS
     "gg.handler.*.authType",
     "gg.handler.*.compressionType",
-    "gg.handler.*.fileNameMappingTemplate",
     "gg.handler.*.fileRollInterval",
     "gg.handler.*.hadoop*",
     "gg.handler.*.hiveJdbc*",
@@ -71,13 +70,13 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     "gg.handler.*.inactivityRollInterval",
     "gg.handler.*.kerberos*",
     "gg.handler.*.openNextFileAtRoll",
-    "gg.handler.*.pathMappingTemplate",
     "gg.handler.*.writeAs*",
     # File Writer
-    "gg.handler.*.bom",
     "gg.handler.*.bufferSize",
     "gg.handler.*.controlFile*",
     "gg.handler.*.createControlFile",
+    "gg.handler.*.createOwnerFile",
+    "gg.handler.*.ownerFileDirectory",
     "gg.handler.*.fileRenameMappingTemplate",
     "gg.handler.*.fileWriteActiveSuffix",
     "gg.handler.*.finalizeAction",

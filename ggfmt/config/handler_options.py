@@ -8,6 +8,7 @@ from typing import Any
 
 from ggfmt.config.comments import before_comment
 from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS, is_outside_scope
+from ggfmt.config.partitioner import is_partitioner, partitioner_property, read_partitioner
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import (
     HandlerKey,
@@ -24,6 +25,8 @@ from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.java.text import IllegalValue, trim, visible
 from ggfmt.options.releases import DEFAULT_RELEASE, RELEASES, is_later
 from ggfmt.options.spec import Options, OptionSpec, option
+from ggfmt.options.table_keys import Keys
+from ggfmt.options.templates import FileNameTemplate, HexBytes, PathTemplate, Template
 from ggfmt.options.value_types import Bool, Choice, NamePart, Pairs, Path, ReleaseChoice, SchemaDirectory, Size, Text
 
 DEFAULT_FORMAT = "delimitedtext"
@@ -60,9 +63,25 @@ class HandlerOptions(Options):
         example="./schemas",
     )
     roll_on_metadata_change: bool = option(Bool(), True, "Start a new file when the definition of a table changes.")
+    path_mapping_template: Template | None = option(
+        PathTemplate(),
+        None,
+        "Make the directory of files by this template, below that of the handler in the output.",
+        since="12.3",
+        example="dirout/${fullyQualifiedTableName}",
+    )
+    file_name_mapping_template: Template | None = option(
+        FileNameTemplate(),
+        None,
+        "Name files by this template; the number of each stands before the last suffix.",
+        since="12.3",
+        example="${fullyQualifiedTableName}_${currentTimestamp}.json",
+    )
+    bom: str = option(HexBytes(), "", "Start each file of text with these bytes.", since="12.3", example="efbbbf")
     compression_codec: str = option(
         Choice(CODECS), "null", "Compress the blocks of Avro object container files by this.", aliases=("avroCodec",)
     )
+    partitioner: Keys = ()  # of the properties `partitioner.<TABLE>`, which are no option of one name
 
 
 @dataclass(frozen=True)
@@ -149,7 +168,8 @@ class Assembly:
                 self._take_handler_property(key.rest, entry)
             elif self.format is not None:
                 self._take_format_property(key.format_property, key.misspells_format, entry, self.format)
-        self.handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""))
+        partitioner = read_partitioner(self.given, self.illegal, self.findings)
+        self.handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""), partitioner=partitioner)
         self.options: Options | None = None
         if self.format is not None:
             self.options = self.format.options(**self._values(self.format.options.specs(), "format."))
@@ -199,7 +219,9 @@ class Assembly:
 
     def _take_handler_property(self, name: str, entry: Entry) -> None:
         match = find_option(name, HandlerOptions.specs())
-        if match is not None:
+        if is_partitioner(name):
+            self._give(partitioner_property(name), entry)
+        elif match is not None:
             if match.renamed and name not in _NAMES_ELSEWHERE:
                 self._report_renamed(entry, match.spec.name)
             self._give(match.spec.name, entry)

@@ -84,6 +84,16 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG121": _handler("delimitedtext", "format.pkUpdateHandling=delete-insert", "format.pkUpdateHandling=update"),
     "GG122": (_file(" # ggfmt: ignore GG117", "format=json"), _file("format=json")),
+    "GG135": (
+        _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=data.json"),
+        _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=${tableName}.json"),
+    ),
+    "GG136": _handler(
+        "json", "fileNameMappingTemplate=${tableName}_${uuid}.json", "fileNameMappingTemplate=${tableName}.json"
+    ),
+    "GG137": _handler(
+        "json", "pathMappingTemplate=/ogg/dirout/${tableName}", "pathMappingTemplate=dirout/${tableName}"
+    ),
     # Table definitions
     "GG201": (_SCHEMA.replace("samples/TCUSTORD.def", "conf/json.properties"), _SCHEMA),
     "GG202": (
@@ -182,4 +192,15 @@ EXAMPLES: dict[str, _Pair] = {
     "GG511": ("ggfmt verify out", "rm out/notes.txt && ggfmt verify out"),
     "GG512": (_RUN, _RUN.replace("changes/", "changes/part1.json")),
     "GG513": (_RUN + " --checkpoint seen --mode overwrite", _RUN + " --checkpoint seen"),
+    "GG514": (
+        _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=${schemaName}.json"),
+        _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=${fullyQualifiedTableName}.json"),
+    ),
+    "GG515": _handler(
+        "json", "fileNameMappingTemplate=${tableName}_${uuid}.json", "fileNameMappingTemplate=${tableName}.json"
+    ),
+    "GG516": (
+        _file("format=json", "partitioner.GG.T=C", "pathMappingTemplate=${tableName}/C=${columnValue[C]}"),
+        _file("format=json", "partitioner.GG.T=C", "pathMappingTemplate=${tableName}/C=${columnValue[C][null][none]}"),
+    ),
 }

@@ -134,6 +134,20 @@ _DECLARED: dict[str, Code] = {
         "`# ggfmt: ignore CODE, ...`, in a comment directly above a key or above other comments of it, silences "
         "findings of these codes at that key. There are none, or there is no such code.",
     ),
+    "GG135": _note(
+        "names of files that do not tell tables apart",
+        "The templates give the files of all tables one name. A run with messages of two tables ends before anything "
+        "is written (`GG514`).",
+    ),
+    "GG136": _note(
+        "a layout of files that ggfmt does not write",
+        "GoldenGate may know what the name of a file is, and ggfmt does not: a run refuses it (`GG515`).",
+    ),
+    "GG137": _note(
+        "a path that is taken as relative",
+        "The path is one of the machine that GoldenGate runs on. ggfmt writes nothing outside of its output directory, "
+        "and takes the path as one below it.",
+    ),
     # Table definitions
     "GG201": _error(
         "definitions that cannot be read",
@@ -304,6 +318,21 @@ _DECLARED: dict[str, Code] = {
         "a checkpoint that does not fit the run",
         "The checkpoint is of another output or of other handlers, the output has lost what the checkpoint knows of, "
         "or the options contradict each other.",
+    ),
+    "GG514": _error(
+        "one file for two tables",
+        "The templates of a handler give one name to the files of two tables, or to rows of a table that `partitioner` "
+        "divides. Nothing was committed.",
+    ),
+    "GG515": _error(
+        "no name for a file",
+        "The templates of a handler ask for something that ggfmt does not know, or that a table does not have. Nothing "
+        "was committed.",
+    ),
+    "GG516": _error(
+        "an operation without a file",
+        "A file has the value of a column in its name, and an operation has none. Brackets of `${columnValue[]}` give "
+        "a text for NULL and for a missing column; see `ggfmt docs output`.",
     ),
 }
 

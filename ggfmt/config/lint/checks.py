@@ -13,6 +13,7 @@ from itertools import combinations, product
 from typing import Any
 
 from ggfmt.config.comments import before_comment, has_comment
+from ggfmt.config.file_layout import absolute_paths, not_done, shared_names
 from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_options import FILE_TYPES, Assembly
 from ggfmt.config.properties import Entry
@@ -42,12 +43,14 @@ def check_handler(assembly: Assembly) -> Iterator[Diagnostic]:
     """What is wrong with a handler besides its keys and illegal values."""
     values = list(_values(assembly, assembly.handler, ""))
     yield from _texts(values)
+    yield from _file_layout(assembly)
     if assembly.format is None or assembly.options is None:
         return
     of_format = list(_values(assembly, assembly.options, "format."))
     doubtful = list(_texts(of_format))
     yield from doubtful
-    yield from _later_releases([*values, *of_format], assembly.release)
+    # What a handler itself does beside its format is the same in the messages of all releases.
+    yield from _later_releases(of_format, assembly.release)
     yield from _container_files(assembly, assembly.format)
     yield from _schema_directories([*values, *of_format], assembly.format, assembly.options)
     yield from _primary_key_updates(of_format)
@@ -110,6 +113,18 @@ def _container_files(assembly: Assembly, format: Format) -> Iterator[Diagnostic]
         near = suggestion(type, FILE_TYPES)
         help = f"choose another format, or one of the types {listing(FILE_TYPES)}" + (f"; {near}" if near else "")
         yield Diagnostic("GG112", message, assembly.given["format"].value_span, help)
+
+
+def _file_layout(assembly: Assembly) -> Iterator[Diagnostic]:
+    """Names of files. The group is that of a machine, and may be given when files are written."""
+    shared = shared_names(assembly.handler)
+    found = [("GG135", shared)] if shared is not None else []
+    found += [("GG136", problem) for problem in not_done(assembly.handler, group="any")]
+    found += [("GG137", problem) for problem in absolute_paths(assembly.handler)]
+    for code, problem in found:
+        entry = assembly.given.get(problem.property)
+        if entry is not None:
+            yield Diagnostic(code, f"`{entry.key}` {problem.message}", entry.value_span, problem.help)
 
 
 def _schema_directories(values: list[_Value], format: Format, options: Options) -> Iterator[Diagnostic]:
