@@ -77,14 +77,14 @@ class Read:
 
 
 def layout_of(name: str, data: bytes, source: WriterSettings) -> Layout:
-    return FORMATS[name].read_side.reader.layout(data, True, source)
+    return FORMATS[name].read_side.by(source).reader.layout(data, True, source)
 
 
 def chunks_of(
     name: str, data: bytes, source: WriterSettings, start: int = 0, length: int | None = None
 ) -> Iterator[Chunk]:
     layout = layout_of(name, data, source)
-    return FORMATS[name].read_side.reader.chunks(io.BytesIO(data), FILE, start, length, layout)
+    return FORMATS[name].read_side.by(source).reader.chunks(io.BytesIO(data), FILE, start, length, layout)
 
 
 def discover(
@@ -96,7 +96,7 @@ def discover(
 ) -> Discovered:
     """What the discovery finds, in splits of `size` bytes."""
     source = source or told(name)
-    make = FORMATS[name].read_side.discovery
+    make = FORMATS[name].read_side.by(source).discovery
     assert make is not None
     for every_shape in (False, True):
         found = []
@@ -138,7 +138,7 @@ def read(
     result = Read()
     for start, length in _splits(name, data, source, size):
         here = catalog.with_tables(event.table for event in events if event.line < start)
-        reader = FORMATS[name].read_side.reader(here, projection, source)
+        reader = FORMATS[name].read_side.by(source).reader(here, projection, source)
         taken: list[tuple[int, int, TableDef, PlainOperation, tuple[int, int], bool]] = []
 
         def take(event: ChangeBatch | Reject | SchemaChange, reader: Any = reader, taken: Any = taken) -> None:

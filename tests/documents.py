@@ -34,6 +34,7 @@ from typer.testing import CliRunner
 from ggfmt import docs
 from ggfmt.cli import app
 from ggfmt.config.handler_file import handler_file
+from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES
@@ -62,6 +63,11 @@ _MANUAL = datetime(2015, 9, 18, 13, 39, 35, 447000)
 _TABLE = "GG.TCUSTORD"
 _SHOWN_AS = {"qlik_avro": "qlik_json"}  # in binary, the same members as in JSON
 _SHOWN = {"cdl_json": 1}  # messages in the formats of other systems, if not three
+_FORMAT_OF_TYPE = {
+    Formats.DEFAULT: "delimited text by default",
+    Formats.GIVEN: "only as given",
+    Formats.NONE: "none",
+}
 _NO_OTHER_FILES = {
     name: [f"gg.handler.{name.replace('_', '')}.format.generateSchema=false"]
     for name in ("json", "avro_row", "avro_op", "avro_op_ocf")
@@ -276,6 +282,17 @@ def _formats(subject: str) -> str:
     return _table(("Format", "Read", "Written", "Schemas", "What it is"), rows)
 
 
+def _types(_: str) -> str:
+    rows = []
+    for known in HANDLER_TYPES.values():
+        names = ", ".join(f"`{name}`" for name in known.names)
+        rows.append(
+            (f"`{known.name}`", _FORMAT_OF_TYPE[known.formats], names, "" if known.complete else "may have gaps")
+        )
+    table = _table(("Type", "`format`", "Properties of its own", "List"), rows)
+    return f"Every type has {', '.join(f'`{name}`' for name in COMMON)}.\n\n{table}"
+
+
 def _releases(_: str) -> str:
     rows = [(f"`{name}`", *map(_sentence, release.changes)) for name, release in RELEASES.items()]
     return _table(("Release", "Columns", "Metadata", "Wrappers of Avro messages"), rows)
@@ -357,6 +374,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "releases": _releases,
     "summary": _summary,
     "topics": _topics,
+    "types": _types,
 }
 
 

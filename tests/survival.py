@@ -21,7 +21,7 @@ from ggfmt.formats.api.loss import Aspect, Loss, happening
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
-READ = [name for name, format in FORMATS.items() if format.reads is not None]
+READ = [name for name in WRITTEN if FORMATS[name].reads is not None]
 
 Row = dict[str, str | None]
 
@@ -257,6 +257,7 @@ _DONE: dict[str, Callable[[Loss, Operation], Operation]] = {
     "scale_of_column": _scale_of_column,
     "time_cut": _times(_cut),
     "time_filled": _times(_filled),
+    "zone_cut": _same,
     "time_spelling": _times(lambda text, digits: text.replace(" ", "T") + "Z"),
     "text_as_state": _text_as_state,
     "placeholder_as_missing": _placeholder,

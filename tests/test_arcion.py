@@ -109,6 +109,29 @@ def test_messages_of_kafka_have_a_cursor_as_it_is_and_no_exists() -> None:
     ]
 
 
+def test_rows_of_a_native_snapshot_are_inserts_of_the_table_that_is_told() -> None:
+    """Bare rows, as in native-format.md of Arcion's documentation (huynguy-db/arcion-docs 12569d87)."""
+    rows = [{"r_regionkey": "1", "r_name": "null", "before": None}, {"r_name": "x", "r_regionkey": 2}]
+    change = {"tableName": name("region"), "opType": "U", "cursor": CURSOR, "before": None, "after": rows[1]}
+    data = lines(rows[0], change, None, rows[1])
+    for size in (None, 60):
+        found = read(
+            "arcion_json", data, told("arcion_json", table="tpch.region", primaryKeys="region=r_regionkey"), size
+        )
+        assert [item.op for item in found.plain] == ["I", "U", "I"]
+        assert found.plain[0].after == {"r_regionkey": "1", "r_name": None, "before": None}
+        assert found.plain[2].after == {"r_name": "x", "r_regionkey": "2"}
+        assert [item.tokens.get("snapshot") for item in found.plain] == ["true", None, "true"]
+        assert {table.full_name for table, _ in found.operations} == {"tpch.region"}
+        assert {table.primary_keys for table, _ in found.operations} == {("r_regionkey",)}
+        assert found.others == {"tombstone": 1}
+        assert found.members == {}
+    assert [r[:30] for r in read("arcion_json", data).reasons] == ["GG305 the record has no `table"] * 2
+    wrong = lines({"opType": "I"}, {"schema": {}, "payload": {}}, [1])
+    found = read("arcion_json", wrong, told("arcion_json", table="T"))
+    assert [reason[:5] for reason in found.reasons] == ["GG305", "GG305", "GG301"]
+
+
 def test_other_columns_are_another_definition_from_their_place_on() -> None:
     wider = message("I", {}, {"n": "1", "id": "2", "x": "3"}, {"n": "1", "id": "1", "x": "1"})
     data = lines(GOOD[0], wider, GOOD[0])

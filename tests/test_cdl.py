@@ -300,6 +300,33 @@ def test_what_cdl_has_no_form_for_is_refused(item: PlainOperation, code: str, fi
     assert [(row, d.code, d.span.field) for row, d in error.value.rows] == [(0, code, field)]
 
 
+@pytest.mark.parametrize(
+    ("text", "millis"),
+    [
+        ("2020-07-17T18:00:22.1Z", 1595008822100),  # io.debezium.time.ZonedTimestamp, whose trailing zeros are trimmed
+        ("2020-07-17T18:00:22Z", 1595008822000),
+        ("2020-07-17 20:00:22.100+02:00", 1595008822100),
+        ("2020-07-17 20:00:22.100+0200", 1595008822100),
+        ("2020-07-17 20:00:22.1+02", 1595008822100),
+        ("2020-07-17 13:30:22-04:30", 1595008822000),
+        ("1969-12-31T23:59:59.9999Z", -1),
+        ("2020-07-17 18:00:22.100", 1595008822100),
+    ],
+)
+def test_a_time_stamp_with_a_zone_is_one_in_utc(text: str, millis: int) -> None:
+    others = [replace(UPDATE, after={"t": other, "d": "1"}) for other in (AT, None, text)]
+    *_, line = written("cdl_json", story(*others)).splitlines()
+    assert json.loads(line)["payload"]["data"]["t"] == millis
+    made = written("debezium_json", story(replace(UPDATE, after={"t": text, "d": "1"})), schemasEnable="true")
+    assert f'"t":"{text}"' in made.decode()  # as a text it keeps its zone
+
+
+@pytest.mark.parametrize("text", ["2020-07-17T25:00:22Z", "2020-07-17T18:00:22+99:00", "18:00:22Z", "x 18:00:22Z"])
+def test_a_time_stamp_with_a_zone_that_is_none(text: str) -> None:
+    with pytest.raises(RowErrors):
+        written("cdl_json", story(replace(UPDATE, after={"t": text})))
+
+
 def test_time_stamps_may_be_texts() -> None:
     item = replace(UPDATE, before=None, after={"id": "1", "t": "2020-01-01 00:00:00 CET", "d": "1", "b": None})
     found = read("cdl_json", written("cdl_json", story(item), timestamps="text"))

@@ -217,8 +217,8 @@ def test_bash_shows_the_codes(bash: Bash) -> None:
 
 
 def test_bash_completes_a_format_and_a_handler(bash: Bash) -> None:
-    bash.types("echo options; ggfmt options delim\t")
-    bash.shows("delimitedtext ")
+    bash.types("echo options; ggfmt options xm\t")
+    bash.shows("xml ")
     bash.types("\x15ggfmt run x -c conf/json.properties --handler \t")
     bash.shows("--handler json ")
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from contract.debezium import MYSQL, ROW, ROW_FIELDS, SOURCE, event, field, table_change, wrapped
 from dialects import discover, lines, read, told
 from oracle import PlainOperation
+from runs import content, run_ggfmt
 
 from ggfmt.formats.api.context import Projection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -172,6 +174,53 @@ def test_times_are_those_of_the_database() -> None:
         b'"ts_us": 1600161894123456', b'"ts_us": 5, "ts_us": 1600161894123456000'
     )
     assert read(NAME, twice).reasons == ["GG308 the time of the operation is out of range"]
+
+
+def test_an_empty_object_is_no_image_where_there_cannot_be_one() -> None:
+    """Arcion's JSON, as recorded from its documentation; of an update it is an image without columns, as ever."""
+    records = [
+        event("c", {}, ROW), event("r", {}, ROW), event("d", ROW, {}), event("t", {}, {}), event("u", {}, ROW),
+        {"schema": None, "payload": {**event("c", None, ROW), "before": {}}},
+    ]  # fmt: skip
+    found = read(NAME, lines(*records).replace(b"{}", b"{ }"))
+    assert found.reasons == []
+    images = [(item.op, item.before, item.after) for item in found.plain]
+    assert images == [
+        ("I", None, TEXTS), ("I", None, TEXTS), ("D", TEXTS, None), ("T", None, None), ("U", {}, TEXTS),
+        ("I", None, TEXTS),
+    ]  # fmt: skip
+    assert read(NAME, lines(event("c", {"id": 1}, ROW))).reasons == ["GG307 an insert has a before image"]
+
+
+def test_times_of_releases_before_0_10() -> None:
+    """`ts_sec` of MySQL is `SourceInfo.TIMESTAMP_KEY` (debezium 0085fbf4), 0 before the first event of the binlog;
+    `ts_usec` is in recorded messages of PostgreSQL's connector 0.9.5."""
+    block = {"name": "srv", "server_id": 223344, "file": "bin.3", "pos": 1081, "row": 0, "snapshot": None}
+    mysql = {**block, "db": "shop", "table": "t", "ts_sec": 1465937, "gtid": None, "thread": 7}
+    postgres = {
+        "version": "0.9.5.Final", "connector": "postgresql", "name": "srv", "db": "shop", "schema": "s", "table": "t",
+        "ts_usec": 1600161894123456, "txId": 5, "lsn": 11, "snapshot": False, "last_snapshot_record": None,
+    }  # fmt: skip
+    records = [event("c", None, ROW, source=source) for source in (mysql, {**mysql, "ts_sec": 0}, postgres)]
+    for found in (read(NAME, lines(*records)), read(NAME, lines(*map(wrapped, records)))):
+        assert [table.full_name for table, _ in found.operations] == ["shop.t", "shop.t", "s.t"]
+        seconds, none, micros = found.plain
+        assert (seconds.op_ts, seconds.pos) == ("1970-01-17 23:12:17.000000", "bin.3:1081:0")
+        assert seconds.tokens.keys() == {"name", "server_id", "file", "pos", "row", "thread"}
+        assert none.op_ts is None
+        assert (micros.op_ts, micros.pos) == (AT, "11")
+        assert "ts_usec" not in micros.tokens
+
+
+@pytest.mark.parametrize("name", ["json", "goldengate_streams_json", "maxwell_json", NAME])
+def test_numbers_without_a_schema_stay_numbers(name: str, tmp_path: Path) -> None:
+    row = '{"id": 12345678901234567890, "price": 10.50, "ok": true, "none": null, "few": -0.5}'
+    file = tmp_path / "in.json"
+    file.write_bytes(lines(event("c", None, "ROW"), event("c", None, "ROW")).replace(b'"ROW"', row.encode()))
+    run_ggfmt([file], tmp_path / "out", f"gg.handler.x.format={name}")
+    made = content(tmp_path / "out", "x")
+    for part in (b'"id":12345678901234567890,', b'"price":10.5', b'"ok":true', b'"few":-0.5'):
+        assert made.count(part) == 2
 
 
 def test_snapshots_are_told_by_a_token() -> None:

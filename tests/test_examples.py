@@ -23,6 +23,7 @@ from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.code_examples import EXAMPLES
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.runner import InProcess
 from ggfmt.engine.schema import schemas
 from ggfmt.formats import FORMATS
@@ -42,11 +43,12 @@ TABLE = TableDef(
 )
 DEFINITIONS = {TABLE.full_name: TABLE, "DB.GG.TCUSTORD": TableDef("DB.GG.TCUSTORD", TABLE.columns)}
 
-OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code != "GG100"]
-OF_RECORDS = ["GG204", "GG205", *(f"GG30{number}" for number in range(1, 9)), "GG311", "GG312"]
+OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code not in ("GG100", "GG127", "GG132", "GG133")]
+OF_RECORDS = ["GG204", "GG205", *(f"GG30{number}" for number in range(1, 9)), "GG311", "GG312", "GG320", "GG321"]
 OF_MESSAGES = ["GG206", "GG210", "GG401", "GG402", "GG403", "GG404", "GG405", "GG406"]
 OF_COMMANDS = [
     "GG100",
+    "GG133",
     "GG201",
     "GG203",
     "GG209",
@@ -63,7 +65,8 @@ OF_COMMANDS = [
     "GG509",
     "GG513",
 ]
-OF_OTHERS = ["GG202", "GG208", "GG211", "GG314", "GG317", "GG502", "GG510", "GG511", "GG514", "GG515", "GG516"]
+OF_OTHERS = ["GG127", "GG132", "GG202", "GG208", "GG211", "GG314", "GG317", "GG411", "GG502", "GG510", "GG511"]
+OF_OTHERS += ["GG514", "GG515", "GG516"]
 # These need a Spark that fails, defects of ggfmt, or ten seconds: their examples are only looked at.
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512"]
 
@@ -86,6 +89,29 @@ def test_lines_of_a_handler_file(code: str, tmp_path: Path, monkeypatch: pytest.
     assert code not in after
     # Notes say what may be meant.
     assert {found for found in after if CODES[found].severity is not Severity.NOTE} == set()
+
+
+def test_properties_that_a_run_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after = EXAMPLES["GG127"]
+    Path("before").write_text(before)
+    with pytest.raises(GgfmtError, match="GG127"):
+        read_configuration(["before"])
+    Path("after").write_text(after)
+    assert [finding.code for finding in read_configuration(["after"]).diagnostics] == ["GG126"]
+
+
+def test_a_template_without_a_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after = EXAMPLES["GG411"]
+    for name, text in (("before", before), ("after", after)):
+        Path(name).write_text(text)
+    configuration = read_configuration(["before"])
+    with pytest.raises(GgfmtError, match="GG411"):
+        HandlerSettings.of(configuration.handlers[0], configuration.run)
+    configuration = read_configuration(["after"])
+    made = HandlerSettings.of(configuration.handlers[0], configuration.run)
+    assert made.context.variables == {"${groupname}": "rep1"}
 
 
 # Records
@@ -243,6 +269,15 @@ PREPARE: dict[str, Callable[[], object]] = {
     "GG509": _empty_journal,
     "GG501": lambda: run(EXAMPLES["GG501"][0]),
 }
+
+
+def test_two_lists_of_handlers(checkout: Path) -> None:
+    for text, expected in zip(EXAMPLES["GG132"], (["GG132"], []), strict=True):
+        given = dict(zip(*[iter(shlex.split(text)[3:])] * 2, strict=True))
+        settings = [given["--set"]] if "--set" in given else []
+        found = read_configuration(["conf/json.properties", "conf/xml.properties"], settings).diagnostics
+        assert [diagnostic.code for diagnostic in found] == expected
+        assert run(text.replace("-o out", f"-o out{len(settings)}")) == set()
 
 
 def test_a_schema_that_is_none(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from ggfmt.config.symbols import (
     option_sets,
     titles,
 )
+from ggfmt.config.transforms import TRANSFORM_SPECS
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.engine.example import example
 from ggfmt.formats import FORMATS
@@ -58,12 +59,15 @@ CHANGE_NO_MESSAGE = {
     "gg.handlerlist",
     "gg.schemareplaceregex",
     "gg.schemareplacestring",
+    *(f"gg.transform.<name>.{spec.name}" for spec in TRANSFORM_SPECS),
+    "gg.transforms",
     "maxFileSize",
     "partitionByTable",
     "rollOnMetadataChange",
     "rootFilePath",
     "schemaDirectory",
     "schemaFilePath",
+    "uncovered",
     "type",
     "versionSchemas",
 }
@@ -106,7 +110,9 @@ def test_a_code_is_found_in_any_case(word: str) -> None:
 def test_a_property_is_found_however_it_is_written(word: str) -> None:
     found = property_word(word)
     assert found.key == "gg.handler.<name>.format.pkUpdateHandling"
-    assert [variant.formats for variant in found.variants] == [("delimitedtext", "avro_row", "avro_row_ocf")]
+    assert [variant.formats for variant in found.variants] == [
+        ("delimitedtext", "json_row", "avro_row", "avro_row_ocf")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -121,6 +127,11 @@ def test_a_property_is_found_however_it_is_written(word: str) -> None:
         ("compatibility", "ggfmt.compatibility"),
         ("gg.handlerlist", "gg.handlerlist"),
         ("gg.schemareplaceregex12", "gg.schemareplaceregex"),
+        ("gg.transform.t1.matcher.tableregex", "gg.transform.<name>.matcher.tableRegex"),
+        ("gg.transforms", "gg.transforms"),
+        ("matcher.tableRegex", "gg.transform.<name>.matcher.tableRegex"),
+        ("replaceregex", "gg.transform.<name>.converter.replaceRegex"),
+        ("matcher", "gg.transform.<name>.matcher"),
         ("kevValuePairDelimiter", "gg.handler.<name>.format.keyValuePairDelimiter"),
     ],
 )
@@ -148,12 +159,17 @@ def test_a_format_is_found_in_any_case(name: str) -> None:
             "`maxPrecision` is a property of `avro_row`, `avro_op`, `avro_row_ocf` and `avro_op_ocf` from GoldenGate "
             "for Big Data 21 on, which ggfmt does not have.",
         ),
-        ("json_row", "`json_row` is a format of GoldenGate that ggfmt does not have."),
+        ("sequencefile", "`sequencefile` is a format of GoldenGate that ggfmt does not have."),
         ("fixed", "`fixed` is a format of the older Java adapter, which ggfmt does not have."),
         (
             "gg.handler.k.topicMappingTemplate",
             "GoldenGate has `gg.handler.k.topicMappingTemplate` for something that ggfmt does not do. It is accepted "
             "and ignored.",
+        ),
+        (
+            "hbase",
+            "`hbase` is a type of handlers of GoldenGate. Its `format` has no effect: the handler makes its messages "
+            "without a formatter.",
         ),
         ("gg.log", "GoldenGate has `gg.log` for something that ggfmt does not do. It is accepted and ignored."),
         ("hsync", "GoldenGate has `hsync` for something that ggfmt does not do. It is accepted and ignored."),
@@ -166,7 +182,7 @@ def test_what_ggfmt_does_not_use(word: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("word", "near"),
     [
-        ("GG1030", "GG103"),
+        ("GG5099", "GG509"),
         ("pkUpdateHandlin", "pkUpdateHandling"),
         ("gg.handler.x.format.jsonDelimeter", "jsonDelimiter"),
         ("gg.handler.x.includeToken", "includeTokens"),
@@ -268,12 +284,12 @@ def test_a_property_in_full() -> None:
         "\n"
         "What becomes of an update that changes the primary key.\n"
         "\n"
-        "  formats       delimitedtext, avro_row, avro_row_ocf\n"
+        "  formats       delimitedtext, json_row, avro_row, avro_row_ocf\n"
         "  legal values  `abend`          stop the run\n"
         "                `update`         write it as any other update\n"
         "                `delete-insert`  write a delete of the before image and an insert of the after image\n"
         "  default       `abend`\n"
-        "  since         12.2\n"
+        "  releases      from 12.2\n"
         "  also written  `pkUpdateHandlingformat.pkUpdateHandling`\n"
         "\n"
         "For example:\n"
@@ -299,8 +315,29 @@ def test_a_property_that_formats_differ_in() -> None:
         "A message may hold any delimiter.\n"
         "  default       empty\n"
         "  legal values  any string\n"
-        "  since         12.2"
+        "  releases      from 12.2"
     )
+
+
+def test_the_releases_that_have_a_property() -> None:
+    assert "  releases      12.2 to 19.1\n" in shown("includeOpType")
+    assert "  releases      from 12.3\n" in shown("genericWrapperUseFingerprint")
+    assert shown("iso8601Format").count("Write a `T`") == 1  # formats differ in when it ended, not in what it does
+
+
+def test_what_each_release_changes() -> None:
+    text = shown("ggfmt.compatibility")
+    for line in (
+        "  12.2          numbers are doubles; a NUMBER without precision is text, as it is in the trail\n",
+        "  12.3          whole numbers are long integers, and a NUMBER without precision is a double\n",
+        "                wrappers name schemas by fingerprint\n",
+        "  23            messages as before\n",
+    ):
+        assert text.count(line) == 1
+    assert "new: `genericWrapperUseFingerprint`" in text
+    (last,) = [line for line in text.splitlines() if "for the last time: " in line]
+    assert "`includeOpType`" in last
+    assert "`includePrimaryKeys`" in last
 
 
 def test_a_misprint_is_told() -> None:

@@ -115,6 +115,17 @@ _NEEDED = {
 }
 
 
+# Templates with all but one of these.
+_ITEMS = {
+    "objectname": "${objectname[table]}",
+    "optype": "${optype[op_type]}",
+    "timestamp": "${timestamp[op_ts]}",
+    "position": "${position[pos]}",
+    "primarykeycolumns": "${primarykeycolumns[primary_keys]}",
+    "alltokens": "${alltokens[tokens]}",
+}
+
+
 def configurations(name: str) -> list[tuple[str, ...]]:
     """The settings that the losses of a format depend on, one after the other as they are and as they are not."""
     found: dict[tuple[str, ...], None] = {(): None}
@@ -122,6 +133,9 @@ def configurations(name: str) -> list[tuple[str, ...]]:
     for loss in FORMATS[name].losses:
         only = tuple(map(str, loss.only))
         found[only] = None
+        if loss.lacking:
+            shown = {keyword: item for keyword, item in _ITEMS.items() if keyword not in loss.lacking}
+            found[(f"metaColumnsTemplate={','.join(shown.values())}",)] = None
         for setting in loss.unless:
             spec = specs[setting.name]
             other = next(text for text in (spec.default_text, spec.example_text) if text != setting.value)
@@ -186,7 +200,7 @@ def test_every_declared_loss_happens_under_some_settings(name: str, tmp_path: Pa
 
 
 # What the story does not show of a loss: of a part of the operations, or hidden by another loss.
-BY_OTHER_MEANS = {("dts_avro", "truncate_refused"), ("dts_avro", "time_cut")}
+BY_OTHER_MEANS = {("dts_avro", "truncate_refused"), ("dts_avro", "time_cut"), ("cdl_json", "zone_cut")}
 
 
 def test_every_loss_is_one_that_some_format_has_and_named_as_it_is() -> None:
@@ -296,6 +310,9 @@ def test_the_catalog_of_a_table_is_lost_where_it_is_said_to_be(name: str, tmp_pa
     assert found.table == ("GG.ORDERS" if lost else "CAT.GG.ORDERS")
 
 
+FULL = {"ID": "1", "NAME": "a", "NOTE": "b", "AMOUNT": "1", "RATE": "0.5", "COUNT": "1"}
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "item", "loss", "back"),
     [
@@ -310,6 +327,13 @@ def test_the_catalog_of_a_table_is_lost_where_it_is_said_to_be(name: str, tmp_pa
             {"AT": "2013-06-02 22:14:36.1234567"},
             "time_cut",
             {"ID": "1", "AT": "2013-06-02 22:14:36.123456"},
+        ),
+        (
+            "cdl_json",
+            (),
+            {**FULL, "AT": "2013-06-02T22:14:36.123+02:00"},
+            "zone_cut",
+            {**FULL, "AT": "2013-06-02 20:14:36.123000"},
         ),
     ],
 )
@@ -338,7 +362,7 @@ def test_a_time_of_zero_is_none_to_dts(tmp_path: Path) -> None:
 
 def test_the_tables_have_every_format_and_every_pair() -> None:
     formats, pairs = format_table().splitlines(), pair_table().splitlines()
-    assert len(formats) == 2 + len(FORMATS)
+    assert len(formats) == 2 + len(WRITTEN)
     assert len(pairs) == 2 + len(READ)
     assert {line.count(" | ") for line in formats} == {len(MATRIX)}
     assert {line.count(" | ") for line in pairs[2:]} == {len(WRITTEN) + 1}

@@ -87,9 +87,9 @@ def records(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "in.json", rows)
 
 
-def written(tmp_path: Path, *settings: str, **others: str) -> list[str]:
+def written(tmp_path: Path, *settings: str, mode: str = "error") -> list[str]:
     out = tmp_path / "out"
-    run_ggfmt([records(tmp_path)], out, *PIPES, *(f"gg.handler.d.{line}" for line in settings), **others)
+    run_ggfmt([records(tmp_path)], out, *PIPES, *(f"gg.handler.d.{line}" for line in settings), mode=mode)
     assert verify(str(out)).findings == []
     return sorted(str(path.relative_to(out / "d")) for path in (out / "d").rglob("*") if path.is_file())
 

@@ -70,6 +70,14 @@ def test_init_of_a_format_that_is_none(name: str, help: str) -> None:
     assert told.startswith(f"error[GG106] there is no format `{name}`\n  help: {help}")
 
 
+def test_init_of_a_format_that_is_only_read() -> None:
+    code, told = documents.called(["init", "dms_json"])
+    assert code == 2
+    assert told.startswith(
+        "error[GG106] `dms_json` is a format that ggfmt reads, but does not write\n  help: no handler"
+    )
+
+
 # The files in conf/
 
 

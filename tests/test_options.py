@@ -216,7 +216,7 @@ def test_every_default_is_legal_and_every_option_has_a_sentence(options: type[Op
 @dataclass(frozen=True)
 class Sample(Options):
     pretty_print: bool = option(Bool(), False, "Lay it out.")
-    iso8601_format: str = option(CHOICE, "tx", "Choose.", since="12.3.1", aliases=("iso8601Forma",))
+    iso8601_format: str = option(CHOICE, "tx", "Choose.", since="12.3.1", until="21", aliases=("iso8601Forma",))
     delimiter: str = option(Text(), "|", "Divide.")
     root: str | None = option(Path(), None, "Go there.")
     control: str = option(Text(), "\x01", "Divide\tmore.")
@@ -240,14 +240,14 @@ def test_declarations() -> None:
 
 def test_markdown_table() -> None:
     assert markdown_table(Sample) == (
-        "| Property | Legal values | Default | Since | Meaning |\n"
+        "| Property | Legal values | Default | Releases | Meaning |\n"
         "| --- | --- | --- | --- | --- |\n"
-        "| `prettyPrint` | `true`, `false` | `false` | 12.2 | Lay it out. |\n"
-        "| `iso8601Format` | `tx`, `delete-insert` | `tx` | 12.3.1 "
+        "| `prettyPrint` | `true`, `false` | `false` | from 12.2 | Lay it out. |\n"
+        "| `iso8601Format` | `tx`, `delete-insert` | `tx` | 12.3.1 to 21 "
         "| Choose. `tx`: a transaction; `delete-insert`: two operations. |\n"
-        "| `delimiter` | any string | `\\|` | 12.2 | Divide. |\n"
-        "| `root` | a path | none | 12.2 | Go there. |\n"
-        "| `control` | any string | `CDATA[\\u0001]` | 12.2 | Divide\tmore. |\n"
+        "| `delimiter` | any string | `\\|` | from 12.2 | Divide. |\n"
+        "| `root` | a path | none | from 12.2 | Go there. |\n"
+        "| `control` | any string | `CDATA[\\u0001]` | from 12.2 | Divide\tmore. |\n"
     )
 
 
@@ -275,6 +275,7 @@ def test_dictionaries() -> None:
         "default_text": "tx",
         "doc": "Choose.",
         "since": "12.3.1",
+        "until": "21",
         "aliases": ["iso8601Forma"],
         "words": {"tx": "a transaction", "delete-insert": "two operations"},
     }

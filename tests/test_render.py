@@ -28,8 +28,12 @@ from strategies import examples
 from ggfmt import docs
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.render.diagnostics.concise import diagnostics_concise
 from ggfmt.render.diagnostics.github import diagnostics_github
+from ggfmt.render.diagnostics.gitlab import diagnostics_gitlab
+from ggfmt.render.diagnostics.identity import folded, names
 from ggfmt.render.diagnostics.junit import diagnostics_junit
+from ggfmt.render.diagnostics.rdjson import diagnostics_rdjson
 from ggfmt.render.diagnostics.sarif import diagnostics_sarif
 from ggfmt.render.diagnostics.text import (
     diagnostics_json,
@@ -438,13 +442,175 @@ def test_sarif_is_legal_whatever_findings_hold(findings: list[Diagnostic]) -> No
             assert os.path.abspath(path) == os.path.abspath(os.fsencode(finding.span.file))
 
 
+def test_concise() -> None:
+    assert diagnostics_concise([RENAMED, Diagnostic("GG105", "x", Span("a")), Diagnostic("GG105", "x"), HOSTILE]) == (
+        "conf/a b.props:2:1: GG102 `gg.handler.k.Mode` is read as `mode`\n"
+        "a: GG105 x\n"
+        "GG105 x\n"
+        "%a,b:c\\n:1:2: GG103 50%\\n::error::`]]>\\u001b[31m\\ud800`\n"
+    )
+
+
+def gitlab(findings: dict[str, list[Diagnostic]]) -> list[dict[str, Any]]:
+    issues = json.loads(diagnostics_gitlab(findings))
+    assert isinstance(issues, list)
+    for issue in issues:
+        # What GitLab's documents require of each.
+        assert issue.keys() == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
+        assert issue["location"].keys() == {"path", "lines"}
+        assert issue["location"]["lines"]["begin"] >= 1
+        assert re.fullmatch("[0-9a-f]{64}", issue["fingerprint"])
+        assert issue["description"].isprintable()
+        assert issue["location"]["path"].isprintable()
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues)
+    return issues
+
+
+def test_gitlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "conf").mkdir()
+    monkeypatch.chdir(tmp_path / "conf")
+    monkeypatch.delenv("CI_PROJECT_DIR", raising=False)
+    found = {
+        "a b.props": [Diagnostic("GG102", "`x` is read as `y`", Span("a b.props", 2, 1), "write `y`")],
+        "/z/b": [NOTE],
+    }
+    issues = gitlab(found)
+    fingerprint = issues[0].pop("fingerprint")
+    assert issues[0] == {
+        "description": "`x` is read as `y`; write `y`",
+        "check_name": "GG102",
+        "severity": "minor",
+        "location": {"path": "a b.props", "lines": {"begin": 2}},
+    }
+    monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path))
+    assert [issue["location"]["path"] for issue in gitlab(found)] == ["conf/a b.props", "/z/b"]
+    assert gitlab(found)[0]["fingerprint"] != fingerprint
+    setting = Diagnostic("GG101", "x", Span("--set", 9, 1))
+    assert gitlab({"b": [setting]})[0]["location"] == {"path": "conf/b", "lines": {"begin": 1}}
+    monkeypatch.setenv("CI_PROJECT_DIR", "/elsewhere")
+    assert gitlab({"/z/b": [Diagnostic("GG105", "x")]})[0]["location"] == {"path": "/z/b", "lines": {"begin": 1}}
+
+
+def test_a_finding_has_the_same_name_when_lines_move() -> None:
+    def found(line: int, *more: Diagnostic) -> list[Diagnostic]:
+        text = f"`gg.mode` was given before, in line {line - 1}"
+        return [
+            *more,
+            Diagnostic("GG107", text, Span("f", line, 3, 4)),
+            Diagnostic("GG107", text, Span("f", line + 1, 1)),
+        ]
+
+    other = Diagnostic("GG101", "`foo` is none", Span("f", 1))
+    assert list(names([*found(7), Diagnostic("GG105", "x")])) == ["GG107 gg.mode", "GG107 gg.mode (2)", "GG105"]
+    assert [issue["fingerprint"] for issue in gitlab({"f": found(7)})] == [
+        issue["fingerprint"] for issue in gitlab({"f": found(90, other)})[1:]
+    ]
+    assert re.findall('<testcase .*? name="(.*?)"', diagnostics_junit({"f": found(7)})) == [
+        "GG107 gg.mode",
+        "GG107 gg.mode (2)",
+    ]
+
+
+# What `DiagnosticResult` of reviewdog's proto/rdf/reviewdog.proto is in JSON.
+POSITION = {
+    "type": "object",
+    "properties": {"line": {"type": "integer", "minimum": 1}, "column": {"type": "integer", "minimum": 1}},
+    "required": ["line"],
+    "additionalProperties": False,
+}
+RANGE = {
+    "type": "object",
+    "properties": {"start": POSITION, "end": POSITION},
+    "required": ["start"],
+    "additionalProperties": False,
+}
+TEXT = {"type": "string"}
+RDJSON = {
+    "type": "object",
+    "properties": {
+        "source": {"type": "object", "properties": {"name": TEXT, "url": TEXT}, "additionalProperties": False},
+        "diagnostics": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "message": TEXT,
+                    "location": {
+                        "type": "object",
+                        "properties": {"path": TEXT, "range": RANGE},
+                        "required": ["path"],
+                        "additionalProperties": False,
+                    },
+                    "severity": {"enum": ["ERROR", "WARNING", "INFO"]},
+                    "code": {
+                        "type": "object",
+                        "properties": {"value": TEXT, "url": TEXT},
+                        "additionalProperties": False,
+                    },
+                    "suggestions": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {"range": RANGE, "text": TEXT},
+                            "required": ["range", "text"],
+                            "additionalProperties": False,
+                        },
+                    },
+                },
+                "required": ["message"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["diagnostics"],
+    "additionalProperties": False,
+}
+
+
+def rdjson(findings: list[Diagnostic]) -> list[dict[str, Any]]:
+    result = json.loads(diagnostics_rdjson(findings))
+    jsonschema.validate(result, RDJSON)
+    told = result["diagnostics"]
+    assert isinstance(told, list)
+    return told
+
+
+def test_rdjson() -> None:
+    column = {"start": {"line": 2, "column": 1}, "end": {"line": 2, "column": 18}}
+    assert rdjson([RENAMED, Diagnostic("GG105", "x", Span("a")), Diagnostic("GG105", "x")]) == [
+        {
+            "message": "`gg.handler.k.Mode` is read as `mode`\nhelp: write `gg.handler.k.mode`",
+            "severity": "WARNING",
+            "code": {"value": "GG102"},
+            "location": {"path": "conf/a b.props", "range": column},
+            "suggestions": [{"range": column, "text": "gg.handler.k.mode"}],
+        },
+        {"message": "x", "severity": "ERROR", "code": {"value": "GG105"}, "location": {"path": "a"}},
+        {"message": "x", "severity": "ERROR", "code": {"value": "GG105"}},
+    ]
+    (told,) = rdjson([Diagnostic("GG119", "x", Span("a", 3, 2, 2, "é\U0001f600b=x"))])
+    assert told["location"]["range"] == {"start": {"line": 3, "column": 3}, "end": {"line": 3, "column": 8}}
+
+
+@given(FINDINGS)
+@examples(50)
+def test_formats_for_reviews_are_legal_whatever_findings_hold(findings: list[Diagnostic]) -> None:
+    assert [issue["check_name"] for issue in gitlab({"f": findings})] == [finding.code for finding in findings]
+    assert [told["code"]["value"] for told in rdjson(findings)] == [finding.code for finding in findings]
+    lines = diagnostics_concise(findings).splitlines()
+    assert len(lines) == len(findings)
+    assert all(line.isprintable() for line in lines)
+    assert len(folded(findings)) <= len(findings)
+
+
 def test_junit() -> None:
     found = {"conf/a b.props": [RENAMED, NOTE], "b": [NOTE], "%a,b:c\n": [HOSTILE]}
     assert diagnostics_junit(found) == (
         """<?xml version='1.0' encoding='us-ascii'?>
 <testsuites name="ggfmt validate-config" tests="3" failures="2">
   <testsuite name="conf/a b.props" tests="1" failures="1" errors="0" skipped="0">
-    <testcase classname="conf/a b.props" name="GG102 at 2:1">
+    <testcase classname="conf/a b.props" name="GG102 gg.handler.k.Mode">
       <failure type="GG102" message="`gg.handler.k.Mode` is read as `mode`">"""
         """conf/a b.props:2:1: warning[GG102] `gg.handler.k.Mode` is read as `mode`
   2 | gg.handler.k.Mode=op
@@ -465,7 +631,7 @@ def test_junit() -> None:
 </system-out>
   </testsuite>
   <testsuite name="%a,b:c\\n" tests="1" failures="1" errors="0" skipped="0">
-    <testcase classname="%a,b:c\\n" name="GG103 at 1:2">
+    <testcase classname="%a,b:c\\n" name="GG103 ]]&gt;\\u001b[31m\\ud800">
       <failure type="GG103" message="50%\\n::error::`]]&gt;\\u001b[31m\\ud800`">"""
         """%a,b:c\\n:1:2: error[GG103] 50%\\n::error::`]]&gt;\\u001b[31m\\ud800`
   1 | ::error::\\r\\u0000]]&gt;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from ggfmt.columnar.key_updates import key_updates
 from ggfmt.columnar.replacement import (
     Replacer,
     UnusableName,
-    replace_content,
+    of_columns,
     replace_names,
     replace_values,
     two_tables,
@@ -41,17 +41,21 @@ from ggfmt.config.handlers import Configuration, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.engine.schema import schemas
-from ggfmt.java.regex import translate
+from ggfmt.java.regex import JavaRegex, translate
 from ggfmt.java.replacement import Replacement
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.options.replacements import Replacements
+from ggfmt.options.replacements import Replacements, Transform
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def pair(pattern: str, text: str = "") -> Replacement:
     return Replacement(translate(pattern), text)
+
+
+def replaced_content(batch: ChangeBatch, *replacements: Replacement) -> ChangeBatch:
+    return Replacer(Replacements(content=replacements)).batch(batch)
 
 
 # Pairs of Java, and the same for `re.sub`; those of the second table are beyond RE2.
@@ -128,7 +132,7 @@ def test_batches_are_replaced_where_they_hold_text(
                 replaced[name] = value
         return replaced
 
-    replaced = replace_content(batch, [pair(*java) for java in chosen])
+    replaced = replaced_content(batch, *(pair(*java) for java in chosen))
     wanted = [replace(op, before=plain(op.before), after=plain(op.after)) for op in plain_operations(batch)]
     assert plain_operations(replaced) == wanted
     # An update of the key is one by the values of the source.
@@ -149,18 +153,18 @@ def test_shared_columns_stay_shared() -> None:
     columns = (ImageColumn(pa.array(["a|", "b"])), ImageColumn(pa.array(["x", None])))
     before = Image(columns, pa.array([False, True]))
     batch = batch_of(before, Image(columns, pa.array([True, False])), "ID", one_table(2, "A", "B"))
-    replaced = replace_content(batch, [pair("[|]", "-")])
+    replaced = replaced_content(batch, pair("[|]", "-"))
     assert replaced.before.columns is replaced.after.columns
     assert replaced.before.columns[0].values.to_pylist() == ["a-", "b"]
     assert replaced.before.columns[1] is columns[1]
     assert replaced.before.exists is before.exists
-    assert replace_content(batch, [pair("z", "-")]) is batch
+    assert replaced_content(batch, pair("z", "-")) is batch
 
 
 def test_what_a_missing_value_hides_does_not_matter() -> None:
     column = ImageColumn(pa.array([GARBAGE, "|"]), pa.array([False, True]))
     batch = batch_of(Image((column,), pa.array([False, False])), Image((column,)), "II", one_table(2, "A"))
-    replaced = replace_content(batch, [pair("[|]", "-")]).after.columns[0]
+    replaced = replaced_content(batch, pair("[|]", "-")).after.columns[0]
     assert replaced.values[1].as_py() == "-"
     assert replaced.present is column.present
 
@@ -170,7 +174,7 @@ def test_a_key_update_is_one_by_the_values_of_the_source() -> None:
     before = Image((ImageColumn(pa.array(["1 ", "2", "3"])),))
     after = Image((ImageColumn(pa.array(["1", "2", "4"])),))
     batch = batch_of(before, after, "UUU", table)
-    replaced = replace_content(batch, [pair(" ")])
+    replaced = replaced_content(batch, pair(" "))
     assert replaced.before.columns[0].values.to_pylist() == ["1", "2", "3"]
     found = key_updates(replaced)
     assert found is not None and found.to_pylist() == [True, False, True]
@@ -181,7 +185,121 @@ def test_other_types_stay_as_they_are() -> None:
     table = TableDef("T", tuple(Column(kind.value, SqlType(kind)) for kind in kinds))
     image = Image(tuple(ImageColumn(pa.array(["1"])) for _ in kinds))
     batch = batch_of(Image(image.columns, pa.array([False])), image, "I", table)
-    assert replace_content(batch, [pair("1", "2")]) is batch
+    assert replaced_content(batch, pair("1", "2")) is batch
+
+
+# Transforms
+
+# Patterns of Java for names, and whether one fits a name as a whole.
+NAME_PATTERNS: dict[str | None, Callable[[str], bool]] = {
+    None: lambda name: True,
+    ".*": lambda name: True,
+    "[A-C]+": lambda name: re.fullmatch("[A-C]+", name) is not None,
+    "A|B": lambda name: name in ("A", "B"),
+    "S": lambda name: name == "S",
+    "(?i)t": lambda name: name in ("T", "t"),
+    ".+": lambda name: name != "",
+    "": lambda name: name == "",
+}
+
+
+def regex(pattern: str | None) -> JavaRegex | None:
+    return None if pattern is None else translate(pattern or "()")
+
+
+@examples(150)
+@given(
+    changes(),
+    st.lists(st.sampled_from(sorted(PAIRS)), max_size=1),
+    st.lists(
+        st.tuples(
+            st.sampled_from(sorted(PAIRS)),
+            *[st.sampled_from(list(NAME_PATTERNS))] * 3,
+            st.sampled_from([None, ".*", ".*[A-M].*", "[^A]*", "C[0-9]"]),
+        ),
+        max_size=3,
+    ),
+)
+def test_transforms_beside_a_plain_oracle(
+    given_changes: Changes, content: list[tuple[str, str]], chosen: list[tuple[Any, ...]]
+) -> None:
+    batch = make_batch(given_changes)
+    *others, table = batch.table.full_name.split(".")
+    schema, catalog = [*reversed(others), "", ""][:2]
+    of_name: dict[str, list[tuple[str, str]]] = {}
+    for column in batch.table.columns:
+        if column.type.kind is Kind.STRING:
+            of_name[column.name] = content + [
+                java
+                for java, for_catalog, for_schema, for_table, for_column in chosen
+                if NAME_PATTERNS[for_catalog](catalog)
+                and NAME_PATTERNS[for_schema](schema)
+                and NAME_PATTERNS[for_table](table)
+                and (for_column is None or re.fullmatch(for_column, column.name, re.DOTALL))
+            ]
+
+    def plain(image: Mapping[str, str | None] | None) -> dict[str, str | None] | None:
+        if image is None:
+            return None
+        replaced = dict(image)
+        for name, value in image.items():
+            for java in of_name.get(name, ()):
+                value = None if value is None else re.sub(*PAIRS[java], value)
+            replaced[name] = value
+        return replaced
+
+    transforms = tuple(Transform("t", pair(*java), *map(regex, patterns)) for java, *patterns in chosen)
+    replacer = Replacer(Replacements(content=tuple(pair(*java) for java in content), transforms=transforms))
+    wanted = [replace(op, before=plain(op.before), after=plain(op.after)) for op in plain_operations(batch)]
+    assert plain_operations(replacer.batch(batch)) == wanted
+    assert plain_operations(replacer.batch(batch)) == wanted, "what a table's columns get is found once"
+
+
+@pytest.mark.parametrize(
+    ("full_name", "patterns", "fits"),
+    [
+        ("T", {}, True),
+        ("T", {"table": "T"}, True),
+        ("TT", {"table": "T"}, False),
+        ("t", {"table": "T"}, False),
+        ("S.T", {"schema": "S", "table": "T"}, True),
+        ("S.T", {"catalog": "S"}, False),
+        ("S.T", {"catalog": ".*"}, True),
+        ("C.S.T", {"catalog": "C", "schema": "S", "table": "T", "column": "A"}, True),
+        ("C.S.T", {"catalog": "S"}, False),
+        ("C.S.T", {"schema": "C"}, False),
+        ("C.S.T", {"column": "B"}, False),
+    ],
+)
+def test_which_columns_a_transform_picks(full_name: str, patterns: dict[str, str], fits: bool) -> None:
+    table = TableDef(full_name, (Column("A"), Column("N", SqlType(Kind.DOUBLE))))
+    transform = Transform("t", pair("x"), **{part: translate(pattern) for part, pattern in patterns.items()})
+    found = of_columns(table, Replacements(transforms=(transform,)))
+    assert found == ({0: (transform.replacement,)} if fits else {})
+    assert of_columns(table, Replacements(content=(pair("y"),), transforms=(transform,)))[0] == (
+        (pair("y"), transform.replacement) if fits else (pair("y"),)
+    )
+
+
+def test_a_transform_sees_the_names_of_the_source() -> None:
+    transform = Transform("t", pair("[|]", "-"), column=translate("A[$]"))
+    table = TableDef("S.T", (Column("A$"), Column("B$")))
+    columns = (ImageColumn(pa.array(["|"])), ImageColumn(pa.array(["|"])))
+    batch = batch_of(Image(columns, pa.array([False])), Image(columns), "I", table)
+    replaced = Replacer(Replacements((pair("[$]"),), transforms=(transform,))).batch(batch)
+    assert replaced.table.column_names == ("A", "B")
+    assert [column.values.to_pylist() for column in replaced.after.columns] == [["-"], ["|"]]
+
+
+def test_a_pattern_of_names_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggfmt.columnar.replacement.MOST_SECONDS", 0.05)
+    transform = Transform("t", pair("x"), column=translate("(a+)+b"))
+    table = TableDef("S.T", (Column("a" * 40),))
+    with pytest.raises(Abend) as caught:
+        of_columns(table, Replacements(transforms=(transform,)))
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.span.table) == ("GG212", "S.T")
+    assert "`gg.transform.t.matcher.columnRegex`: the pattern `(a+)+b`" in found.message
 
 
 # Names
@@ -347,6 +465,90 @@ def test_a_misprint_of_a_key_is_told() -> None:
     ]
 
 
+# The keys of transforms
+
+NOTES = (
+    "gg.transform.t.matcher=regex",
+    "gg.transform.t.matcher.columnRegex=NAME.",
+    "gg.transform.t.converter=regex",
+    "gg.transform.t.converter.replaceRegex=[|]",
+)
+LISTED = ("ggfmt.compatibility=21", "gg.transforms=t", *NOTES)
+
+
+def test_transforms_are_read_in_the_order_of_their_list() -> None:
+    lines = [line.replace(".t.", ".u.") for line in NOTES]
+    found = configured(
+        "ggfmt.compatibility=21",
+        *NOTES,
+        *lines,
+        "gg.transforms= u , t",
+        "gg.transform.t.converter.replaceString=CDATA[ ]",
+        "gg.transform.u.matcher.catalogRegex=*",
+        "gg.transform.u.matcher.schemaRegex=.*",
+        "gg.transform.u.matcher.tableRegex=CDATA[T]",
+        "gg.contentreplaceregex=a",
+    )
+    assert found.diagnostics == ()
+    assert list(found.replacements.summary()) == [
+        "in values, `a` is replaced by ``",
+        "in values by `u` (schema `.*`, table `T`, column `NAME.`), `[|]` is replaced by ``",
+        "in values by `t` (column `NAME.`), `[|]` is replaced by ` `",
+    ]
+    assert pickle.loads(pickle.dumps(found.replacements)) == found.replacements
+
+
+def test_a_transform_for_all_columns() -> None:
+    found = configured(*LISTED, "gg.transform.t.matcher.columnRegex=*").replacements
+    assert list(found.summary()) == ["in values by `t` (all columns), `[|]` is replaced by ``"]
+    assert found
+
+
+@pytest.mark.parametrize(
+    ("line", "finding"),
+    [
+        (
+            "gg.transform.t.matcher.tablRegex=x",
+            "warning[GG101] `gg.transform.t.matcher.tablRegex` is not a property of",
+        ),
+        ("gg.transform.t.matcher.tableregex=x", "warning[GG102] `gg.transform.t.matcher.tableregex` is read as"),
+        ("gg.transforms=t,t", "warning[GG107] `gg.transforms` was given before, in line 3;"),
+        ("gg.transform.t.matcher.columnRegex=x", "warning[GG107] `gg.transform.t.matcher.columnRegex` was given"),
+        ("gg.transform.u.matcher=regex", "warning[GG134] the transform `u` is not carried out: `gg.transforms` does"),
+        ("gg.transform.t.converter.replaceString=\\ ", "warning[GG114] the blanks at the ends of"),
+        ("gg.transform.t.converter.replaceString=CDATA[x", "warning[GG115] "),
+        ("gg.transfrom.t.matcher=regex", "warning[GG101] `gg.transfrom.t.matcher` is not a property that ggfmt knows"),
+        ("gg.transform.t=regex", "warning[GG101] `gg.transform.t` is not a property that ggfmt knows"),
+        ("gg.transform.t.matcher=glob", "error[GG103] `gg.transform.t.matcher` cannot be `glob`; the legal value is"),
+        ("gg.transform.t.converter=", "error[GG103] `gg.transform.t.converter` cannot be ``; the legal value is"),
+        ("gg.transform.t.matcher.tableRegex=[", "error[GG103] `gg.transform.t.matcher.tableRegex` is no Java pattern"),
+        ("gg.transform.t.matcher.schemaRegex=", "error[GG103] `gg.transform.t.matcher.schemaRegex` is empty"),
+        ("gg.transform.t.converter.replaceRegex=*", "error[GG103] `gg.transform.t.converter.replaceRegex` is no"),
+        (
+            "gg.transform.t.converter.replaceString=$1",
+            "error[GG103] `gg.transform.t.converter.replaceString` refers",
+        ),
+        (
+            "gg.transforms=t,u",
+            "error[GG109] the transform `u` lacks `gg.transform.u.matcher`, `gg.transform.u.matcher.columnRegex`,"
+            " `gg.transform.u.converter`, `gg.transform.u.converter.replaceRegex`; add what is missing",
+        ),
+    ],
+)
+def test_what_is_wrong_with_transforms(line: str, finding: str) -> None:
+    found = [text.partition(": ")[2] for text in told(*LISTED, line)]
+    assert [text for text in found if text.startswith(finding)] != []
+    assert len({text[:14] for text in found}) <= 2
+
+
+def test_transforms_are_of_a_later_release() -> None:
+    assert told(*LISTED[1:]) == [
+        "--set:2:1: warning[GG111] `gg.transforms` is a property from GoldenGate for Big Data 21 on;"
+        " set `ggfmt.compatibility=21`, or use `gg.contentreplaceregex`"
+    ]
+    assert configured(*LISTED[1:]).replacements == configured(*LISTED).replacements
+
+
 # Whole runs
 
 NAMES = (
@@ -433,6 +635,28 @@ def test_without_configuration_nothing_changes(tmp_path: Path) -> None:
         [source], tmp_path / "same", *JSON_LINES, *PIPES, "gg.schemareplaceregex=[!]", "gg.contentreplaceregex=[!]"
     )
     assert tables(tmp_path / "same", "d") == tables(tmp_path / "out", "d")
+
+
+@pytest.mark.parametrize("split_size", [None, 120])
+def test_a_run_with_transforms(split_size: int | None, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source = write_lines(tmp_path / "in.json", story())
+    settings = (*PIPES, *TOKENS[1:], "gg.handler.d.format.includeColumnNames=true", *NAMES, *LISTED[1:])
+    replaced = (
+        "gg.transform.t.converter.replaceString=!",
+        "gg.contentreplaceregex=name",
+        "gg.contentreplacestring=N|",
+    )
+    with caplog.at_level("INFO", "ggfmt"):
+        run_ggfmt([source], tmp_path / "out", *settings, *replaced, split_size=split_size)
+    stamps = f"ODS.T_ORD|2013-06-02 22:14:36.000000|{MOMENT.isoformat(timespec='microseconds')}"
+    assert content(tmp_path / "out", "d").decode().splitlines() == [
+        f"I|{stamps}|00000000000000000000|R|=name||ID|1||NAME_|N!!|AMOUNT|1",
+        f"U|{stamps}|00000000000000000001||ID|1||NAME_|NULL|AMOUNT|1",
+        f"D|{stamps}|00000000000000000002||ID|1||NAME_||AMOUNT|",
+        f"I|{stamps}|00000000000000000003||ID|1||NAME_|N!!|AMOUNT|1|NEW_|x|N|",
+        f"T|{stamps}|00000000000000000004||ID||NAME_||AMOUNT||NEW_|",
+    ]
+    assert "in values by `t` (column `NAME.`), `[|]` is replaced by `!`" in caplog.messages
 
 
 def test_names_in_definition_files_are_those_of_the_source(tmp_path: Path) -> None:

@@ -18,20 +18,17 @@ SOURCE = {"connector": "mongodb", "db": "shop", "collection": "t", "ts_ms": 1}
 DOCUMENT = {"op": "c", "after": '{"_id": {"$oid": "5f"}, "n": 1}', "source": SOURCE, "ts_ms": 1}
 ROW: dict[str, Any] = {"table": "GG.T", "op_type": "I", "op_ts": "2013-06-02 22:14:36.000000", "pos": "1", "ID": "1"}
 OPERATION = {"table": "GG.T", "op_type": "I", "op_ts": "2013-06-02 22:14:36.000000", "after": {"ID": "1"}}
-DMS = {"data": {"ID": 1}, "metadata": {"record-type": "data", "operation": "load", "table-name": "T"}}
 UNREAD = [
     (DOCUMENT, "debezium_json", "GG308", "a change of MongoDB by Debezium", "ExtractNewDocumentState"),
     ({"schema": {}, "payload": DOCUMENT}, "debezium_json", "GG308", "a change of MongoDB", "ExtractNewDocumentState"),
     ({**DOCUMENT, "op": "d", "before": "{}"}, "debezium_json", "GG308", "a change of MongoDB", "ExtractNewDocument"),
-    (ROW, "json", "GG305", "`json_row` of GoldenGate", "format=json"),
     ({"schema": {}, "payload": OPERATION}, "debezium_json", "GG305", "GoldenGate's Kafka Connect handler", "payload"),
-    (DMS, None, "", "a record of AWS DMS", "read"),
 ]
 
 
 @pytest.mark.parametrize(("record", "name", "code", "what", "help"), UNREAD, ids=range(len(UNREAD)))
 def test_an_input_that_is_not_read_is_named(
-    record: Any, name: str | None, code: str, what: str, help: str, tmp_path: Path
+    record: Any, name: str, code: str, what: str, help: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "in.json"
     file.write_bytes(lines(record))
@@ -41,10 +38,17 @@ def test_an_input_that_is_not_read_is_named(
     assert diagnostic.code == "GG309"
     assert what in diagnostic.message
     assert help in (diagnostic.help or "")
-    if name is not None:
-        found = read(name, lines(record, record))
-        assert [reject.diagnostic.code for reject in found.rejects] == [code] * 2
-        assert all(what in reject.diagnostic.message for reject in found.rejects)
+    found = read(name, lines(record, record))
+    assert [reject.diagnostic.code for reject in found.rejects] == [code] * 2
+    assert all(what in reject.diagnostic.message for reject in found.rejects)
+
+
+def test_rows_among_operations_are_named_and_rows_alone_are_read(tmp_path: Path) -> None:
+    found = read("json", lines(OPERATION, ROW))
+    assert found.reasons == ["GG305 the record is `json_row` of GoldenGate, whose columns stand beside `op_type`"]
+    (tmp_path / "in.json").write_bytes(lines(ROW))
+    result = run_ggfmt([tmp_path / "in.json"], tmp_path / "out")
+    assert result.totals.operations == {("GG.T", "I"): 1}
 
 
 def test_a_delete_of_postgresql_without_its_row_names_the_replica_identity() -> None:

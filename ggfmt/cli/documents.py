@@ -74,7 +74,11 @@ def init(
     written = [name for name, format in FORMATS.items() if format.writes is not None]
     if format not in written:
         help = suggestion(format, written) or f"legal values are {', '.join(f'`{name}`' for name in written)}"
-        raise UsageError(Diagnostic("GG106", f"there is no format `{format}`", help=help))
+        message = f"there is no format `{format}`"
+        if format in FORMATS:
+            message = f"`{format}` is a format that ggfmt reads, but does not write"
+            help = "no handler file is needed to read it: properties are given by `--input-option`"
+        raise UsageError(Diagnostic("GG106", message, help=help))
     text = handler_file(FORMATS[format])
     if output is None:
         typer.echo(text, nl=False)

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
+from ggfmt.cli.parameters import Settings
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
     from ggfmt.config.lint.files import HandlerFile
+    from ggfmt.config.lint.rules import Rules
 
-FindingsFormat = Literal["text", "json", "github", "sarif", "junit"]
+FindingsFormat = Literal["text", "concise", "json", "github", "gitlab", "rdjson", "sarif", "junit"]
+_Found = Mapping[str, Sequence[Diagnostic]]
+
+_Codes = list[str] | None
 
 
 def validate_config(
@@ -25,9 +30,30 @@ def validate_config(
         FindingsFormat, typer.Option("--output-format", help="How to print the findings.")
     ] = "text",
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 for warnings too.")] = False,
+    select: Annotated[
+        _Codes, typer.Option("--select", metavar="CODES", help="Tell these: `GG101`, `GG11` for all such, `ALL`.")
+    ] = None,
+    ignore: Annotated[_Codes, typer.Option("--ignore", metavar="CODES", help="Do not tell these.")] = None,
+    extend_ignore: Annotated[
+        _Codes, typer.Option("--extend-ignore", metavar="CODES", help="Nor these, beside those of `--ignore`.")
+    ] = None,
+    machine: Annotated[
+        bool | None,
+        typer.Option("--machine/--no-machine", help="Check what depends on this machine; default: unless `CI` is set."),
+    ] = None,
+    settings: Settings = None,
+    isolated: Annotated[
+        bool, typer.Option("--isolated", help="Take no settings from `ggfmt.toml` and `pyproject.toml`.")
+    ] = False,
+    stdin_filename: Annotated[
+        str | None, typer.Option("--stdin-filename", metavar="FILE", help="The name of standard input in what is told.")
+    ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Put the fixes into the files; what remains is printed.")] = False,
     diff: Annotated[
         bool, typer.Option("--diff", help="Print the fixes as a patch; findings go to standard error.")
+    ] = False,
+    unsafe_fixes: Annotated[
+        bool, typer.Option("--unsafe-fixes", help="Fix what may not be what was meant, too; see the page `checking`.")
     ] = False,
 ) -> None:
     """Check handler files, and mend what can be mended.
@@ -43,77 +69,137 @@ def validate_config(
     Ends with 1 if there are errors, or warnings and `--strict`; with 2 if a file is missing. With `--fix`, what
     remains counts.
     """
-    from ggfmt.config.lint.files import STANDARD_INPUT, find_sources
+    from ggfmt.config.lint import settings as of_linter
+    from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
     from ggfmt.config.lint.linter import lint
     from ggfmt.diagnostics.codes import Severity
 
     if fix and STANDARD_INPUT in files:
         raise typer.BadParameter("standard input cannot be written; use `--diff`", param_hint="--fix")
-    sources = find_sources(files, sys.stdin.buffer)
+    chosen = of_linter.Settings(of_linter.command_line(select, ignore, extend_ignore, machine), isolated)
+    sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT)
+    rules = {source.name: chosen.rules(source.name) for source in sources.found}
+    given = settings or []
+    mending = _Mending(fix, diff, unsafe_fixes, given)
     found: dict[str, Sequence[Diagnostic]] = {}
     for source in sources.found:
-        found[source.name] = _mended(source, fix, diff) if fix or diff else lint(source.content, source.name)
+        of_file = rules[source.name]
+        if fix or diff:
+            found[source.name] = mending.mended(source, of_file)
+        else:
+            found[source.name] = lint(source.content, source.name, of_file, given)
+    found = _told_once(found)
     _print(found, output_format, sys.stderr if diff else sys.stdout)
     sys.stdout.flush()
-    typer.echo(_summary(found), err=True)
-    if sources.passed_over:
-        typer.echo(_passed_over(sources.passed_over), err=True)
+    for line in _closing(found, sources.passed_over, mending.left):
+        typer.echo(line, err=True)
     severities = {finding.severity for findings in found.values() for finding in findings}
     if Severity.ERROR in severities or (strict and Severity.WARNING in severities):
         raise typer.Exit(1)
 
 
-def _mended(source: HandlerFile, fix: bool, diff: bool) -> Sequence[Diagnostic]:
-    """Write or show the fixes of a file; what is found in it afterwards."""
-    from ggfmt.config.lint.fix import mend, patch, write_file
-    from ggfmt.config.lint.linter import lint
-    from ggfmt.java.text import visible
-    from ggfmt.render.patches import print_patch
+class _Mending:
+    """What becomes of fixes: written, shown, or both; `left` counts those that only `--unsafe-fixes` makes."""
 
-    mended = mend(source.content, source.name)
-    if diff:
-        print_patch(patch(source.name, source.content, mended.content), sys.stdout)
-    if not fix or source.path is None:
-        return lint(source.content, source.name)
-    if mended.content != source.content:
-        failure = write_file(source.path, mended.content)
-        if failure is not None:
-            return (failure, *lint(source.content, source.name))
-        typer.echo(f"fixed {_count(mended.keys, 'key')} in {visible(source.name)}", err=True)
-    return mended.findings
+    def __init__(self, fix: bool, diff: bool, unsafe: bool, settings: Sequence[str]) -> None:
+        self.fix, self.diff, self.unsafe, self.settings = fix, diff, unsafe, settings
+        self.left = 0
+
+    def mended(self, source: HandlerFile, rules: Rules) -> Sequence[Diagnostic]:
+        """Write or show the fixes of a file; what is found in it afterwards."""
+        from ggfmt.config.lint.fix import mend, patch, write_file
+        from ggfmt.config.lint.linter import lint
+        from ggfmt.java.text import visible
+        from ggfmt.render.patches import print_patch
+
+        mended = mend(source.content, source.name, rules, self.settings, self.unsafe)
+        self.left += 0 if self.unsafe else sum(finding.rewrite is not None for finding in mended.findings)
+        if self.diff:
+            print_patch(patch(source.name, source.content, mended.content), sys.stdout)
+        if not self.fix or source.path is None:
+            return lint(source.content, source.name, rules, self.settings)
+        if mended.content != source.content:
+            failure = write_file(source.path, mended.content)
+            if failure is not None:
+                return (failure, *lint(source.content, source.name, rules, self.settings))
+            counts = ((mended.keys, "key"), (mended.lines, "line"))
+            fixed = " and ".join(_count(number, word) for number, word in counts if number)
+            typer.echo(f"fixed {fixed} in {visible(source.name)}", err=True)
+        return mended.findings
 
 
-def _print(found: Mapping[str, Sequence[Diagnostic]], output_format: FindingsFormat, stream: TextIO) -> None:
-    from ggfmt.render.diagnostics.text import diagnostics_json, print_diagnostics, write_text
+def _told_once(found: _Found) -> dict[str, Sequence[Diagnostic]]:
+    """The findings less what is told of `--set` more than once."""
+    from ggfmt.config.properties import SETTINGS
 
-    findings = [finding for of_file in found.values() for finding in of_file]
+    told: set[Diagnostic] = set()
+    kept: dict[str, Sequence[Diagnostic]] = {}
+    for file, findings in found.items():
+        kept[file] = [finding for finding in findings if finding not in told]
+        told |= {finding for finding in findings if finding.span.file == SETTINGS}
+    return kept
+
+
+def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None:
+    from ggfmt.render.diagnostics.text import print_diagnostics, write_text
+
     if output_format == "text":
-        print_diagnostics(findings, stream)
-    elif output_format == "json":
-        write_text(diagnostics_json(findings), stream)
-    elif output_format == "github":
+        from ggfmt.render.diagnostics.identity import folded
+
+        print_diagnostics(folded(_all(found)), stream)
+    else:
+        write_text(_rendered(found, output_format), stream)
+
+
+def _rendered(found: _Found, output_format: FindingsFormat) -> str:
+    if output_format == "concise":
+        from ggfmt.render.diagnostics.concise import diagnostics_concise
+
+        return diagnostics_concise(_all(found))
+    if output_format == "github":
         from ggfmt.render.diagnostics.github import diagnostics_github
 
-        write_text(diagnostics_github(findings), stream)
-    elif output_format == "sarif":
+        return diagnostics_github(_all(found))
+    if output_format == "gitlab":
+        from ggfmt.render.diagnostics.gitlab import diagnostics_gitlab
+
+        return diagnostics_gitlab(found)
+    if output_format == "rdjson":
+        from ggfmt.render.diagnostics.rdjson import diagnostics_rdjson
+
+        return diagnostics_rdjson(_all(found))
+    if output_format == "sarif":
         from ggfmt.render.diagnostics.sarif import diagnostics_sarif
 
-        write_text(diagnostics_sarif(findings), stream)
-    else:
+        return diagnostics_sarif(_all(found))
+    if output_format == "junit":
         from ggfmt.render.diagnostics.junit import diagnostics_junit
 
-        write_text(diagnostics_junit(found), stream)
+        return diagnostics_junit(found)
+    from ggfmt.render.diagnostics.text import diagnostics_json
+
+    return diagnostics_json(_all(found))
 
 
-def _summary(found: Mapping[str, Sequence[Diagnostic]]) -> str:
+def _all(found: _Found) -> list[Diagnostic]:
+    return [finding for findings in found.values() for finding in findings]
+
+
+def _closing(found: _Found, passed_over: Sequence[str], left: int) -> list[str]:
+    """What is told below the findings: how many there are, what else can be fixed, which files were not checked."""
+    from ggfmt.java.text import visible
     from ggfmt.render.diagnostics.text import tally
 
-    return f"{_count(len(found), 'file')}: {tally(finding for findings in found.values() for finding in findings)}"
+    lines = []
+    if left:
+        lines.append(f"{_count(left, 'fix', 'fixes')} more with `--unsafe-fixes`")
+    if found or not passed_over:
+        lines.append(f"{_count(len(found), 'file')}: {tally(_all(found))}")
+    if passed_over:
+        files = visible(passed_over[0]) if len(passed_over) == 1 else _count(len(passed_over), "file")
+        lines.append(f"{files}: no GoldenGate properties, passed over")
+    return lines
 
 
-def _passed_over(files: int) -> str:
-    return f"{_count(files, 'file')} passed over: no key starts with `gg.`"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+def _count(number: int, word: str, words: str = "") -> str:
+    return f"{number} {word if number == 1 else words or f'{word}s'}"

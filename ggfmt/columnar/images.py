@@ -75,3 +75,26 @@ def filled(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None = None
         column if column.present is None else replace(column, present=pc.or_(column.present, rows))
         for column in columns
     )
+
+
+def without_nulls(image: Image, before: Image | None, update: pa.BooleanArray) -> tuple[Image, list[int]]:
+    """The image with columns that are NULL missing, and for each column how often that is so.
+
+    With a `before` image, a NULL stays in the rows of `update` where the column was not NULL before, or was not there.
+    """
+    columns, counts = [], []
+    for place, column in enumerate(image.columns):
+        left_out = and_present(column.values.is_null(), column)
+        if image.exists is not None:
+            left_out = pc.and_(left_out, image.exists)
+        if before is not None:
+            old = before.columns[place]
+            was_null = and_present(old.values.is_null(), old)
+            if before.exists is not None:
+                was_null = pc.and_(was_null, before.exists)
+            left_out = pc.and_not(left_out, pc.and_not(update, was_null))
+        counts.append(left_out.true_count)
+        there = pc.invert(left_out)
+        present = there if column.present is None else pc.and_(column.present, there)
+        columns.append(replace(column, present=unless_all(present)))
+    return Image(tuple(columns), image.exists), counts

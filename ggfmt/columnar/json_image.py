@@ -14,6 +14,7 @@ from ggfmt.columnar.strings import escape_json_text
 from ggfmt.model.change import Image, ImageColumn
 
 # Makes JSON values, `null` for NULL, of the values of a column; the second result are rows whose value is illegal.
+_Texts = tuple[list[Piece], list[tuple[int, int]]]  # pieces of n texts, and (row, column) of values that are illegal
 Values = Callable[[pa.StringArray], tuple[pa.StringArray, list[int]]]
 
 
@@ -34,33 +35,54 @@ class Style:
 class ImageObjects:
     """Makes the objects of the images of one table; what depends on the columns alone is worked out once.
 
-    `keeps` tells of which columns values that were JSON in the source, though no strings, stay what they were.
+    `keeps` tells of which columns values that were JSON in the source, though no strings, stay what they were. `depth`
+    is that of the members.
     """
 
     def __init__(
-        self, names: Sequence[str], values: Sequence[Values], style: Style, keeps: Sequence[bool] | None = None
+        self,
+        names: Sequence[str],
+        values: Sequence[Values],
+        style: Style,
+        keeps: Sequence[bool] | None = None,
+        depth: int = 2,
     ) -> None:
         self._keeps = (False,) * len(names) if keeps is None else tuple(keeps)
-        gap = style.member(2)
+        gap = style.member(depth)
         self._values = tuple(values)
         self._labels = tuple(f"{gap}{escape_json_text(name)}:" for name in names)
-        self._close = style.close(2) + "}"
+        self._close = style.close(depth) + "}"
 
     def of(self, image: Image, rows: int) -> tuple[pa.StringArray, list[tuple[int, int]]]:
         """n objects, the empty text where there is no image; and (row, column) of values that are illegal."""
+        return self._where_there(image, rows, self._objects)
+
+    def members_of(self, image: Image, rows: int) -> tuple[pa.StringArray, list[tuple[int, int]]]:
+        """As `of`, the members of the objects alone, divided by commas."""
+        return self._where_there(image, rows, self._members)
+
+    @staticmethod
+    def _where_there(
+        image: Image, rows: int, make: Callable[[Sequence[ImageColumn], int], _Texts]
+    ) -> tuple[pa.StringArray, list[tuple[int, int]]]:
         if image.exists is None or image.exists.true_count == rows:
-            return self._objects(image.columns, rows)
+            pieces, bad = make(image.columns, rows)
+            return join(pieces, rows), bad
         if not image.exists.true_count:
             return repeat("", rows), []
         there = pc.indices_nonzero(image.exists)
-        objects, bad = self._objects([column.take(there) for column in image.columns], len(there))
-        filled = pc.replace_with_mask(repeat("", rows), image.exists, objects)
+        pieces, bad = make([column.take(there) for column in image.columns], len(there))
+        filled = pc.replace_with_mask(repeat("", rows), image.exists, join(pieces, len(there)))
         return filled, [(there[row].as_py(), column) for row, column in bad]
 
-    def _objects(self, columns: Sequence[ImageColumn], rows: int) -> tuple[pa.StringArray, list[tuple[int, int]]]:
+    def _objects(self, columns: Sequence[ImageColumn], rows: int) -> _Texts:
+        pieces, bad = self._members(columns, rows)
+        return ["{", *pieces, self._close], bad
+
+    def _members(self, columns: Sequence[ImageColumn], rows: int) -> _Texts:
         full = [column.present is None or column.present.true_count == rows for column in columns]
         anchor = full.index(True) if True in full else len(columns)
-        pieces: list[Piece] = ["{"]
+        pieces: list[Piece] = []
         bad = []
         for index, column in enumerate(columns):
             values, wrong = self._values[index](column.values)
@@ -76,8 +98,8 @@ class ImageObjects:
                 member = join([label, values, ","] if index < anchor else [",", label, values])
                 pieces.append(pc.if_else(column.present, member, ""))
         if anchor == len(columns):
-            pieces = ["{", pc.replace_substring_regex(join(pieces[1:], rows), ",$", "")]
-        return join([*pieces, self._close], rows), bad
+            pieces = [pc.replace_substring_regex(join(pieces, rows), ",$", "")]
+        return pieces, bad
 
 
 def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> pa.StringArray:

@@ -1,14 +1,15 @@
-"""Search and replacement (`gg.schemareplace*`, `gg.contentreplace*`): in names once for each definition, in values for
-a column at once.
+"""Search and replacement (`gg.schemareplace*`, `gg.contentreplace*`, `gg.transform*`): in names once for each
+definition, in values for a column at once.
 
 Names are those of catalog, schema, table and columns, each on its own. Values are those of columns with character data
 (`Kind.STRING`); numbers, dates and all else stay as they are, and so do NULL, missing columns and tokens. Both are done
-before anything else sees an operation, except that a primary key update is one by the values of the source.
+before anything else sees an operation, except that a primary key update is one by the values of the source. Transforms
+pick columns by the names of the source, and come behind the replacements for all columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -23,9 +24,10 @@ from ggfmt.java.text import visible
 from ggfmt.java.time_limit import TookTooLong, time_limit
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Kind, TableDef, split_name
-from ggfmt.options.replacements import Replacements
+from ggfmt.options.replacements import Replacements, Transform
 
 if TYPE_CHECKING:
+    from ggfmt.java.regex import JavaRegex
     from ggfmt.java.replacement import Replacement
 
 
@@ -47,6 +49,7 @@ class Replacer:
     def __init__(self, replacements: Replacements) -> None:
         self._replacements = replacements
         self._tables: dict[TableDef, TableDef] = {}
+        self._columns: dict[TableDef, Mapping[int, Sequence[Replacement]]] = {}
 
     def table(self, table: TableDef) -> TableDef:
         """The definition with its names replaced; UnusableName if that cannot be."""
@@ -58,9 +61,39 @@ class Replacer:
     def batch(self, batch: ChangeBatch) -> ChangeBatch:
         """The batch with names and values replaced; UnusableName if the names cannot be."""
         table = self.table(batch.table)
-        if self._replacements.content:
-            batch = replace_content(batch, self._replacements.content)
+        columns = self._columns.get(batch.table)
+        if columns is None:
+            columns = self._columns[batch.table] = of_columns(batch.table, self._replacements)
+        if columns:
+            batch = replace_content(batch, columns)
         return batch if table is batch.table else replace(batch, table=table)
+
+
+def of_columns(table: TableDef, replacements: Replacements) -> Mapping[int, Sequence[Replacement]]:
+    """What is replaced in the values of each column, by its index; columns in which nothing is are left out."""
+    names = dict(zip(("table", "schema", "catalog"), reversed(table.full_name.split(".")), strict=False))
+    transforms = [
+        transform
+        for transform in replacements.transforms
+        if all(_fits(transform, part, names.get(part, ""), table) for part in ("catalog", "schema", "table"))
+    ]
+    found = {}
+    for index, column in enumerate(table.columns):
+        if column.type.kind is not Kind.STRING:
+            continue
+        own = [item.replacement for item in transforms if _fits(item, "column", column.name, table)]
+        if own or replacements.content:
+            found[index] = (*replacements.content, *own)
+    return found
+
+
+def _fits(transform: Transform, part: str, name: str, table: TableDef) -> bool:
+    """Whether the pattern for a part of names fits a name as a whole; a part that the table does not have is empty."""
+    regex = transform.pattern(part)
+    if regex is None:
+        return True
+    with _limited(regex, transform.key(part), "a name", Span(table=table.full_name)):
+        return regex.compiled.fullmatch(name) is not None
 
 
 def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> TableDef:
@@ -113,32 +146,31 @@ def _replaced_parts(full_name: str, replacements: Sequence[Replacement]) -> str:
 
 def _replaced(text: str, replacements: Sequence[Replacement]) -> str:
     for replacement in replacements:
-        with _limited(replacement, "a name", Span()):
+        with _limited(replacement.regex, replacement.key, "a name", Span()):
             text = replacement.apply(text)
     return text
 
 
 @contextmanager
-def _limited(replacement: Replacement, what: str, place: Span) -> Iterator[None]:
+def _limited(regex: JavaRegex, key: str, what: str, place: Span) -> Iterator[None]:
     """Abend GG212 if a pattern takes too long."""
     try:
         with time_limit(MOST_SECONDS):
             yield
     except TookTooLong:
-        pattern = visible(replacement.regex.java[:_SHOWN])
-        message = f"`{replacement.key}`: the pattern `{pattern}` takes more than {MOST_SECONDS} seconds for {what}"
+        pattern = visible(regex.java[:_SHOWN])
+        message = f"`{key}`: the pattern `{pattern}` takes more than {MOST_SECONDS} seconds for {what}"
         help = "write it so that a text can match in one way only: `(a+)+` is `a+`"
         raise Abend(Diagnostic("GG212", message, place, help)) from None
 
 
-def replace_content(batch: ChangeBatch, replacements: Sequence[Replacement]) -> ChangeBatch:
-    """The batch with the values of its character columns replaced; what does not change is shared with `batch`."""
-    indices = [index for index, column in enumerate(batch.table.columns) if column.type.kind is Kind.STRING]
-    before = _replace_image(batch.before, batch.table, indices, replacements)
+def replace_content(batch: ChangeBatch, columns: Mapping[int, Sequence[Replacement]]) -> ChangeBatch:
+    """The batch with values replaced in columns, which are given by index; what does not change is shared."""
+    before = _replace_image(batch.before, batch.table, columns)
     if batch.after.columns is batch.before.columns:  # they share what belongs to either
         after = batch.after if before is batch.before else Image(before.columns, batch.after.exists)
     else:
-        after = _replace_image(batch.after, batch.table, indices, replacements)
+        after = _replace_image(batch.after, batch.table, columns)
     if before is batch.before and after is batch.after:
         return batch
     key_update = batch.key_update
@@ -157,12 +189,13 @@ def _keys_differ(batch: ChangeBatch, before: Image, after: Image) -> bool:
     )
 
 
-def _replace_image(image: Image, table: TableDef, indices: Sequence[int], replacements: Sequence[Replacement]) -> Image:
+def _replace_image(image: Image, table: TableDef, of: Mapping[int, Sequence[Replacement]]) -> Image:
     columns, names = list(image.columns), table.column_names
-    for index in indices:
+    for index, replacements in of.items():
         values = image.columns[index].values
+        place = Span(table=table.full_name, field=names[index])
         for replacement in replacements:
-            with _limited(replacement, "the values of a column", Span(table=table.full_name, field=names[index])):
+            with _limited(replacement.regex, replacement.key, "the values of a column", place):
                 values = replace_values(values, replacement)
         if values is not image.columns[index].values:
             columns[index] = ImageColumn(values, image.columns[index].present)

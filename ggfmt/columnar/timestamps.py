@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 _STRING = pa.string()
 _COLON = "^([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9])"
+_ZONE = ":[0-9]{2}(?:[.][0-9]+)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 _FIRST, _LAST = -62135596800_000000, 253402300799_999999  # the years 1 to 9999, in microseconds
 
 
@@ -51,6 +52,28 @@ def text_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
             numbers.append(None)
             bad.append(row)
     return pa.array(numbers, pa.int64()), bad
+
+
+def zoned(texts: pa.StringArray) -> pa.BooleanArray:
+    """Whether texts end as time stamps with a zone do; NULL is false."""
+    return pc.match_substring_regex(texts, _ZONE).fill_null(False)
+
+
+def instant_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
+    """As `text_micros`, of time stamps in UTC, or with a zone of their own."""
+    with_zone = zoned(texts)
+    if not with_zone.true_count:
+        return text_micros(texts)
+    nothing = pa.scalar(None, _STRING)
+    numbers, bad = text_micros(pc.if_else(with_zone, nothing, texts))
+    own: list[int | None] = []
+    for row, text in enumerate(pc.if_else(with_zone, texts, nothing)):
+        try:
+            own.append(text.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).as_py())
+        except pa.ArrowInvalid:
+            own.append(None)
+            bad.append(row)
+    return pc.coalesce(numbers, pa.array(own, pa.int64())), bad
 
 
 def floor_millis(micros: pa.Int64Array) -> pa.Int64Array:

@@ -7,10 +7,11 @@ silences findings of these codes at the property below it; words may follow the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ggfmt.config.properties import Comment, Entry
+from ggfmt.config.rewrites import comment_above, comment_only
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.java.text import trim, visible
@@ -64,14 +65,16 @@ def tell_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> l
             mark = next(mark for mark in _NO_COMMENT if entry.key.startswith(mark))
             help = "start the line with `#`"
             span = replace(entry.key_span, length=len(mark))
-            kept.append(Diagnostic("GG113", f"`{mark}` starts no comment", span, help))
+            rewrite = comment_only(entry, mark)
+            kept.append(Diagnostic("GG113", f"`{mark}` starts no comment", span, help, rewrite=rewrite))
             continue
         for comment in _comments_in(entry):
             explained = [
                 at for at in errors.get((entry.file, entry.line), ()) if _is_why(comment, entry, kept[at].span)
             ]
             for at in explained:
-                kept[at] = replace(kept[at], help=f"the comment is part of the value: {comment.help}")
+                help = f"the comment is part of the value: {comment.help}"
+                kept[at] = replace(kept[at], help=help, rewrite=comment.rewrite)
             if not explained:
                 kept.append(comment)
     return kept
@@ -84,11 +87,13 @@ def _comments_in(entry: Entry) -> Iterator[Diagnostic]:
     if at is None or continued:
         return
     comment = trim(entry.value)[at:]
-    span = entry.value_span
+    span, rewrite = entry.value_span, None
     where = entry.source.find(comment, entry.value_column - 1)
     if where >= 0:
         span = replace(span, column=where + 1, length=len(comment))
-    yield Diagnostic("GG113", f"`{entry.key}` ends with a comment, which is part of the value", span, _OWN_LINE)
+        rewrite = comment_above(entry, where)
+    message = f"`{entry.key}` ends with a comment, which is part of the value"
+    yield Diagnostic("GG113", message, span, _OWN_LINE, rewrite=rewrite)
 
 
 def _is_why(comment: Diagnostic, entry: Entry, span: Span) -> bool:
@@ -153,14 +158,14 @@ class Ignores:
                 ignore.used = ignored = True
         return ignored
 
-    def findings(self, all_known: bool) -> Iterator[Diagnostic]:
-        """GG122 for comments without effect; `all_known`: all findings of the files were asked about."""
+    def findings(self, all_known: Callable[[str], bool]) -> Iterator[Diagnostic]:
+        """GG122 for comments without effect; `all_known`: all findings of a code in the files were asked about."""
         yield from self._malformed
         for ignore in self._ignores:
             if not len(ignore.below):
                 message = "no property is below the comment"
                 yield Diagnostic("GG122", message, ignore.span, "put it directly above the property")
-            elif not ignore.used and all_known:
+            elif not ignore.used and all_known(ignore.code):
                 message = f"there is no `{ignore.code}` at the property below"
                 yield Diagnostic("GG122", message, ignore.span, "remove it")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ggfmt.config.handler_options import HandlerOptions
-from ggfmt.options.templates import Template
+from ggfmt.options.templates import NameTemplate
 
 PATH, FILE = "pathMappingTemplate", "fileNameMappingTemplate"
 
@@ -20,7 +20,7 @@ class LayoutProblem:
     help: str
 
 
-def templates(handler: HandlerOptions) -> Iterator[tuple[str, Template]]:
+def templates(handler: HandlerOptions) -> Iterator[tuple[str, NameTemplate]]:
     for property, template in ((PATH, handler.path_mapping_template), (FILE, handler.file_name_mapping_template)):
         if template is not None:
             yield property, template

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ggfmt.options.releases import FIRST_RELEASE
+
 OUTSIDE_SCOPE: tuple[str, ...] = (
     # The process around the handlers
     "goldengate.*",
@@ -24,6 +26,7 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     "gg.classpath*",
     "gg.compressed*",
     "gg.eventhandler*",
+    "gg.format",
     "gg.format.*",
     "gg.handlerlist.nop",
     "gg.hooks*",
@@ -48,92 +51,45 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
     "gg.status*",
     "gg.target*",
     "gg.timezone*",
-    "gg.trans*",
+    "gg.transaction*",
     "gg.userexit*",
     "gg.validate*",
-    # Any handler
-    "gg.handler.*.allowPkUpdates",
-    "gg.handler.*.eventHandler*",
-    "gg.handler.*.grouping*",
-    "gg.handler.*.maxGroupSize",
-    "gg.handler.*.minGroupSize",
-    "gg.handler.*.maxConnections",
-    "gg.handler.*.proxy*",
-    "gg.handler.*.stateFileDirectory",
-    # HDFS
-    "gg.handler.*.authType",
-    "gg.handler.*.compressionType",
-    "gg.handler.*.fileRollInterval",
-    "gg.handler.*.hadoop*",
-    "gg.handler.*.hiveJdbc*",
-    "gg.handler.*.hsync*",
-    "gg.handler.*.inactivityRollInterval",
-    "gg.handler.*.kerberos*",
-    "gg.handler.*.openNextFileAtRoll",
-    "gg.handler.*.writeAs*",
-    # File Writer
-    "gg.handler.*.bufferSize",
-    "gg.handler.*.controlFile*",
-    "gg.handler.*.createControlFile",
-    "gg.handler.*.createOwnerFile",
-    "gg.handler.*.ownerFileDirectory",
-    "gg.handler.*.fileRenameMappingTemplate",
-    "gg.handler.*.fileWriteActiveSuffix",
-    "gg.handler.*.finalizeAction",
-    "gg.handler.*.movePathMappingTemplate",
-    "gg.handler.*.rollOnShutdown",
-    # Kafka, Kafka Connect, Kinesis
-    "gg.handler.*.blockingSend",
-    "gg.handler.*.kafkaProducerConfigFile",
-    "gg.handler.*.keyMappingTemplate",
-    "gg.handler.*.logSuccessfullySentMessages",
-    "gg.handler.*.messageFormatting",
-    "gg.handler.*.metaHeader*",
-    "gg.handler.*.partitionMappingTemplate",
-    "gg.handler.*.region",
-    "gg.handler.*.schemaPrClassName",
-    "gg.handler.*.schemaTopicName",
-    "gg.handler.*.streamMappingTemplate",
-    "gg.handler.*.topicMappingTemplate",
-    "gg.handler.*.topicName",
-    "gg.handler.*.topicPartitioning",
-    "gg.handler.*.transactionsEnabled",
-    # Flume, JMS
-    "gg.handler.*.connection*",
-    "gg.handler.*.destination*",
-    "gg.handler.*.eventHeaders*",
-    "gg.handler.*.eventMapsTo",
-    "gg.handler.*.propagateSchema",
-    "gg.handler.*.queue*",
-    "gg.handler.*.rpc*",
 )
 
 
-# Compared piece by piece: to compile one expression of all of them takes longer than to check a whole file.
-_PIECES = tuple(tuple(pattern.lower().split("*")) for pattern in OUTSIDE_SCOPE)
+class Patterns:
+    """Names, compared without regard to case; `*` in one stands for any text."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._names = frozenset(pattern.lower() for pattern in patterns if "*" not in pattern)
+        # Compared piece by piece: to compile one expression of all of them takes longer than to check a whole file.
+        self._pieces = [tuple(pattern.lower().split("*")) for pattern in patterns if "*" in pattern]
+
+    def fit(self, name: str) -> bool:
+        folded = name.lower()
+        return folded in self._names or any(_fits(folded, pieces) for pieces in self._pieces)
 
 
-def is_outside_scope(key: str) -> bool:
-    """Whether GoldenGate has the key for something that ggfmt does not do."""
-    folded = key.lower()
-    return any(_fits(folded, pieces) for pieces in _PIECES)
-
-
-def _fits(key: str, pieces: Sequence[str]) -> bool:
-    """Whether the key has the pieces in their order, with anything between two of them and nothing around them."""
-    first, *others = pieces
-    if not others:
-        return key == first
-    *inner, last = others
-    if not key.startswith(first) or not key.endswith(last):
+def _fits(name: str, pieces: Sequence[str]) -> bool:
+    """Whether the name has the pieces in their order, with anything between two of them and nothing around them."""
+    first, *inner, last = pieces
+    if not name.startswith(first) or not name.endswith(last):
         return False
-    at, end = len(first), len(key) - len(last)
+    at, end = len(first), len(name) - len(last)
     for piece in inner:
-        place = key.find(piece, at, end)
+        place = name.find(piece, at, end)
         if place < 0:
             return False
         at = place + len(piece)
     return at <= end
+
+
+_OUTSIDE_SCOPE = Patterns(OUTSIDE_SCOPE)
+
+
+def is_outside_scope(key: str) -> bool:
+    """Whether GoldenGate has the key, which is below no handler, for something that ggfmt does not do."""
+    return _OUTSIDE_SCOPE.fit(key)
 
 
 def listing(names: Sequence[str]) -> str:
@@ -144,7 +100,8 @@ def listing(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class GoldenGateProperty:
-    """A format property of GoldenGate: its name, the formats that have it, the first release that has it."""
+    """A format property of GoldenGate that ggfmt's format of the same id lacks: its name, the formats that have it, the
+    first release that has it."""
 
     name: str
     formats: tuple[str, ...]
@@ -153,22 +110,23 @@ class GoldenGateProperty:
     @property
     def owner(self) -> str:
         """In words, whose property it is."""
-        formats = "all formats" if self.formats == _ALL else listing(self.formats)
-        if self.since == ADAPTER:
-            return f"{formats} of the Java adapter"
-        return formats if self.since == "12.2" else f"{formats} from GoldenGate for Big Data {self.since} on"
+        return owner_in_words(self.formats, self.since)
+
+
+def owner_in_words(formats: Sequence[str], since: str) -> str:
+    """Formats, and the release from which on they have a property."""
+    if since == ADAPTER:
+        return f"{listing(formats)} of the Java adapter"
+    return (
+        listing(formats)
+        if since in ("", FIRST_RELEASE)
+        else f"{listing(formats)} from GoldenGate for Big Data {since} on"
+    )
 
 
 ADAPTER = "Java adapter"
 
-_TEXT = ("delimitedtext",)
-_TEXT_OP = ("delimitedtext_op",)
-_JSON = ("json",)
-_JSON_ROW = ("json_row",)
-_XML = ("xml",)
-_AVRO = ("avro_row", "avro_op")
-_OCF = ("avro_row_ocf", "avro_op_ocf")
-_ALL = (*_TEXT, *_TEXT_OP, *_JSON, *_JSON_ROW, *_XML, *_AVRO, *_OCF)
+_AVRO = ("avro_row", "avro_op", "avro_row_ocf", "avro_op_ocf")
 
 
 def _properties(formats: tuple[str, ...], since: str, names: str) -> list[GoldenGateProperty]:
@@ -176,37 +134,14 @@ def _properties(formats: tuple[str, ...], since: str, names: str) -> list[Golden
 
 
 GOLDENGATE_PROPERTIES: tuple[GoldenGateProperty, ...] = (
-    *_properties(_ALL, "12.2", "insertOpKey updateOpKey deleteOpKey truncateOpKey encoding iso8601Format"),
-    *_properties(
-        (*_TEXT, *_TEXT_OP),
-        "12.2",
-        "includeColumnNames includeOpTimestamp includeCurrentTimestamp includeOpType includeTableName includePosition"
-        " fieldDelimiter keyValueDelimiter keyValuePairDelimiter nullValueRepresentation missingValueRepresentation",
-    ),
-    *_properties((*_TEXT, *_JSON_ROW, "avro_row", "avro_row_ocf"), "12.2", "pkUpdateHandling"),
-    *_properties((*_TEXT, *_TEXT_OP, *_AVRO), "12.2", "lineDelimiter"),
-    *_properties(_TEXT_OP, "12.3.2", "includeGroupCols"),
-    *_properties((*_TEXT, *_TEXT_OP), "12.3.2", "enableFieldDescriptorHeaders"),
-    *_properties((*_TEXT, *_TEXT_OP), "19.1", "disableEscaping"),
-    *_properties((*_TEXT, *_TEXT_OP), "21", "wrapStringsInQuotes includeMetaColumnNames"),
-    *_properties(_ALL, "19.1", "metaColumnsTemplate"),
-    *_properties(_JSON, "12.2", "prettyPrint jsonDelimiter includePrimaryKeys"),
-    *_properties((*_JSON, *_AVRO, *_OCF), "12.2", "generateSchema"),
-    *_properties((*_JSON, *_AVRO, *_OCF), "12.2", "schemaDirectory treatAllColumnsAsStrings versionSchemas"),
-    *_properties(_JSON, "19.1", "omitNullValues"),
-    *_properties(
-        _JSON,
-        "21",
-        "omitNullValuesSpecialUpdateHandling flatten flattenDelimiter beforeObjectName afterObjectName"
-        " enableJsonArrayOutput",
-    ),
-    *_properties(_AVRO, "12.2", "wrapMessageInGenericAvroMessage wrapMessageInGenericAvroSchema"),
-    *_properties(_AVRO, "12.3", "genericWrapperUseFingerprint"),
-    *_properties(("avro_row",), "12.3", "includeIsMissingFields"),
-    *_properties((*_AVRO, *_OCF), "12.3.2", "enableDecimalLogicalType oracleNumberScale enableTimestampLogicalType"),
-    *_properties((*_AVRO, *_OCF), "19.1", "mapOracleNumbersAsStrings mapLargeNumbersAsStrings"),
-    *_properties((*_AVRO, *_OCF), "21", "maxPrecision"),
-    *_properties(_XML, "12.2", "includeProlog"),
+    *_properties(("delimitedtext_op",), "12.3.2", "enableFieldDescriptorHeaders"),
+    *_properties(("json", "json_row"), "21", "enableJsonArrayOutput"),
+    *_properties(("xml",), "19.1", "metaColumnsTemplate"),
+    *_properties(_AVRO, "19.1", "metaColumnsTemplate"),
+    *_properties(("avro_row", "avro_row_ocf"), "12.3", "includeIsMissingFields"),
+    *_properties(_AVRO, "12.3.2", "enableDecimalLogicalType oracleNumberScale enableTimestampLogicalType"),
+    *_properties(_AVRO, "19.1", "mapOracleNumbersAsStrings mapLargeNumbersAsStrings"),
+    *_properties(_AVRO, "21", "maxPrecision"),
     *_properties(
         ("csv", "fixed"),
         ADAPTER,
@@ -215,6 +150,7 @@ GOLDENGATE_PROPERTIES: tuple[GoldenGateProperty, ...] = (
     ),
 )
 
-GOLDENGATE_FORMATS: tuple[str, ...] = (*_ALL, "sequencefile")
+# Formats of GoldenGate that ggfmt lacks.
+GOLDENGATE_FORMATS: tuple[str, ...] = ("sequencefile",)
 
 ADAPTER_FORMATS: tuple[str, ...] = ("csv", "fixed", "xml2")

@@ -1,7 +1,7 @@
 """The handlers of a configuration, for a command that runs them.
 
 What is wrong in the files is found by `ggfmt.config.lint.reading`. Warnings are handed on, an error ends it, and notes
-are left to the linter (`ggfmt.config.lint.linter`).
+are left to the linter (`ggfmt.config.lint.linter`), but for those that a handler is left out.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ggfmt.config.handler_options import HandlerConfig, HandlerOptions, RunOptions
+from ggfmt.config.goldengate_keys import listing
+from ggfmt.config.handler_options import REFUSE, HandlerConfig, HandlerOptions, RunOptions
+from ggfmt.config.handler_types import HANDLER_TYPES, Formats
+from ggfmt.config.lint.assembly import LEFT_OUT
 from ggfmt.config.lint.reading import ConfigurationReading
 from ggfmt.config.properties import SETTINGS, entries_from_settings, read_properties
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.options.replacements import Replacements
 
@@ -37,14 +40,34 @@ def read_configuration(
     """The handlers of properties files and `--set` settings; `handlers` picks some by name.
 
     Later files and settings override earlier ones. ConfigurationError with every finding, warnings too, if one of them
-    is an error: an error cannot be ignored.
+    is an error: an error cannot be ignored. It is one too to have a property that would make other messages and that
+    ggfmt does not do, unless `ggfmt.uncovered` allows it, and to have no handler that has messages.
     """
     sources = [(path, read_properties(path)) for path in reversed(dict.fromkeys(reversed(paths)))]
     if settings:
         sources.append((SETTINGS, entries_from_settings(settings)))
     reading = ConfigurationReading(sources, FORMATS)
     configs = reading.handlers(handlers)
-    findings = tuple(finding for finding in reading.reported() if finding.severity is not Severity.NOTE)
-    if any(finding.severity is Severity.ERROR for finding in findings):
+    if reading.run.uncovered == REFUSE:
+        reading.refuse_uncovered()
+    findings = tuple(finding for finding in reading.reported() if _is_told(finding))
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if not errors and not configs:
+        errors = [_nothing_to_run(reading)]
+        findings += tuple(errors)
+    if errors:
         raise ConfigurationError(*findings)
     return Configuration(configs, findings, reading.run, reading.replacements)
+
+
+def _is_told(finding: Diagnostic) -> bool:
+    return finding.severity is not Severity.NOTE or finding.code == LEFT_OUT
+
+
+def _nothing_to_run(reading: ConfigurationReading) -> Diagnostic:
+    if reading.makes_handlers and not reading.lists_handlers:
+        message = "`gg.target` lets GoldenGate make the handlers, which ggfmt does not do"
+        return Diagnostic("GG105", message, Span(), "add `gg.handlerlist` and a handler with a format")
+    types = [known.name for known in HANDLER_TYPES.values() if known.formats is not Formats.NONE]
+    help = f"handlers of the types {listing(types)} have formats that ggfmt writes"
+    return Diagnostic("GG105", "there is no handler whose messages ggfmt writes", Span(), help)

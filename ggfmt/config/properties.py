@@ -114,9 +114,14 @@ def read_properties(path: str) -> Parsed:
 
 def parse_content(content: bytes, file: str) -> Parsed:
     """The entries of the bytes of a file; GG100 for UTF-16, GG108 for every malformed escape."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if is_utf_16(content):
         return Parsed((), (Diagnostic("GG100", "the file is UTF-16", Span(file), "save it as UTF-8"),))
     return parse_properties(decode(content).text, file)
+
+
+def is_utf_16(content: bytes) -> bool:
+    """Whether the bytes start as UTF-16 does, which no properties file is."""
+    return content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def decode(content: bytes) -> Decoded:

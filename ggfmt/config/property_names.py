@@ -1,7 +1,7 @@
 """Names of properties: which option a key means, and what to say of a key that means none.
 
-GoldenGate sets properties like those of a Java bean, so that the case of a name's first letter does not matter. Names
-that are meant but not right (misprints of the manual, aliases, other case) are found too, and told apart.
+The case of a name does not matter: files that work with GoldenGate write it as they like. Names that are meant but not
+right (misprints of the manual, aliases) are found too, and told apart.
 """
 
 from __future__ import annotations
@@ -10,13 +10,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ggfmt.config.goldengate_keys import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, GoldenGateProperty, listing
+from ggfmt.config.goldengate_keys import (
+    GOLDENGATE_PROPERTIES,
+    OUTSIDE_SCOPE,
+    GoldenGateProperty,
+    listing,
+    owner_in_words,
+)
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean
 from ggfmt.formats.api.format import Format
 from ggfmt.options.spec import OptionSpec
 
 _HANDLER_KEY = re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL)
+_SECTIONS = ("handler", "eventhandler")
 _DOUBLED = re.compile(r"(.+)format\.\1", re.DOTALL | re.IGNORECASE)
 
 
@@ -47,8 +54,7 @@ class HandlerKey:
 
     @property
     def misspells_format(self) -> bool:
-        head, dot, _ = self.rest.partition(".")
-        return head != "format" if dot else head not in ("format", "Format")
+        return self.rest.partition(".")[0].lower() != "format"
 
 
 def handler_key(key: str, listed: Iterable[str] = ()) -> HandlerKey | None:
@@ -62,15 +68,14 @@ def handler_key(key: str, listed: Iterable[str] = ()) -> HandlerKey | None:
 
 
 def find_option(name: str, specs: Sequence[OptionSpec]) -> Match | None:
-    """The option that a property name means, by its own name, or by an alias, a doubled name or in another case."""
-    bean_name = name[:1].lower() + name[1:]
+    """The option that a property name means, by its own name in any case, or by an alias or a doubled name."""
+    folded = name.lower()
     for spec in specs:
-        if spec.name in (name, bean_name):
+        if spec.name.lower() == folded:
             return Match(spec, renamed=False)
-    doubled = _DOUBLED.fullmatch(name)
-    folded = (doubled[1] if doubled else name).lower()
+    doubled = _DOUBLED.fullmatch(folded)
     for spec in specs:
-        if folded in (spec.name.lower(), *(alias.lower() for alias in spec.aliases)):
+        if (doubled and spec.name.lower() == doubled[1]) or folded in map(str.lower, spec.aliases):
             return Match(spec, renamed=True)
     return None
 
@@ -84,27 +89,34 @@ def renamed(entry: Entry, name: str, read_as: str, help: str | None = None) -> D
 def lacks(name: str, format: Format) -> GoldenGateProperty | None:
     """The property that GoldenGate's format of that id has, of a name that is not one of ggfmt's."""
     for known in GOLDENGATE_PROPERTIES:
-        if known.name.lower() == name.lower() and format.name in known.formats:
+        if _is(known, name) and format.name in known.formats:
             return known
     return None
 
 
 def owner(name: str, formats: Mapping[str, Format]) -> str | None:
-    """Which formats have the property, in words; None if none has."""
-    for known in GOLDENGATE_PROPERTIES:
-        if known.name.lower() == name.lower():
-            return known.owner
-    names = [other.name for other in formats.values() if find_option(name, other.options.specs())]
-    return listing(names) if names else None
+    """Which formats have the property, in words, those of GoldenGate first of all; None if none has."""
+    matches = {known: find_option(name, known.options.specs()) for known in formats.values()}
+    having = {known: match.spec for known, match in matches.items() if match is not None}
+    own = [(known.name, spec.since) for known, spec in having.items() if known.options.of_goldengate]
+    own += [(format, known.since) for known in GOLDENGATE_PROPERTIES for format in known.formats if _is(known, name)]
+    if own:
+        return owner_in_words([format for format, _ in own], own[0][1])
+    return listing([known.name for known in having]) if having else None
 
 
-def nearest_handler_property(name: str, handler: Sequence[OptionSpec], format: Sequence[OptionSpec]) -> str | None:
-    """What was probably meant by an unknown property of a handler, as the rest of its key."""
+def _is(known: GoldenGateProperty, name: str) -> bool:
+    return known.name.lower() == name.lower()
+
+
+def nearest_handler_property(
+    name: str, handler: Sequence[OptionSpec], known: Sequence[str], format: Sequence[OptionSpec]
+) -> str | None:
+    """What was probably meant by an unknown property of a handler, whose type has the `known`: the rest of its key."""
     misplaced = find_option(name, format)
     if misplaced:
         return f"format.{misplaced.spec.name}"
-    outside = (key.rpartition(".")[2] for key in OUTSIDE_SCOPE if key.startswith("gg.handler.") and key[-1] != "*")
-    return did_you_mean(name, ["format", *(spec.name for spec in handler), *outside])
+    return did_you_mean(name, ["format", *(spec.name for spec in handler), *known])
 
 
 def nearest_format_property(name: str, handler: Sequence[OptionSpec], format: Sequence[OptionSpec]) -> str | None:
@@ -123,6 +135,10 @@ def nearest_key(key: str, listed: Iterable[str]) -> str | None:
         return f"gg.handler.{match[1]}.{match[2]}"
     if key.startswith("gg.handler.") and key[len("gg.handler.") :] in set(listed):
         return f"{key}.format"
+    section = re.fullmatch(r"gg\.([^.]+)\.([^.]+\..+)", key, re.DOTALL)
+    near = did_you_mean(section[1], _SECTIONS) if section else None
+    if section and near:
+        return f"gg.{near}.{section[2]}"
     plain = [known for known in OUTSIDE_SCOPE if "*" not in known]
     return did_you_mean(key, ["gg.handlerlist", *plain])
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ggfmt.config.comments import has_comment
-from ggfmt.config.handler_options import report_duplicate
+from ggfmt.config.lint.assembly import report_duplicate
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import renamed
 from ggfmt.config.texts import lost_blanks, misread_wrapper

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS, GOLDENGATE_PROPERTIES, is_outside_scope
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
+from ggfmt.config.handler_types import CHOOSING, HANDLER_TYPES, types_having
 from ggfmt.config.property_names import find_option
 from ggfmt.config.replacements import is_replacement
+from ggfmt.config.transforms import LIST_SPEC, TRANSFORM_SPECS, general_key
 from ggfmt.diagnostics.codes import CODES, Code
 from ggfmt.diagnostics.diagnostic import did_you_mean
 from ggfmt.formats import FORMATS
@@ -43,6 +45,8 @@ KEYS = (
     _key("gg.schemareplacestring", "Put this in place of what `gg.schemareplaceregex` finds, else nothing.", "_"),
     _key("gg.contentreplaceregex", "Replace what this Java regular expression finds in the text of columns.", "[0-9]+"),
     _key("gg.contentreplacestring", "Put this in place of what `gg.contentreplaceregex` finds, else nothing.", "#"),
+    LIST_SPEC,
+    *(replace(spec, name=f"gg.transform.<name>.{spec.name}") for spec in TRANSFORM_SPECS),
 )
 
 
@@ -151,6 +155,22 @@ def option_sets() -> dict[str, type[Options]]:
     }
 
 
+def properties_since(release: str) -> tuple[str, ...]:
+    """The properties of handlers and formats that came with a release of GoldenGate."""
+    return tuple(dict.fromkeys(spec.name for spec in _of_goldengate() if spec.since == release))
+
+
+def properties_until(release: str) -> tuple[str, ...]:
+    """The properties of handlers and formats that a release of GoldenGate was the last to have."""
+    return tuple(dict.fromkeys(spec.name for spec in _of_goldengate() if spec.until == release))
+
+
+def _of_goldengate() -> Iterator[OptionSpec]:
+    for options in option_sets().values():
+        if options.of_goldengate:
+            yield from options.specs()
+
+
 def _sections() -> tuple[tuple[str, Mapping[str, Sequence[OptionSpec]]], ...]:
     """The properties by what stands before them in a key, and by the formats that have them."""
     return (
@@ -187,16 +207,22 @@ def _find(
 ) -> PropertySymbol | None:
     if not prefix and is_replacement(name):
         name = name.rstrip("0123456789")
+    name = name if prefix else general_key(name)
     formats: dict[OptionSpec, tuple[str, ...]] = {}
     renamed = False
     for owner, specs in owners.items():
         match = find_option(name, specs)
         if match is not None:
             formats[match.spec] = (*formats.get(match.spec, ()), *([owner] if owner else []))
-            renamed = renamed or match.renamed
+            renamed = renamed or name not in (match.spec.name, _bean(match.spec.name))
     if not formats:
         return None
     return PropertySymbol(prefix, tuple(Variant(spec, who) for spec, who in formats.items()), handler, renamed)
+
+
+def _bean(name: str) -> str:
+    """The name as it is behind `set` in the method of a Java bean, which is as usual in handler files."""
+    return name[:1].upper() + name[1:]
 
 
 def _outside(key: str) -> GoldenGateSymbol | None:
@@ -210,7 +236,12 @@ def _outside(key: str) -> GoldenGateSymbol | None:
         return GoldenGateSymbol(f"`{key}` is a format of GoldenGate that ggfmt does not have.")
     if key.lower() in ADAPTER_FORMATS:
         return GoldenGateSymbol(f"`{key}` is a format of the older Java adapter, which ggfmt does not have.")
-    if not below and (is_outside_scope(key) or is_outside_scope(f"{HANDLER}{key}")):
+    if key.lower() in HANDLER_TYPES:
+        does = HANDLER_TYPES[key.lower()].formats.value
+        return GoldenGateSymbol(f"`{key}` is a type of handlers of GoldenGate. Its `format` {does}.")
+    if not below and rest.lower() in CHOOSING:
+        return GoldenGateSymbol(f"`{rest}` is a property of all handlers of GoldenGate, which ggfmt does not have.")
+    if not below and (types_having(rest) if parts else is_outside_scope(key) or types_having(key)):
         return GoldenGateSymbol(
             f"GoldenGate has `{key}` for something that ggfmt does not do. It is accepted and ignored."
         )

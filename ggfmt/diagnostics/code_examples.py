@@ -11,8 +11,13 @@ _Pair = tuple[str, str]
 _RUN = "ggfmt run changes/ -c conf/json.properties -o out"
 _ROWS = "ggfmt run changes/ -c conf/avro_row.properties -o out"
 _MAXWELL = "ggfmt run changes/ -c conf/maxwell_json.properties -o out"
+_TRUNCATE = '{"table":"GG.TCUSTORD","op_type":"T"}'
+_QUOTED = _TRUNCATE.replace('"', r"\"")
+_MESSAGE = f'{{"topic":"orders","partition":0,"offset":7,"key":null,"payload":"{_QUOTED}"}}'
 _AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties -o out"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
+
+_TEMPLATE = "format.metaColumnsTemplate=${optype},${position}"
 
 
 def _file(*lines: str) -> str:
@@ -43,6 +48,14 @@ def _value(format: str, value: str, before: str, after: str) -> _Pair:
     first = f" # PRODUCT is {value}", f"format={format}"
     return _file(*first, before), _file(*first, after)
 
+
+_TRANSFORM = (
+    " ggfmt.compatibility=21",
+    " gg.transform.notes.matcher=regex",
+    " gg.transform.notes.matcher.columnRegex=.*_NOTE",
+    " gg.transform.notes.converter=regex",
+    r" gg.transform.notes.converter.replaceRegex=[\r\n]+",
+)
 
 EXAMPLES: dict[str, _Pair] = {
     # Configuration
@@ -84,6 +97,36 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG121": _handler("delimitedtext", "format.pkUpdateHandling=delete-insert", "format.pkUpdateHandling=update"),
     "GG122": (_file(" # ggfmt: ignore GG117", "format=json"), _file("format=json")),
+    "GG123": (_file("type=kafkaa", "format=json"), _file("type=kafka", "format=json")),
+    "GG124": (_file("type=hbase"), _file("type=hdfs", "format=json")),
+    "GG125": (
+        _file("type=kinesis_streams", "regionn=eu-central-1"),
+        _file("type=kinesis_streams", "region=eu-central-1"),
+    ),
+    "GG126": (
+        _file("format=xml", _TEMPLATE, " ggfmt.compatibility=21"),
+        _file("format=xml", " # ggfmt: ignore GG126", _TEMPLATE, " ggfmt.compatibility=21"),
+    ),
+    "GG127": (
+        _file("format=xml", _TEMPLATE, " ggfmt.compatibility=21"),
+        _file("format=xml", _TEMPLATE, " ggfmt.compatibility=21", " ggfmt.uncovered=ignore"),
+    ),
+    "GG128": (_file("format=json", "mode=op", "mode=op"), _file("format=json", "mode=op")),
+    "GG129": (_file("format=json", "rootFilePath=/data/<name>"), _file("format=json", "rootFilePath=/data/orders")),
+    "GG130": (f"Orders, as JSON\n{_file('format=json')}", f"# Orders, as JSON\n{_file('format=json')}"),
+    "GG131": (
+        _file("format=json", "rootFilePath=${OUT}"),
+        _file("format=json", "rootFilePath=/data/out"),
+    ),
+    "GG132": (
+        _RUN.replace(" -o", " -c conf/xml.properties -o"),
+        _RUN.replace(" -o", " -c conf/xml.properties --set gg.handlerlist=json,xml -o"),
+    ),
+    "GG133": ("ggfmt validate-config conf --select GG199", "ggfmt validate-config conf --select GG119"),
+    "GG134": (
+        _file("format=json", *_TRANSFORM, " gg.transforms=note"),
+        _file("format=json", *_TRANSFORM, " gg.transforms=notes"),
+    ),
     "GG135": (
         _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=data.json"),
         _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=${tableName}.json"),
@@ -157,6 +200,8 @@ EXAMPLES: dict[str, _Pair] = {
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"id":2}}',
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"ID":2}}',
     ),
+    "GG320": (f"{_MESSAGE}\n{_TRUNCATE}", f"{_MESSAGE}\n{_MESSAGE}"),
+    "GG321": (_MESSAGE.replace(_QUOTED, r"\u0000\u0000\u0000\u0000\u0007\u0002"), _MESSAGE),
     # Formatting
     "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),
     "GG402": _handler("delimitedtext", "format.pkUpdateHandling=abend", "format.pkUpdateHandling=update"),

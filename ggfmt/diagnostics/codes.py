@@ -57,7 +57,7 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG102": _warning(
         "a property under another name",
-        "The key is a misprint of the manual, an alias, or in another case. It is read as the property's real name.",
+        "The key is a misprint of the manual or an alias. It is read as the property's real name.",
     ),
     "GG103": _error("an illegal value", "The value is not one of the property's legal values."),
     "GG104": _error("a listed handler without properties", "`gg.handlerlist` names a handler that no key configures."),
@@ -65,20 +65,24 @@ _DECLARED: dict[str, Code] = {
         "no handler to run", "There is no `gg.handlerlist`, or it is empty, or `--handler` names none of its handlers."
     ),
     "GG106": _error("an unknown format", "`gg.handler.<name>.format` is not the id of a format that ggfmt writes."),
-    "GG107": _warning("a property given twice", "The key occurs more than once. As in Java, the last one counts."),
+    "GG107": _warning(
+        "a property given twice", "The key occurs more than once, with several values. As in Java, the last one counts."
+    ),
     "GG108": _error(
         "malformed properties syntax",
         "The line is not valid Java properties syntax, for example a bad `\\uXXXX` escape.",
     ),
     "GG109": _error("a required property is missing", "The handler cannot be run without the property."),
     "GG110": _warning(
-        "a property of another format",
-        "The property is one that GoldenGate knows, but not of the format that is chosen: it has no effect.",
+        "a property of another format or type",
+        "The property is one that GoldenGate knows, but not of the format or of the `type` that is chosen: it has no "
+        "effect.",
     ),
     "GG111": _warning(
-        "a property of a later release",
-        "GoldenGate for Big Data has the property from a later release on than `ggfmt.compatibility` says: the release "
-        "that is meant ignores it.",
+        "a property of another release",
+        "GoldenGate for Big Data has the property from a later release on than `ggfmt.compatibility` says, or not any "
+        "more: the release that is meant ignores it. The first such property of a handler is told, with the releases "
+        "that have all its properties.",
     ),
     "GG112": _error(
         "a format that the handler does not take",
@@ -133,6 +137,63 @@ _DECLARED: dict[str, Code] = {
         "an ignore comment without effect",
         "`# ggfmt: ignore CODE, ...`, in a comment directly above a key or above other comments of it, silences "
         "findings of these codes at that key. There are none, or there is no such code.",
+    ),
+    "GG123": _warning(
+        "an unknown type of handlers",
+        "The `type` is not one of GoldenGate's that ggfmt knows, and not the name of a Java class, which has a dot. "
+        "Properties of all types are accepted.",
+    ),
+    "GG124": _note(
+        "a handler that is left out",
+        "Handlers of the type make their messages, or the rows of a database, without a formatter, or what they write "
+        "without a `format` is not known: ggfmt has no messages for them. Other handlers of the file are run.",
+    ),
+    "GG125": _note(
+        "a property that is not known for the type",
+        "Nothing that is known of handlers of this `type` names the property. GoldenGate may have it nevertheless: not "
+        "every table of its manuals was at hand.",
+    ),
+    "GG126": _warning(
+        "a property that ggfmt does not do",
+        "GoldenGate has the property, and its messages follow it. ggfmt does not do it, so that what it writes would "
+        "differ: `ggfmt run`, `preview` and `schema` refuse it (`GG127`).",
+    ),
+    "GG127": _error(
+        "messages that would differ",
+        "GoldenGate has the property, and its messages follow it. ggfmt does not do it, and writes no messages that "
+        "would differ. With `ggfmt.uncovered=ignore`, it writes them as if the property were not there.",
+    ),
+    "GG128": _note(
+        "a property given twice with one value", "The key occurs more than once, always with the same value."
+    ),
+    "GG129": _note(
+        "a placeholder left in a value",
+        "The value holds what a manual or a template writes in place of a value, such as `<name>` or `your-bucket`.",
+    ),
+    "GG130": _note(
+        "a line that is not GoldenGate's",
+        "The line is prose without the `#` of a comment, or a property of another program. GoldenGate ignores it.",
+    ),
+    "GG131": _note(
+        "a template of a handler file",
+        "The file has places that a program fills in before GoldenGate reads it (`{{ }}`, `{% %}`, `%{ }`, `${ }`). "
+        "Lines with such a place are not judged; nor is any other line where they decide on which handlers and formats "
+        "there are.",
+    ),
+    "GG132": _warning(
+        "a list of handlers that is overridden",
+        "Two files that are given together have a `gg.handlerlist` each. The last one counts, so that handlers of the "
+        "other do not run.",
+    ),
+    "GG133": _error(
+        "settings of the linter that cannot be used",
+        "`ggfmt.toml`, the table `[tool.ggfmt]` of a `pyproject.toml`, or an option of `validate-config` names a code "
+        "or a setting that there is not, or the file cannot be read.",
+    ),
+    "GG134": _warning(
+        "a transform that is not carried out",
+        "There are properties of a transform that `gg.transforms` does not name. GoldenGate leaves it out, and so does "
+        "ggfmt.",
     ),
     "GG135": _note(
         "names of files that do not tell tables apart",
@@ -236,6 +297,16 @@ _DECLARED: dict[str, Code] = {
         "a column twice in an image",
         "A JSON object has a member twice, which JSON allows. As most readers do, ggfmt takes the last; the value of "
         "the other is lost. Images of other systems than GoldenGate are looked at, members around them are not.",
+    ),
+    "GG320": _error(
+        "a record that is no message of Kafka",
+        "The first record of the file is a message as a tool wrote it that dumps topics, with the change in it. All "
+        "records of such a file have to be messages.",
+    ),
+    "GG321": _error(
+        "a message of Kafka that is no text",
+        "The message is binary, or was made of Avro, and what the tool wrote that dumped the topic does not tell all "
+        "of it any more.",
     ),
     # Formatting
     "GG401": _error(

@@ -63,11 +63,21 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Rewrite:
+    """A change of whole lines of a file: those from `line` on, which are `old` without their ends, become `new`."""
+
+    line: int
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Diagnostic:
     """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values. Neither
     shows the credentials of a URI.
 
-    `fix` is what to write in place of the text at `span`, where there is one safe answer.
+    `fix` is what to write in place of the text at `span`, where there is one safe answer. `rewrite` is what was
+    probably meant, where writing it may change what the file says.
     """
 
     code: str
@@ -75,6 +85,7 @@ class Diagnostic:
     span: Span = Span()
     help: str | None = None
     fix: str | None = None
+    rewrite: Rewrite | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", without_credentials(self.message))

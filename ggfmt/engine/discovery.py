@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import defect, open_planned, unreadable
-from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import Job, Split, Splits
 from ggfmt.engine.runner import Progress, Runner
@@ -79,7 +78,7 @@ def settle(
 
     `look(every_shape, source)` makes a pass; its findings are in input order.
     """
-    make = FORMATS[input_format].read_side.discovery
+    make = FORMATS[input_format].read_side.by(source).discovery
     if make is None:  # its data do not tell what the tables are
         return Discovered(())
     discovered = make.settle(look(False, source), catalog, False)
@@ -92,10 +91,10 @@ def discover_split(
     input_format: str, catalog: Catalog, every_shape: bool, source: WriterSettings, split: Split, attempt: int
 ) -> object:
     """The findings of one split, or the diagnostic of an input that cannot be read, or `Crossed`."""
-    make = FORMATS[input_format].read_side.discovery
+    side = FORMATS[input_format].read_side.by(source)
+    make, reader = side.discovery, side.reader
     assert make is not None
     discovery = make(catalog, every_shape, source)
-    reader = reader_of(input_format)
     for part in split.ranges:
         file = part.input.file
         place = Span(file=file.shown)

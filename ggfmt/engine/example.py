@@ -72,7 +72,8 @@ def example(word: PropertySymbol) -> Example:
     formats = [own for variant in word.variants for own in variant.formats]
     written = [own for own in formats or FORMATS if FORMATS[own].writes is not None]
     settings = [(f"{handler}format={own}",) for own in written]
-    alone = Example((*settings[0], line) if formats and settings else (line,))
+    needs_handler = formats or word.key.startswith("ggfmt.")
+    alone = Example((*settings[0], line) if needs_handler and settings else (line,))
     if not word.prefix or isinstance(spec.kind, _KINDS_BESIDE_MESSAGES):
         return alone
     switched = _with_switches(settings, handler, line) if formats else ()

@@ -36,7 +36,8 @@ class InputFile:
 
     `modified` is when it was last written to, in nanoseconds since 1970. `device` (of a machine) and `inode` are what a
     local file is known by; None in stores. `argument` is the number of the INPUT that named it. Not `packed`:
-    its bytes are wanted as stored. Not `watched`: it may change while it is read.
+    its bytes are wanted as stored. Not `watched`: it may change while it is read. `keys` are the names of the columns
+    in the keys of its messages, as a file beside it tells them.
     """
 
     path: str
@@ -48,6 +49,7 @@ class InputFile:
     argument: int = 0
     packed: bool = True
     watched: bool = True
+    keys: tuple[str, ...] = ()
 
     @property
     def compression(self) -> str | None:

@@ -13,6 +13,7 @@ from ggfmt.engine.files import InputFile, open_input, unreadable
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Reader
+from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.unread import unread
 from ggfmt.java.text import IllegalValue
 
@@ -37,18 +38,26 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
     for file in files:
         size = HEAD_BYTES
         while True:
-            head = read_head(file, size)
-            reasons = {name: reason for name in _candidates(head) if (reason := reader_of(name).sniff(head))}
-            if reasons or len(head) < size or size >= LONGEST_HEAD_BYTES:
+            stored = read_head(file, size)
+            head, envelope = plain_head(stored)
+            names = _candidates(head) if envelope is None else _of_messages(_candidates(head), stored)
+            reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
+            if reasons or len(stored) < size or size >= LONGEST_HEAD_BYTES:
                 break
             size *= 4  # the first record may be longer
         if not head.strip():
             continue
         if len(reasons) == 1:
             ((name, reason),) = reasons.items()
-            return name, f"in {file.shown}, {reason}"
+            return (
+                name,
+                f"in {file.shown}, {reason}" if envelope is None else f"in {file.shown}, of {envelope}, {reason}",
+            )
         verdict = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
         help = "name only files of changes, or give `--input-format`"
+        if envelope is not None and not reasons:
+            verdict = f"is one of {envelope}, and what is in it fits no format in JSON"
+            help = "messages that are no JSON are not read: give the files of a sink, or `--input-format` if they are"
         known = unread(head) if not reasons else None
         if known is not None:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
@@ -59,6 +68,12 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
 def _candidates(head: bytes) -> list[str]:
     """The formats whose readers are worth loading for an input that starts like this."""
     return [name for name in READ if any(mark in head for mark in FORMATS[name].marks)]
+
+
+def _of_messages(names: Sequence[str], head: bytes) -> list[str]:
+    """Those of the formats whose readers find their records within messages of Kafka."""
+    layouts = {name: reader_of(name).layout(head, False, with_defaults(DEFAULT_SETTINGS, name)) for name in names}
+    return [name for name, layout in layouts.items() if layout.envelope is not None]
 
 
 def written_by(configuration: Configuration) -> tuple[str, WriterSettings]:
@@ -74,15 +89,15 @@ def written_by(configuration: Configuration) -> tuple[str, WriterSettings]:
     )
 
 
-def reader_of(name: str) -> type[Reader]:
-    """The reader of an input format by its id; UsageError GG309 for an unknown one."""
+def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Reader]:
+    """The reader of an input format by its id, for messages of a source; UsageError GG309 for an unknown one."""
     if name not in READ:
         near = suggestion(name, READ)
         legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READ)}"
         raise UsageError(
             Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
         )
-    return FORMATS[name].read_side.reader
+    return FORMATS[name].read_side.by(source).reader
 
 
 def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
@@ -111,6 +126,12 @@ def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
         raise Abend(unreadable(file.shown, error)) from None
 
 
+def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:
+    """How the records of a file lie in it."""
+    head = read_head(file)
+    return replace(reader.layout(head, len(head) < HEAD_BYTES, source), keys=file.keys)
+
+
 def plan_inputs(
     files: Sequence[InputFile],
     input_format: str,
@@ -122,11 +143,11 @@ def plan_inputs(
         input_format, reason = detect_format(files)
     else:
         reason = "given by `--input-format`"
-    reader = reader_of(input_format)
+    reader_of(input_format)  # which refuses an unknown format
     source = with_defaults(source, input_format)
+    reader = reader_of(input_format, source)
     planned = []
     for index, file in enumerate(files):
-        head = read_head(file)
-        layout = replace(reader.layout(head, len(head) < HEAD_BYTES, source), max_record=max_record)
+        layout = replace(layout_of(file, reader, source), max_record=max_record)
         planned.append(PlannedInput(file, index, layout))
     return input_format, reason, planned

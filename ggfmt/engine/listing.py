@@ -16,6 +16,7 @@ import pyarrow.fs as pafs
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.engine.files import InputFile, absolute, child, file_system, is_renumbered, local_state, unreadable
+from ggfmt.engine.keys import with_keys
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.uris import Location, StoreProblem, is_uri, plain, quoted
 from ggfmt.java.text import visible
@@ -77,7 +78,8 @@ def list_inputs(inputs: Sequence[str], allow_empty: bool = False) -> list[InputF
     """The files that the inputs name, in order: of a directory its files in name order, of a glob its matches.
 
     A file with several names is read once, in the place of the first; in a directory a link counts after the file.
-    Names that start with `_` or `.` are left out below directories, and so are outputs of ggfmt.
+    Names that start with `_` or `.` are left out below directories, and so are outputs of ggfmt. Files of keys go with
+    the files beside them.
 
     UsageError names every input that does not exist, cannot be read, or (but for `allow_empty`) has no files.
     """
@@ -109,7 +111,7 @@ def list_inputs(inputs: Sequence[str], allow_empty: bool = False) -> list[InputF
     if problems:
         raise UsageError(*problems)
     left.tell()
-    return list(files.values())
+    return with_keys(files.values())
 
 
 def _shown(path: str) -> str:

@@ -110,7 +110,7 @@ class _Task:
         combined = projection[0]
         for other in projection[1:]:
             combined |= other
-        self.reader: Reader = reader_of(job.input_format)(job.catalog_at(split), combined, job.source)
+        self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), combined, job.source)
         self.replacer = Replacer(job.replacements) if job.replacements else None
         self.tables: dict[str, TableDef] = {}
         self.input = 0

@@ -189,7 +189,7 @@ from importlib import import_module
 
 from ggfmt.formats.api.format import Format
 
-SYSTEMS = ("goldengate", "canal", "arcion", "cdl", "debezium", "dts", "qlik", "maxwell", "shareplex")
+SYSTEMS = ("goldengate", "canal", "arcion", "cdl", "debezium", "dts", "qlik", "maxwell", "shareplex", "dms")
 
 FORMATS: dict[str, Format] = {
     format.name: format for system in SYSTEMS for format in import_module(f"{__name__}.{system}").FORMATS

@@ -10,7 +10,7 @@ from ggfmt.options.value_types import Choice
 if TYPE_CHECKING:
     from rich.table import Table
 
-_HEADINGS = ("Property", "Legal values", "Default", "Since", "Meaning")
+_HEADINGS = ("Property", "Legal values", "Default", "Releases", "Meaning")
 
 
 def markdown_table(options: type[Options]) -> str:
@@ -39,12 +39,12 @@ def rich_table(options: type[Options], title: str | None = None) -> Table:
 
 def _headings(options: type[Options]) -> tuple[str, ...]:
     """The headings of a table; the releases are GoldenGate's."""
-    return tuple(heading for heading in _HEADINGS if heading != "Since" or options.of_goldengate)
+    return tuple(heading for heading in _HEADINGS if heading != "Releases" or options.of_goldengate)
 
 
 def _cells(options: type[Options], spec: OptionSpec) -> tuple[str, ...]:
-    since = (spec.since,) if options.of_goldengate else ()
-    return spec.kind.legal, default_words(spec), *since, sentence(spec)
+    reach = (releases(spec),) if options.of_goldengate else ()
+    return spec.kind.legal, default_words(spec), *reach, sentence(spec)
 
 
 def as_dicts(options: type[Options]) -> list[dict[str, Any]]:
@@ -62,11 +62,17 @@ def as_dict(spec: OptionSpec) -> dict[str, Any]:
         "default_text": spec.default_text,
         "doc": spec.doc,
         "since": spec.since,
+        "until": spec.until,
         "aliases": list(spec.aliases),
     }
     if isinstance(spec.kind, Choice):
         described["words"] = dict(spec.kind.words)
     return described
+
+
+def releases(spec: OptionSpec) -> str:
+    """The releases of GoldenGate that have the option."""
+    return f"from {spec.since}" if spec.until is None else f"{spec.since} to {spec.until}"
 
 
 def default_words(spec: OptionSpec) -> str:

@@ -42,7 +42,7 @@ _OF_AN_OPERATION = ("primaryKeys", "position", "opType", "opTimestamp", "xid", "
 
 
 @dataclass(frozen=True)
-class Template:
+class NameTemplate:
     """A template as it was given, and the pieces of it."""
 
     source: str
@@ -91,9 +91,9 @@ def _numbered(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     return (*pieces, Number())
 
 
-def parse_template(text: str) -> Template:
+def parse_template(text: str) -> NameTemplate:
     """The template; IllegalValue that says what is wrong with it."""
-    return Template(text, _pieces(text))
+    return NameTemplate(text, _pieces(text))
 
 
 def _pieces(text: str) -> tuple[Piece, ...]:
@@ -239,14 +239,14 @@ _EXAMPLES = {
 }
 
 
-class PathTemplate(ValueType[Template]):
+class PathTemplate(ValueType[NameTemplate]):
     """A template for directories, which `/` divides."""
 
     @property
     def legal(self) -> str:
         return "a template for a path"
 
-    def parse(self, text: str) -> Template:
+    def parse(self, text: str) -> NameTemplate:
         template = parse_template(unwrap_cdata(text))
         for own in (own for piece in template.all() for own in piece.texts):
             if not own.isprintable():
@@ -254,7 +254,7 @@ class PathTemplate(ValueType[Template]):
             self._check(own)
         return template
 
-    def render(self, value: Template) -> str:
+    def render(self, value: NameTemplate) -> str:
         return value.source
 
     def _check(self, text: str) -> None:

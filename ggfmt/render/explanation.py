@@ -9,10 +9,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ggfmt.config.symbols import CodeSymbol, FormatSymbol, GoldenGateSymbol, PropertySymbol, Symbol, Variant
-from ggfmt.options.reference import as_dict, default_words
+from ggfmt.config.symbols import (
+    CodeSymbol,
+    FormatSymbol,
+    GoldenGateSymbol,
+    PropertySymbol,
+    Symbol,
+    Variant,
+    properties_since,
+    properties_until,
+)
+from ggfmt.options.reference import as_dict, default_words, releases
+from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import OptionSpec
-from ggfmt.options.value_types import Choice
+from ggfmt.options.value_types import Choice, ReleaseChoice
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -167,7 +177,7 @@ def _format(word: FormatSymbol) -> Explanation:
 
 def _property(word: PropertySymbol, given: str, example: Example) -> Explanation:
     paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
-    if len(word.variants) == 1:
+    if _one_meaning(word.variants):
         paragraphs.append(word.variants[0].spec.doc)
     data = {
         "kind": "property",
@@ -192,22 +202,41 @@ def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
     for variant, facts in zip(variants, told, strict=True):
         if variant.formats:
             yield "formats", (", ".join(variant.formats),)
-        if len(variants) > 1:
+        if not _one_meaning(variants):
             yield "meaning", (variant.spec.doc,)
         yield from (fact for fact in facts if fact not in common)
     yield from common
 
 
+def _one_meaning(variants: Sequence[Variant]) -> bool:
+    return len({variant.spec.doc for variant in variants}) == 1
+
+
 def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
-    if isinstance(spec.kind, Choice):
+    if isinstance(spec.kind, ReleaseChoice):
+        yield "legal values", (f"{spec.kind.legal}, and fuller names such as `12.3.2.1.1` and `21c`",)
+        yield from _release_facts()
+    elif isinstance(spec.kind, Choice):
         yield "legal values", tuple(_words(spec.kind))
     else:
         yield "legal values", (spec.kind.legal,)
     yield "default", (default_words(spec),)
     if spec.since:
-        yield "since", (spec.since,)
+        yield "releases", (releases(spec),)
     if spec.aliases:
         yield "also written", (", ".join(f"`{alias}`" for alias in spec.aliases),)
+
+
+def _release_facts() -> Iterator[_Fact]:
+    """What each release changes: what it says of messages that the one before it does not, and its properties."""
+    before: tuple[str, ...] = ()
+    for release in RELEASES.values():
+        lines = [change for change in release.changes if change not in before]
+        since = properties_since(release.name) if before else ()
+        for label, names in (("new", since), ("for the last time", properties_until(release.name))):
+            lines += [f"{label}: {', '.join(f'`{name}`' for name in names)}"] if names else []
+        yield release.name, tuple(lines or ["messages as before"])
+        before = release.changes
 
 
 def _words(kind: Choice) -> Iterator[str]:

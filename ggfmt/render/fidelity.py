@@ -45,22 +45,23 @@ def loss_list(name: str) -> str:
 
 def loss_table() -> str:
     """What each format does not show, in sentences."""
-    rows = [(f"`{format.name}`", " ".join(loss.text for loss in format.losses)) for format in FORMATS.values()]
+    rows = [(f"`{format.name}`", " ".join(loss.text for loss in format.losses)) for format in _written()]
     return _table(("Format", "What its messages do not show"), rows)
 
 
 def format_table() -> str:
     """For each format how much of each aspect it keeps."""
-    rows = [(f"`{format.name}`", *(in_words(format, aspect) for aspect in MATRIX)) for format in FORMATS.values()]
+    rows = [(f"`{format.name}`", *(in_words(format, aspect) for aspect in MATRIX)) for format in _written()]
     return _table(("Format", *(aspect.value for aspect in MATRIX)), rows)
 
 
 def pair_table() -> str:
     """For each pair of formats what is left, at best, of operations that go from the one (in rows, with their numbers)
-    to the other (in columns, by these numbers), in letters."""
-    written = [format for format in FORMATS.values() if format.writes is not None]
-    read = [format for format in FORMATS.values() if format.reads is not None]
-    numbers = {format.name: str(number) for number, format in enumerate(FORMATS.values(), 1)}
+    to the other (in columns, by these numbers), in letters. What a format loses that ggfmt does not write is not known.
+    """
+    written = _written()
+    read = [format for format in written if format.reads is not None]
+    numbers = {format.name: str(number) for number, format in enumerate(written, 1)}
     rows = [
         (numbers[first.name], f"`{first.name}`", *(f"`{in_letters(first, second)}`" for second in written))
         for first in read
@@ -81,6 +82,10 @@ def in_letters(first: Format, second: Format) -> str:
         {Level.KEPT: letter, Level.PART: letter.lower(), Level.LOST: "."}[found[aspect]]
         for aspect, letter in LETTERS.items()
     )
+
+
+def _written() -> list[Format]:
+    return [format for format in FORMATS.values() if format.writes is not None]
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -51,7 +51,7 @@ def definition_file(path: Path, tables: int) -> Path:
     """A JSON schema for each table, as ggfmt itself writes them."""
     from ggfmt.formats.api.context import Context
     from ggfmt.formats.goldengate.json import JsonOptions
-    from ggfmt.formats.goldengate.json.write import json_schema
+    from ggfmt.formats.goldengate.json.schema import json_schema
     from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 
     path.mkdir()

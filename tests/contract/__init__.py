@@ -103,6 +103,7 @@ class Contract:
     isolated  a damaged record harms no other: the frames are found again
     texts     records are JSON objects
     recorded  files of other people's messages
+    made      the file of a case, of a format that ggfmt does not write
     """
 
     cases: st.SearchStrategy[Case]
@@ -119,6 +120,7 @@ class Contract:
     isolated: bool = True
     texts: bool = True
     recorded: Sequence[Recorded] = ()
+    made: Callable[[Case], bytes] | None = None
     name: str = ""
 
     def file(self, *records: bytes) -> bytes:

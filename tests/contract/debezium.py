@@ -150,6 +150,8 @@ CONTRACTS = {
         base=1,
         recorded=(
             Recorded("debezium/apache_flink-connector-kafka__debezium-data-schema-exclude.txt", "IIIIIIIIIUUIIUUD"),
+            # Of Arcion, whose inserts have an empty object before, and whose deletes have one after.
+            Recorded("arcion/huynguy-db_arcion-docs__json-cdc-format.jsonl", "IID", {"key": 5, "tombstone": 1}),
         ),
     )
 }

@@ -1,27 +1,58 @@
-"""The contract of `json`, GoldenGate's."""
+"""The contracts of `json` and `json_row`, GoldenGate's."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 
+from hypothesis import assume
 from hypothesis import strategies as st
-from oracle import PlainOperation
+from oracle import PlainOperation, row_image, split_key_updates
 from strategies import changes, json_numbers
 
 from contract import Case, Contract, Recorded
-from contract.shown import flag
+from contract.shown import flag, templates
+from ggfmt.formats.api.context import Context
+
+# What members of metadata are called by default, or by the templates that are drawn.
+METADATA = {"table", "op_type", "op_ts", "current_ts", "pos", "primary_keys", "tokens"}
+METADATA |= {"objectname", "optype", "c", "s", "t", "now", "site", "csn", "primarykeys", "m"}
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw: st.DrawFn, by_row: bool) -> Case:
+    made = draw(changes(number=json_numbers))
+    context = Context(include_tokens=True)
     options = {
         "jsonDelimiter": draw(st.sampled_from(["CDATA[\\n]", "CDATA[\\n]", "", "#EOR#", "CDATA[;\\r\\n]"])),
         "prettyPrint": flag(draw(st.booleans())),
         "includePrimaryKeys": flag(draw(st.booleans())),
         "treatAllColumnsAsStrings": flag(draw(st.booleans())),
     }
-    return Case(draw(changes(number=json_numbers)), options)
+    if draw(st.booleans()):
+        options["metaColumnsTemplate"] = draw(templates(tokens=True))
+        context = replace(context, release=draw(st.sampled_from(["12.2", "19.1", "21", "26"])))
+    if by_row:
+        assume(METADATA.isdisjoint(column.name for column in made.table.columns))
+        options["pkUpdateHandling"] = draw(st.sampled_from(["update", "delete-insert"]))
+    elif draw(st.booleans()):
+        options["beforeObjectName"] = draw(st.sampled_from(["before", "old", 'b"']))
+        options["flatten"] = flag(draw(st.booleans()))
+        options["flattenDelimiter"] = draw(st.sampled_from([".", "_", "::"]))
+    return Case(made, options, context=context)
+
+
+def rows(case: Case) -> list[PlainOperation]:
+    """One image, and a change of the key as the option has it."""
+    operations = case.operations
+    if case.options["pkUpdateHandling"] == "delete-insert":
+        operations = split_key_updates(case.changes.table, operations)
+    shown = []
+    for item in map(as_written, operations):
+        image = row_image(item)
+        before, after = (image if item.op == "D" else None), (image if item.op in "IU" else None)
+        shown.append(replace(item, before=before, after=after))
+    return shown
 
 
 def as_written(operation: PlainOperation, tokens: bool = True) -> PlainOperation:
@@ -42,9 +73,14 @@ def line(table: str = "S.T", op: str = "I", image: str = "after", more: str = ""
     return f'{{"table":"{table}","op_type":"{op}","op_ts":"t","pos":"7","{image}":{body}{more}}}'.encode()
 
 
+def row(table: str = "S.T", op: str = "I", more: str = "", **columns: object) -> bytes:
+    body = json.dumps(columns)[1:-1]
+    return f'{{"table":"{table}","op_type":"{op}","op_ts":"t","pos":"7"{more},{body}}}'.encode()
+
+
 CONTRACTS = {
     "json": Contract(
-        cases(),
+        cases(by_row=False),
         lambda case: [as_written(item) for item in case.operations],
         records=[
             line(ID=1, NAME="a", FLAG=True),
@@ -55,5 +91,16 @@ CONTRACTS = {
             b'{"op_type":"DDL","ddl":"drop table"}',
         ],
         recorded=(Recorded("ogg/apache_flink__ogg-data.txt", "IIIIIIIIIUUIIUUD"),),
-    )
+    ),
+    "json_row": Contract(
+        cases(by_row=True),
+        rows,
+        records=[
+            row(ID=1, NAME="a", FLAG=True),
+            row(op="U", more=',"primary_keys":["ID"],"tokens":{"R":"A"}', ID=2, NAME=None),
+            row(op="D", ID=2),
+            row("S.U", A="x"),
+            b'{"table":"S.T","op_type":"T","op_ts":"t","pos":"7"}',
+        ],
+    ),
 }

@@ -57,6 +57,8 @@ def rule(applies: Callable[[Contract], bool] = lambda contract: True) -> Callabl
 
 
 def file_of(contract: Contract, case: Case) -> bytes:
+    if contract.made is not None:
+        return contract.made(case)
     return written(contract.name, case.changes, None, case.context, **case.options)
 
 

@@ -62,7 +62,9 @@ def flag(value: Any) -> str:
 @st.composite
 def templates(draw: st.DrawFn, tokens: bool) -> str:
     """A `metaColumnsTemplate` that tells a reader table, operation type, time, position, and tokens if asked for."""
-    table = draw(st.sampled_from([["${objectname[table]}"], ["${objectname}"], ["${schema[s]}", "${table[t]}"]]))
+    table = draw(
+        st.sampled_from([["${objectname[table]}"], ["${objectname}"], ["${catalog[c]}", "${schema[s]}", "${table[t]}"]])
+    )
     op = draw(st.sampled_from(["${optype}", "${OpType[op_type]}"]))
     items = [*table, op, "${timestamp[op_ts]}", "${position[pos]}", *(["${alltokens[tokens]}"] if tokens else [])]
     more = ["${currenttimestamp[now]}", "${static[site].A}", "${csn}", "${primarykeys}", "${currenttimestampmicro[m]}"]

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-from ggfmt.config.comments import before_comment, has_comment
+from ggfmt.config.comments import has_comment
 from ggfmt.config.file_layout import absolute_paths, not_done, shared_names
 from ggfmt.config.goldengate_keys import listing
-from ggfmt.config.handler_options import FILE_TYPES, Assembly
+from ggfmt.config.handler_types import FILE_TYPES
+from ggfmt.config.lint.assembly import Assembly
 from ggfmt.config.properties import Entry
 from ggfmt.config.texts import lost_blanks, misread_wrapper, odd_delimiter
-from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
 from ggfmt.java.charsets import encoder
 from ggfmt.java.text import visible
-from ggfmt.options.releases import RELEASES, is_later
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation, SchemaDirectory, Text
 
@@ -49,8 +49,6 @@ def check_handler(assembly: Assembly) -> Iterator[Diagnostic]:
     of_format = list(_values(assembly, assembly.options, "format."))
     doubtful = list(_texts(of_format))
     yield from doubtful
-    # What a handler itself does beside its format is the same in the messages of all releases.
-    yield from _later_releases(of_format, assembly.release)
     yield from _container_files(assembly, assembly.format)
     yield from _schema_directories([*values, *of_format], assembly.format, assembly.options)
     yield from _primary_key_updates(of_format)
@@ -88,30 +86,17 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
                 yield problem
 
 
-def _later_releases(values: list[_Value], release: str | None) -> Iterator[Diagnostic]:
-    for item in values:
-        if release is None or item.entry is None or item.value in (item.spec.default, False):
-            continue
-        if is_later(item.spec.since, release):
-            fitting = next((known for known in RELEASES if not is_later(item.spec.since, known)), None)
-            help = f"set `ggfmt.compatibility={fitting}`, or remove it" if fitting else "remove it"
-            message = f"`{item.entry.key}` is a property from GoldenGate for Big Data {item.spec.since} on"
-            yield Diagnostic("GG111", message, item.entry.key_span, help)
-
-
 def _container_files(assembly: Assembly, format: Format) -> Iterator[Diagnostic]:
     if not format.by_table:
         return
-    partition, kind = assembly.given.get("partitionByTable"), assembly.given.get("type")
+    partition = assembly.given.get("partitionByTable")
     if partition is not None and not assembly.handler.partition_by_table:
         message = f"`{partition.key}` cannot be `false` for `{format.name}`"
         help = "remove it: a file holds the records of one table"
         yield Diagnostic("GG112", message, partition.value_span, help)
-    type = before_comment(kind) if kind and not kind.secret else ""
-    if type and not assembly.is_custom and type.lower() not in FILE_TYPES:
-        message = f"`{format.name}` is not a format of handlers of the type `{visible(type)}`"
-        near = suggestion(type, FILE_TYPES)
-        help = f"choose another format, or one of the types {listing(FILE_TYPES)}" + (f"; {near}" if near else "")
+    if assembly.type is not None and assembly.type.name not in FILE_TYPES:
+        message = f"`{format.name}` is not a format of handlers of the type `{visible(assembly.type_text)}`"
+        help = f"choose another format, or one of the types {listing(FILE_TYPES)}"
         yield Diagnostic("GG112", message, assembly.given["format"].value_span, help)
 
 

@@ -6,14 +6,15 @@ import glob
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import BinaryIO
 
-from ggfmt.config.properties import parse_content
+from ggfmt.config.lint.foreign import has_properties
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 
 STANDARD_INPUT = "-"
 
-_NAME_OF_STANDARD_INPUT = "<stdin>"
+NAME_OF_STANDARD_INPUT = "<stdin>"
 _ENDINGS = (".properties", ".props")
 
 
@@ -25,32 +26,39 @@ class HandlerFile:
     path: str | None
     content: bytes = field(repr=False)
 
+    @cached_property
+    def has_properties(self) -> bool:
+        """Whether GoldenGate, or ggfmt, has keys in it."""
+        return has_properties(self.content)
+
 
 @dataclass(frozen=True)
 class HandlerFiles:
-    """What the arguments stand for, each file once, in their order; how many files of directories are left out."""
+    """What the arguments stand for, each file once, in their order; the names of those without GoldenGate's keys."""
 
     found: tuple[HandlerFile, ...]
-    passed_over: int
+    passed_over: tuple[str, ...]
 
 
-def find_sources(arguments: Sequence[str], standard_input: BinaryIO) -> HandlerFiles:
+def find_sources(
+    arguments: Sequence[str], standard_input: BinaryIO, name_of_standard_input: str = NAME_OF_STANDARD_INPUT
+) -> HandlerFiles:
     """The files that the arguments name, and what they hold.
 
-    A directory stands for the `*.properties` and `*.props` files below it that have a key which starts with `gg.`:
-    beside them are the files of producers and loggers. UsageError with a GG100 for each argument that stands for
-    nothing, and for each file that cannot be read.
+    A directory stands for the `*.properties` and `*.props` files below it. Files without a key of GoldenGate are passed
+    over, since those of producers and loggers are called the same. UsageError with a GG100 for each argument that
+    stands for nothing, and for each file that cannot be read.
     """
-    return _Search(standard_input).sources(arguments)
+    return _Search(standard_input, name_of_standard_input).sources(arguments)
 
 
 class _Search:
     """One search: what is found so far, by its real path, and what is wrong with the arguments."""
 
-    def __init__(self, standard_input: BinaryIO) -> None:
+    def __init__(self, standard_input: BinaryIO, name_of_standard_input: str) -> None:
         self.standard_input = standard_input
+        self.name_of_standard_input = name_of_standard_input
         self.found: dict[str, HandlerFile | None] = {}
-        self.passed_over: set[str] = set()
         self.findings: list[Diagnostic] = []
 
     def sources(self, arguments: Sequence[str]) -> HandlerFiles:
@@ -62,14 +70,15 @@ class _Search:
                 self._report(f"the {kind}", argument, help if os.path.isdir(argument) else None)
         if self.findings:
             raise UsageError(*self.findings)
-        handler_files = tuple(source for source in self.found.values() if source is not None)
-        return HandlerFiles(handler_files, len(self.passed_over - self.found.keys()))
+        files = [source for source in self.found.values() if source is not None]
+        ours = tuple(source for source in files if source.has_properties)
+        return HandlerFiles(ours, tuple(source.name for source in files if not source.has_properties))
 
     def _take(self, argument: str) -> bool:
         """Whether the argument stands for any file, be it one that cannot be read."""
         if argument == STANDARD_INPUT:
             if argument not in self.found:
-                self.found[argument] = HandlerFile(_NAME_OF_STANDARD_INPUT, None, self.standard_input.read())
+                self.found[argument] = HandlerFile(self.name_of_standard_input, None, self.standard_input.read())
             return True
         if os.path.lexists(argument) or not glob.has_magic(argument):
             return self._take_path(argument)
@@ -90,12 +99,9 @@ class _Search:
         """Take a file of a directory; whether it is one to check."""
         real = os.path.realpath(path)
         if real not in self.found:
-            source = self._read(path)
-            if source is not None and not _is_handler_file(source):
-                self.passed_over.add(real)
-                return False
-            self.found[real] = source
-        return True
+            self.found[real] = self._read(path)
+        source = self.found[real]
+        return source is None or source.has_properties
 
     def _members(self, directory: str) -> Iterator[str]:
         """The files below a directory that may be handler files, in the order of their names."""
@@ -130,13 +136,7 @@ def _by_name(path: str) -> list[str]:
     return path.split(os.sep)
 
 
-def _is_handler_file(source: HandlerFile) -> bool:
-    """Whether the file has a key of GoldenGate, or is one of which it cannot be told."""
-    entries, findings, *_ = parse_content(source.content, source.name)
-    return any(entry.key.startswith("gg.") for entry in entries) or any(finding.code == "GG100" for finding in findings)
-
-
-def relative_name(name: str) -> str | None:
-    """The name of a file from the working directory, or None if the file is not below it."""
-    relative = os.path.relpath(name)
+def relative_name(name: str, directory: str | None = None) -> str | None:
+    """The name of a file from a directory, else from the working directory; None if the file is not below it."""
+    relative = os.path.relpath(name, directory or os.curdir)
     return None if relative.split(os.sep)[0] == os.pardir else relative

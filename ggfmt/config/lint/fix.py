@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ggfmt.config.lint.files import relative_name
-from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.linter import ALL_RULES, lint
+from ggfmt.config.lint.rules import Rules
 from ggfmt.config.properties import decode
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 
@@ -22,28 +23,37 @@ _MOST_ROUNDS = 10
 
 @dataclass(frozen=True)
 class Mended:
-    """A file after its fixes: its bytes, the number of keys that were fixed, and what is still found in it."""
+    """A file after its fixes: its bytes, how many keys were fixed and lines rewritten, what is still found in it."""
 
     content: bytes = field(repr=False)
     keys: int
+    lines: int
     findings: tuple[Diagnostic, ...]
 
 
-def mend(content: bytes, file: str) -> Mended:
+def mend(
+    content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = (), unsafe: bool = False
+) -> Mended:
     """Apply the fixes of a file, and then those of what only the fixed file shows, until none is left.
 
-    All other bytes stay as they are: encoding, byte order mark, line ends, a missing last line end.
+    `unsafe`: rewrite lines too, when no fix is left. All other bytes stay as they are: encoding, byte order mark, line
+    ends, a missing last line end.
     """
-    findings = lint(content, file)
-    lines: set[int] = set()
+    findings = lint(content, file, rules, settings)
+    keys: set[int] = set()
+    rewritten = 0
     # The bound is for fixes that would undo each other.
     for _ in range(_MOST_ROUNDS):
-        fixed, touched = apply_fixes(content, findings)
+        of_file = [finding for finding in findings if finding.span.file == file]
+        fixed, touched = apply_fixes(content, of_file)
+        keys |= touched
+        if fixed == content and unsafe:
+            fixed, lines = apply_rewrites(content, of_file)
+            rewritten += lines
         if fixed == content:
             break
-        lines |= touched
-        content, findings = fixed, lint(fixed, file)
-    return Mended(content, len(lines), findings)
+        content, findings = fixed, lint(fixed, file, rules, settings)
+    return Mended(content, len(keys), rewritten, findings)
 
 
 def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, set[int]]:
@@ -67,6 +77,30 @@ def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, 
             line = lines[number - 1]
             lines[number - 1] = line[:start] + fix + line[end:]
     return mark + "".join(lines).encode(encoding), set(places)
+
+
+def apply_rewrites(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, int]:
+    """The bytes with the lines of the findings rewritten, and how many were; each line by the first that asks for it.
+
+    A rewriting is left out if the file does not hold the lines that it is about.
+    """
+    text, encoding, mark = decode(content)
+    lines = _NATURAL_LINE.findall(text)
+    end = next((line[len(line.rstrip("\r\n")) :] for line in lines), "") or "\n"
+    taken: dict[int, int] = {}
+    for rewrite in filter(None, (finding.rewrite for finding in findings)):
+        first = rewrite.line - 1
+        numbers = range(first, first + len(rewrite.old))
+        there = tuple(line.rstrip("\r\n") for line in lines[first : numbers.stop])
+        if there != rewrite.old or any(number in taken for number in numbers):
+            continue
+        taken |= dict.fromkeys(numbers, first)
+        last = lines[numbers.stop - 1]
+        new = [_encodable(line, encoding) + end for line in rewrite.new]
+        if new:
+            new[-1] = new[-1][: -len(end)] + last[len(last.rstrip("\r\n")) :]
+        lines[first : numbers.stop] = ["".join(new), *("" for _ in numbers[1:])]
+    return mark + "".join(lines).encode(encoding), len(set(taken.values()))
 
 
 def write_file(path: str, content: bytes) -> Diagnostic | None:

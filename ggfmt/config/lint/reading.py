@@ -8,22 +8,22 @@ are listed, those that were probably meant are looked at, so that everything is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ggfmt.config.comments import Ignores, before_comment, is_prose, tell_comments
 from ggfmt.config.goldengate_keys import is_outside_scope
-from ggfmt.config.handler_options import (
-    DEFAULT_FORMAT,
-    Assembly,
-    HandlerConfig,
-    RunOptions,
-    report_duplicate,
-    report_missing_format,
-)
+from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
+from ggfmt.config.lint.assembly import Assembly, report_duplicate, report_missing_format
 from ggfmt.config.lint.checks import check_handler
+from ggfmt.config.lint.foreign import Template, is_foreign, is_sentence, tell_prose
+from ggfmt.config.lint.placeholders import placeholders
+from ggfmt.config.lint.releases import UNCOVERED, check_releases, refusal
 from ggfmt.config.properties import SETTINGS, Entry, Parsed
 from ggfmt.config.property_names import HandlerKey, handler_key, is_placeholder, nearest_handler, nearest_key, renamed
 from ggfmt.config.replacements import is_replacement, read_replacements
+from ggfmt.config.rewrites import renamed_key
+from ggfmt.config.transforms import is_transform, read_transforms
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
@@ -48,38 +48,60 @@ class ConfigurationReading:
         self._file = next((file for file, _ in sources if file != SETTINGS), None)
         self._ignores = Ignores((file, comment) for file, source in sources for comment in source.comments)
         self._all_known = len(sources) == 1
+        # GoldenGate then makes handlers by itself, and keys below `gg.handler.` only change what it makes.
+        self.makes_handlers = any(entry.key.lower() == "gg.target" for entry in self._entries)
+        self.lists_handlers = False
 
     def handlers(self, wanted: Sequence[str] = ()) -> tuple[HandlerConfig, ...]:
         """The handlers that are to run, `wanted` or all, less those that cannot; to be asked for once."""
         self._all_known = self._all_known and not wanted
         listed = self._listed()
         selected = self._selected(listed, wanted)
-        if not listed:
+        self.lists_handlers = bool(listed)
+        if not listed and not self.makes_handlers:
             listed = self._assumed()
             selected = list(listed)
         keyed, judged = self._keyed(listed, selected)
-        release = self._run_options()
-        configs = []
+        release, told = self._run_options()
+        assemblies = []
         for name in selected:
             if keyed[name]:
                 self._check_format(name, keyed[name], listed)
-                assembly = Assembly(name, keyed[name], self._formats, release, self._findings)
+                assembly = Assembly(name, keyed[name], self._formats, self._findings)
                 self._findings += check_handler(assembly)
-                configs.append(assembly.config())
+                assemblies.append(assembly)
             elif self._whole:
                 self._report_empty(name, listed[name], listed)
-        self.replacements = read_replacements(self._entries, self._findings)
+        self._findings += check_releases(assemblies, release, told)
+        replacements = read_replacements(self._entries, self._findings)
+        transforms = read_transforms(self._entries, release if selected else None, self._findings)
+        self.replacements = replace(replacements, transforms=transforms)
+        self._findings += placeholders(judged)
         self._findings = tell_comments(judged, self._findings)
-        return tuple(config for config in configs if config is not None)
+        return tuple(config for assembly in assemblies if (config := assembly.config()) is not None)
 
-    def reported(self, errors_too: bool = False) -> tuple[Diagnostic, ...]:
-        """The findings in order, less those that comments silence; errors are silenced only with `errors_too`."""
+    def refuse_uncovered(self) -> None:
+        """Take properties that ggfmt does not do for errors: messages would not be those of GoldenGate."""
+        self._findings = [refusal(finding) if finding.code == UNCOVERED else finding for finding in self._findings]
+
+    def reported(
+        self,
+        errors_too: bool = False,
+        template: Template | None = None,
+        tells: Callable[[str], bool] = lambda code: True,
+    ) -> tuple[Diagnostic, ...]:
+        """The findings in order, less those that comments silence; errors are silenced only with `errors_too`.
+
+        `tells` says of a code whether it is told, and of a `template` only what stands whatever is filled in.
+        """
         kept = []
-        for finding in self._findings:
+        for finding in self._findings if template is None else template.judged(self._findings):
             silenced = self._ignores.silences(finding)
             if not silenced or (finding.severity is Severity.ERROR and not errors_too):
                 kept.append(finding)
-        return tuple(sorted([*kept, *self._ignores.findings(self._all_known)], key=self._order))
+        all_known = self._all_known and template is None
+        kept += self._ignores.findings(lambda code: all_known and tells(code))
+        return tuple(sorted((finding for finding in kept if tells(finding.code)), key=self._order))
 
     def _order(self, finding: Diagnostic) -> tuple[int, int, int]:
         span = finding.span
@@ -89,8 +111,11 @@ class ConfigurationReading:
     def _report(self, code: str, message: str, span: Span, help: str | None = None) -> None:
         self._findings.append(Diagnostic(code, message, span, help))
 
-    def _run_options(self) -> str | None:
-        """Read `ggfmt.<name>`; keys that are none of these are reported. The release that is meant, if it is legal."""
+    def _run_options(self) -> tuple[str | None, bool]:
+        """Read `ggfmt.<name>`; keys that are none of these are reported.
+
+        The release that is meant, if it is legal, and whether it is given.
+        """
         specs = {f"{_OWN}{spec.name}": spec for spec in RunOptions.specs()}
         given: dict[str, Entry] = {}
         values = {}
@@ -109,10 +134,10 @@ class ConfigurationReading:
             try:
                 values[specs[key].attr] = specs[key].value(entry.value)
             except IllegalValue as error:
-                release = None
+                release = None if key == f"{_OWN}compatibility" else release
                 self._report("GG103", f"`{entry.key}` {error}", entry.value_span, error.help)
         self.run = RunOptions(**values)
-        return release and self.run.compatibility
+        return release and self.run.compatibility, f"{_OWN}compatibility" in given
 
     # Which handlers
 
@@ -124,15 +149,29 @@ class ConfigurationReading:
                 self._findings.append(renamed(entry, "gg.handlerlist", "gg.handlerlist"))
             if earlier is not None:
                 report_duplicate(self._findings, earlier, entry)
+        if lists:
+            self._check_overridden(lists)
         names = self._names_in(lists[-1]) if lists else self._names_in_settings()
         for name in list(names):
             if not _is_directory_name(name):
                 self._report("GG103", f"`{name}` cannot be a handler's name", names.pop(name), _NAME_HELP)
         return names
 
+    def _check_overridden(self, lists: Sequence[Entry]) -> None:
+        """Tell of handlers of other files that do not run; `--set` overrides on purpose."""
+        last = lists[-1]
+        there = _handler_names(last)
+        for entry in {entry.file: entry for entry in lists if last.file != SETTINGS}.values():
+            lost = [f"`{name}`" for name in _handler_names(entry) if name not in there]
+            if lost:
+                do = "does" if len(lost) == 1 else "do"
+                message = f"`{entry.key}` is overridden by that of {last.file}: {', '.join(lost)} {do} not run"
+                help = "list the handlers of both files in the last, or with `--set gg.handlerlist=...`"
+                self._report("GG132", message, entry.key_span, help)
+
     def _names_in(self, entry: Entry) -> dict[str, Span]:
         names: dict[str, Span] = {}
-        for name in filter(None, map(trim, before_comment(entry).split(","))):
+        for name in _handler_names(entry):
             if name in names:
                 self._report("GG107", f"`{name}` is listed twice", entry.value_span, "remove one of them")
             names.setdefault(name, _name_span(entry, name))
@@ -152,7 +191,7 @@ class ConfigurationReading:
                 (in_settings if entry.file == SETTINGS else in_files).setdefault(key.handler, entry.key_span)
         if in_settings and not in_files:
             return in_settings
-        if self._whole:
+        if self._whole and not self.makes_handlers:
             known = ",".join(list(self._assumed())[:5])
             help = f"add `gg.handlerlist={known}`" if known else "add `gg.handlerlist` and name a handler"
             if self._file is None:
@@ -205,6 +244,7 @@ class ConfigurationReading:
         keyed: dict[str, list[tuple[HandlerKey, Entry]]] = {name: [] for name in selected}
         complete = {key.handler for key in self._handler_keys() if _is_complete(key)}
         judged = []
+        self._findings += tell_prose(self._entries)
         for entry in self._entries:
             key = handler_key(entry.key, listed)
             if key is None:
@@ -229,9 +269,12 @@ class ConfigurationReading:
     def _check_other(self, entry: Entry, listed: Mapping[str, Span]) -> None:
         if entry.key.startswith(_OWN) or entry.key.lower() == "gg.handlerlist" or is_outside_scope(entry.key):
             return
-        if is_replacement(entry.key) or is_prose(entry):
+        if is_replacement(entry.key) or is_transform(entry.key) or is_prose(entry) or is_sentence(entry):
             return
         near = nearest_key(entry.key, listed)
+        if near is None and entry.key and is_foreign(entry):
+            self._report("GG130", f"`{entry.key}` is no property of GoldenGate", entry.key_span)
+            return
         message = f"`{entry.key}` is not a property that ggfmt knows" if entry.key else "the value has no key"
         self._report("GG101", message, entry.key_span, f"did you mean `{near}`?" if near else None)
 
@@ -243,21 +286,32 @@ class ConfigurationReading:
         `off`: the handler has a format or a type, and is not to run; of it the placeholder alone is told.
         """
         near = None if off else nearest_handler(key.handler, listed)
+        rewrite = None
         if is_placeholder(key.handler):
-            known = listed if len(listed) > 1 else None
             help = f"`{key.handler}` stands for the name of a handler: "
-            help += "write one that is listed" if known else f"write `gg.handler.{next(iter(listed))}.{key.rest}`"
+            if len(listed) > 1:
+                help += "write one that is listed"
+            else:
+                meant = f"gg.handler.{next(iter(listed))}.{key.rest}"
+                help += f"write `{meant}`"
+                rewrite = renamed_key(entry, meant)
         elif near in selected:
             help = f"did you mean `gg.handler.{near}.{key.rest}`?"
         elif near is None and entry.file == SETTINGS:
             help = f"handlers are {', '.join(f'`{name}`' for name in listed)}"
         else:
             return
-        self._report("GG101", f"`{entry.key}` belongs to no listed handler", entry.key_span, help)
+        never = "is never applied: it " if is_placeholder(key.handler) else ""
+        message = f"`{entry.key}` {never}belongs to no listed handler"
+        self._findings.append(Diagnostic("GG101", message, entry.key_span, help, rewrite=rewrite))
 
 
 def _is_complete(key: HandlerKey) -> bool:
     return key.is_format or key.rest.lower() == "type"
+
+
+def _handler_names(entry: Entry) -> list[str]:
+    return list(filter(None, map(trim, before_comment(entry).split(","))))
 
 
 def _is_directory_name(name: str) -> bool:

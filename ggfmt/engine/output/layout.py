@@ -25,7 +25,7 @@ from ggfmt.java.time_limit import TookTooLong, time_limit
 from ggfmt.model.table import TableDef
 from ggfmt.options.table_keys import Keys
 from ggfmt.options.template_pieces import DATA_SLASH, NUMBER, Facts, NoValue, Value
-from ggfmt.options.templates import Template
+from ggfmt.options.templates import NameTemplate
 
 PATH_BYTES = 900  # object stores take names of 1,024 bytes, of which the output directory has some
 MOST_SECONDS = 10  # for the expressions of a template and one name
@@ -40,8 +40,8 @@ class Layout:
     columns by whose values the rows of a table go to files of their own, by full name."""
 
     suffix: str
-    path: Template | None = None
-    file: Template | None = None
+    path: NameTemplate | None = None
+    file: NameTemplate | None = None
     partitions: Keys = ()
     group: str = ""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.files import InputFile, open_input, unreadable
-from ggfmt.engine.inputs import HEAD_BYTES, detect_format, read_head, reader_of, with_defaults
+from ggfmt.engine.inputs import detect_format, layout_of, reader_of, with_defaults
 from ggfmt.engine.listing import list_inputs
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
@@ -28,8 +28,9 @@ class Head:
     def __init__(self, inputs: Sequence[str], input_format: str, source: WriterSettings) -> None:
         self._files = list_inputs(inputs)
         self.input_format = detect_format(self._files)[0] if input_format == "auto" else input_format
-        self.reader = reader_of(self.input_format)
+        reader_of(self.input_format)  # which refuses an unknown format
         self.source = with_defaults(source, self.input_format)
+        self.reader = reader_of(self.input_format, self.source)
         self.read = 0
         self.whole = True
         self._layouts: dict[int, Layout] = {}
@@ -53,8 +54,7 @@ class Head:
 
     def _layout(self, index: int, file: InputFile) -> Layout:
         if index not in self._layouts:
-            head = read_head(file)
-            self._layouts[index] = self.reader.layout(head, len(head) < HEAD_BYTES, self.source)
+            self._layouts[index] = layout_of(file, self.reader, self.source)
         return self._layouts[index]
 
     def _ranges(self, file: InputFile, layout: Layout, size: int) -> Iterator[Chunk]:

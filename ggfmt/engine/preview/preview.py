@@ -94,7 +94,7 @@ def preview(settings: PreviewSettings) -> Preview:
     result = window.preview(head.whole)
     for warning in window.warnings():
         log.warning("%s", warning)
-    if discovering and not head.whole and FORMATS[head.input_format].read_side.discovery is not None:
+    if discovering and not head.whole and FORMATS[head.input_format].read_side.by(head.source).discovery is not None:
         log.info("definitions are as found in the part that was read; a run reads all of the data, and may find others")
     return result
 
@@ -117,7 +117,7 @@ def _discovered(head: Head, catalog: Catalog, size: int) -> Discovered:
     """What the window tells of its tables."""
 
     def look(every_shape: bool, source: WriterSettings) -> Sequence[object]:
-        make = FORMATS[head.input_format].read_side.discovery
+        make = FORMATS[head.input_format].read_side.by(source).discovery
         assert make is not None
         discovery = make(catalog, every_shape, source)
         for chunk in head.chunks(size):

@@ -101,6 +101,14 @@ TIME_CUT = Loss(
     part=True,
     note="with a finer time than {than}, which was cut off",
 )
+ZONE_CUT = Loss(
+    "zone_cut",
+    (Aspect.TIMES,),
+    "A time stamp with a zone is read back in UTC, without its zone.",
+    "in UTC",
+    part=True,
+    note="with a zone, which will be read back in UTC without it",
+)
 TIME_FILLED = Loss(
     "time_filled",
     (Aspect.TIMES,),

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
@@ -26,6 +26,8 @@ class Layout:
     array       the file is one JSON array of records
     skipped     how many bytes before the first record are none: a byte order mark, a comment, a header
     max_record  how many bytes a record may have
+    envelope    what is around each record, where something is: a word of who reads it
+    keys        the names of the columns in the keys of all records, where another file has the keys
     """
 
     splittable: bool
@@ -33,6 +35,27 @@ class Layout:
     array: bool = False
     skipped: int = field(default=0, kw_only=True)
     max_record: int = field(default=MAX_RECORD_BYTES, kw_only=True)
+    envelope: str | None = field(default=None, kw_only=True)
+    keys: tuple[str, ...] = field(default=(), kw_only=True)
+
+
+class Message(NamedTuple):
+    """A message of Kafka, of which `value` is the record, `null` for a tombstone; what is not known is None."""
+
+    value: bytes
+    key: bytes | None = None
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """What a chunk of values was made of: the chunk with its spans, the messages, and by place why one is none."""
+
+    chunk: Chunk
+    messages: Sequence[Message]
+    problems: Mapping[int, Diagnostic]
 
 
 @dataclass(frozen=True)
@@ -46,6 +69,7 @@ class Chunk:
     problem  why the chunk is one record that nobody looks into, of which `data` are the first bytes
     settle   the chunk cut into records, with `spans`, which may be less or more of the file than `data`: to be called
              where `data` do not decode as whole records, before the next chunk is asked for
+    wrapped  what `data` were made of, if the records of the file are within others; each stands where it stood
     """
 
     file: str
@@ -58,6 +82,7 @@ class Chunk:
     last: bool = True
     problem: Diagnostic | None = None
     settle: Callable[[], Chunk] | None = None
+    wrapped: Wrapped | None = None
 
     def settled(self) -> Chunk:
         """The chunk with `spans`, if records can only be told one by one."""
@@ -225,7 +250,13 @@ class Discovered:
 
 @dataclass(frozen=True)
 class ReadSide:
-    """What reads a format; `discovery` is None where the data do not tell what the tables are."""
+    """What reads a format; `discovery` is None where the data do not tell what the tables are. `other` has another one
+    for messages that were written by certain options."""
 
     reader: type[Reader]
     discovery: type[Discovery] | None = None
+    other: Callable[[WriterSettings], ReadSide | None] = lambda source: None
+
+    def by(self, source: WriterSettings) -> ReadSide:
+        """What reads messages of a source, whose options are known."""
+        return self.other(source) or self

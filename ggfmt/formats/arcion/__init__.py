@@ -9,6 +9,8 @@
 * A row in CSV has, for X columns, X times new value, old value and number, and then the type of the operation, cursor
   and counts; in a snapshot it has the X values alone. CSV does not name its table, nor, without a header, its columns.
 * Kafka's NATIVE messages are as those in JSON, with `cursor` as an object and images of what there is, without numbers.
+  In snapshots they are rows alone, as objects of columns: inserts of the table that the option `table` names.
+* Kafka's JSON messages are Debezium's (`debezium_json`), but that an image that is not there may be an empty object.
 """
 
 from __future__ import annotations
@@ -93,6 +95,7 @@ class ArcionJsonOptions(DialectOptions):
     schema_filler: str = option(
         Text(), "", "A schema that stands for none, such as `default_schema`: table names go without it."
     )
+    table: str = option(Text(), "", "For reading: the table of the rows of a NATIVE snapshot, which name none.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 

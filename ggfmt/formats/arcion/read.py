@@ -6,6 +6,7 @@ definition from there on. A NATIVE message has no `exists`: its columns are foun
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -13,7 +14,8 @@ from msgspec import Raw
 
 from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, Texts, check_op, check_states, images_of
 from ggfmt.formats.json.values import raw_text, raw_texts
-from ggfmt.formats.records.dialect import ABSENT, Meaning, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, given
+from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, joined_name, lacks
 
@@ -32,8 +34,9 @@ class TableName(msgspec.Struct, gc=False):
     hash: Raw = ABSENT
 
 
-class ArcionRecord(msgspec.Struct, gc=False):
-    """The members of a message that are known here; a `payload` shows that it is Debezium's."""
+class ArcionRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
+    """The members of a message that are known here; a `payload` shows that it is Debezium's. `raw` is the whole record
+    if it names no table."""
 
     tableName: TableName | None = None
     opType: str | None = None
@@ -43,10 +46,15 @@ class ArcionRecord(msgspec.Struct, gc=False):
     exists: dict[str, str | int | None] | None = None
     operationcount: Raw = ABSENT
     payload: Raw = ABSENT
+    raw: Raw = ABSENT
 
 
 class Arcion(ArcionDialect):
     record = ArcionRecord
+
+    @cached_property
+    def decoder(self) -> Any:
+        return KeepingDecoder(ArcionRecord, lambda record: record.tableName is not None)
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -56,9 +64,13 @@ class Arcion(ArcionDialect):
         return None
 
     def changes(self, record: ArcionRecord) -> Meaning:
+        if record.tableName is None and record.opType is None and self.options.table and not given(record.payload):
+            row = self._with_nulls(self._image(record.raw, "the record", self.options.table))
+            tokens = {"snapshot": "true"} if self.with_tokens else {}
+            return (Change(self.options.table, "I", None, None, None, row, tokens),)
         table = self._table(record)
         op = check_op(record.opType, table)
-        old, new = self._image(record.before, "before", table), self._image(record.after, "after", table)
+        old, new = self._image(record.before, "`before`", table), self._image(record.after, "`after`", table)
         record_schema = None
         if record.exists is None:
             images = (old or None if op == "I" else old, new or None if op == "D" else new)
@@ -76,7 +88,7 @@ class Arcion(ArcionDialect):
     def _table(self, record: ArcionRecord) -> str:
         name = record.tableName
         if name is None:
-            help = None
+            help = "if it is a row of a snapshot, say by `table` with `--input-option` of which table"
             if given(record.payload) is not None:
                 help = "if it is Arcion's Debezium-like JSON, give `--input-format debezium_json`"
             raise lacks("tableName", help)
@@ -93,7 +105,7 @@ class Arcion(ArcionDialect):
             return _texts(image)
         except (ValueError, RecursionError):
             pass
-        return decoded(raw_texts, image, f"`{name}` is no object of texts", table)
+        return decoded(raw_texts, image, f"{name} is no object of texts", table)
 
     def _with_nulls(self, image: Texts | None) -> Texts | None:
         null = self.options.null_literal

@@ -28,6 +28,7 @@ from ggfmt.formats.api.losses import (
     TOKENS_WHOLE_NUMBERS,
     TRUNCATE_REFUSED,
     TYPES_NEAREST,
+    ZONE_CUT,
 )
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.model.table import Kind
@@ -67,6 +68,7 @@ FORMATS = (
             MISSING_AS_NULL,
             NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
             TIME_CUT.to(3).except_when(f"timestamps={TEXT}"),
+            ZONE_CUT.except_when(f"timestamps={TEXT}"),
             TIME_FILLED.to(6).except_when(f"timestamps={TEXT}"),
             TIME_DIGITS.to(3),
             POSITION_WHOLE_NUMBER,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.by_value import none
 from ggfmt.columnar.strings import json_booleans, json_numbers
-from ggfmt.columnar.timestamps import floor_millis, micros_text, text_micros
+from ggfmt.columnar.timestamps import floor_millis, instant_micros, micros_text
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import decimals
 from ggfmt.formats.records.dialect import Convert, converting
@@ -109,8 +109,8 @@ def field_of(kind: Kind, name: str, optional: bool, as_text: bool) -> dict[str, 
 
 
 def millis(values: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
-    """Time stamps as milliseconds."""
-    numbers, bad = text_micros(values)
+    """Time stamps as milliseconds since 1970 in UTC."""
+    numbers, bad = instant_micros(values)
     return floor_millis(numbers).cast(pa.string()).fill_null("null"), bad
 
 

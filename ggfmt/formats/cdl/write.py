@@ -19,10 +19,10 @@ from ggfmt.columnar.join import Piece, join
 from ggfmt.columnar.json_image import ImageObjects
 from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.strings import escape_json_text, quote_json
-from ggfmt.columnar.timestamps import floor_millis, text_micros
+from ggfmt.columnar.timestamps import floor_millis, instant_micros, zoned
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.losses import TIME_CUT
+from ggfmt.formats.api.losses import TIME_CUT, ZONE_CUT
 from ggfmt.formats.cdl import TEXT, CdlOptions
 from ggfmt.formats.cdl.types import VALUES, field_of, millis
 from ggfmt.formats.connect import schemas as connect
@@ -56,7 +56,7 @@ class CdlFormatter(DialectFormatter):
         if self._keys:
             unique, _ = self._unique.of(Image(self._key_columns(batch)), rows)
         self.count_missing(batch.before, batch.after)
-        self._count_too_fine(batch)
+        self._count_cut(batch)
 
         def text(name: str) -> pa.StringArray:
             return token(batch.tokens, name, rows)
@@ -96,15 +96,17 @@ class CdlFormatter(DialectFormatter):
             columns.append(ImageColumn(pc.if_else(in_new, new.values, kept)))
         return tuple(columns)
 
-    def _count_too_fine(self, batch: ChangeBatch) -> None:
+    def _count_cut(self, batch: ChangeBatch) -> None:
         for image in (batch.before, batch.after):
             for index in self._stamps:
                 values = with_nulls(image.columns[index])
                 if image.exists is not None:
                     values = pc.if_else(image.exists, values, pa.scalar(None, pa.string()))
-                micros, _ = text_micros(values)
+                micros, _ = instant_micros(values)
                 rest = pc.subtract(micros, pc.multiply(floor_millis(micros), 1000))
-                self.count(TIME_CUT, self.table.columns[index].name, pc.greater(rest, 0).true_count, than="CDL has")
+                name = self.table.columns[index].name
+                self.count(TIME_CUT, name, pc.greater(rest, 0).true_count, than="CDL has")
+                self.count(ZONE_CUT, name, zoned(values).true_count)
 
 
 def _key_places(table: TableDef) -> list[int]:

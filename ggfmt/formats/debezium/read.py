@@ -15,6 +15,7 @@ from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
 from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, kind_of
 from ggfmt.formats.debezium.types import SchemaField, Types, decode_schema, name_of
+from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.shapes import Encoding
 from ggfmt.formats.json.unread import KAFKA_CONNECT, MONGODB, unread_record
 from ggfmt.formats.json.values import raw_members
@@ -104,6 +105,10 @@ class Debezium(Dialect):
         code = bytes(record.op)
         op = _OPS.get(code)
         before, after = given(record.before), given(record.after)
+        if before is not None and op in ("I", "T") and _is_empty(before):  # Arcion's JSON has an object for no image
+            before = None
+        if after is not None and op in ("D", "T") and _is_empty(after):
+            after = None
         if op is None:
             if code == _MESSAGE:
                 return "message"
@@ -245,6 +250,11 @@ class Debezium(Dialect):
             self._types.of_column(column.type) if field is None else self._types.of_field(field)[1]
             for column, field in zip(table.columns, fields, strict=True)
         )
+
+
+def _is_empty(image: Raw) -> bool:
+    """Whether an image is an object without columns."""
+    return bytes(image).translate(None, WHITE) == b"{}"
 
 
 def _parsed(data: Raw) -> Schema:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.records.dialect import ABSENT
-from ggfmt.formats.records.members import MemberDecoder
+from ggfmt.formats.records.members import KeepingDecoder
 
 
 class DebeziumRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
@@ -38,30 +37,11 @@ class DebeziumRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
         return self.payload is not ABSENT and self.schema is not ABSENT and self.op is ABSENT
 
 
-_raws = msgspec.json.Decoder(Raw)
-
-
-class RecordDecoder(MemberDecoder):
+class RecordDecoder(KeepingDecoder):
     """Decodes records, or what is in their `payload`."""
 
     def __init__(self) -> None:
         super().__init__(DebeziumRecord, lambda record: bool(record.is_envelope or record.is_payload))
-
-    def decode(self, data: Any) -> DebeziumRecord | None:
-        """One record; ValueError if it is no JSON object."""
-        record: DebeziumRecord | None = super().decode(data)
-        if record is not None and not record.is_envelope and not record.is_payload:
-            record.raw = Raw(bytes(data))
-        return record
-
-    def decode_lines(self, data: bytes) -> list[DebeziumRecord | None]:
-        """Records one after the other."""
-        records: list[DebeziumRecord | None] = super().decode_lines(data)
-        if any(record is not None and not record.is_envelope and not record.is_payload for record in records):
-            for record, raw in zip(records, _raws.decode_lines(data), strict=True):
-                if record is not None:
-                    record.raw = raw
-        return records
 
 
 _TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}

@@ -4,6 +4,9 @@ A position is what orders the changes of a connector, its parts divided by colon
 `commit_scn:scn:rs_id:ssn`, of SQL Server, Db2 and Informix `commit_lsn:change_lsn:event_serial_no`, of PostgreSQL its
 `sequence` (the last commit and the change itself), or else its `lsn`. Parts that are null are empty, or left out at
 the end. Every member that is neither part of the name nor a time is a token.
+
+The time is `ts_us` or `ts_ms`. Before 0.10, MySQL had seconds in `ts_sec`, 0 in snapshots (`SourceInfo` of the
+connector sets it by events of the binlog alone), and PostgreSQL microseconds in `ts_usec`.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ class SourceBlock(msgspec.Struct, gc=False):
     collection: str | None = None
     ts_ms: int | str | None = None
     ts_us: int | str | None = None
+    ts_sec: int | str | None = None
+    ts_usec: int | str | None = None
     position: Any = UNSET
     file: Any = None
     pos: Any = None
@@ -56,7 +61,20 @@ class SourceBlock(msgspec.Struct, gc=False):
 NO_SOURCE = SourceBlock()
 # What is no token: the version of the connector, the name of the table, the position, and times.
 STRUCTURE = frozenset(
-    {"version", "schema", "table", "keyspace", "collection", "position", "tokens", "ts_ms", "ts_us", "ts_ns"}
+    {
+        "version",
+        "schema",
+        "table",
+        "keyspace",
+        "collection",
+        "position",
+        "tokens",
+        "ts_ms",
+        "ts_us",
+        "ts_ns",
+        "ts_sec",
+        "ts_usec",
+    }
 )
 
 decode = msgspec.json.Decoder(SourceBlock).decode
@@ -125,7 +143,11 @@ def op_micros(source: SourceBlock) -> int | None:
     """The time of the change in microseconds since 1970; Refused if it is no number."""
     if source.ts_us is not None:
         return _number(source.ts_us)
-    return None if source.ts_ms is None else _number(source.ts_ms) * 1000
+    if source.ts_ms is not None:
+        return _number(source.ts_ms) * 1000
+    if source.ts_usec is not None:
+        return _number(source.ts_usec)
+    return None if source.ts_sec is None else _number(source.ts_sec) * 1_000_000 or None
 
 
 def _number(value: int | str) -> int:

@@ -27,10 +27,11 @@ def op_key_option(kind: str, default: str) -> str:
     )
 
 
-def iso8601_option() -> bool:
-    """The option for the form of the current time stamp; the manual misprints its name."""
+def iso8601_option(until: str | None = "19.1") -> bool:
+    """The option for the form of the current time stamp, which ended with the fixed metadata; the manual misprints its
+    name."""
     doc = "Write a `T` between date and time of the current time stamp, else a blank."
-    return option(Bool(), True, doc, aliases=("iso8601Forma",))
+    return option(Bool(), True, doc, until=until, aliases=("iso8601Forma",))
 
 
 def pk_update_option() -> str:

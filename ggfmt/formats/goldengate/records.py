@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.reading import Chunk
-from ggfmt.formats.json.files import find_layout, preamble, record_spans
+from ggfmt.formats.json.files import head_objects
 from ggfmt.formats.json.unread import is_json_row
-from ggfmt.formats.json.values import decode, json_name
+from ggfmt.formats.json.values import json_name
 from ggfmt.model.change import OpType
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -35,15 +34,7 @@ def origin(head: bytes) -> tuple[bool, str] | None:
     The first operation decides; records that describe the stream do so only where none follows.
     """
     described: tuple[bool, str] | None = None
-    layout = find_layout(head, False)
-    head = head[preamble(head) :]
-    for start, end in record_spans(Chunk("", 0, head, layout)):
-        try:
-            record = decode(head[start:end])
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(record, dict):
-            continue
+    for record in head_objects(head):
         if "specversion" in record and isinstance(record.get("data"), dict):
             record = record["data"]
         kind = record.get("op_type")

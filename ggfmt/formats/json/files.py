@@ -14,13 +14,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
 from ggfmt.formats.api.reading import Chunk, CrossedBorder, Layout
 from ggfmt.formats.api.source import Source
 from ggfmt.formats.json.cut import Cut, Nesting
+from ggfmt.formats.json.values import decode
 
 CHUNK_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
@@ -45,6 +46,19 @@ def find_layout(head: bytes, whole: bool) -> Layout:
     start = preamble(head)
     layout = replace(_layout(head[start:], whole), skipped=start)
     return layout if start <= len(BOM) else replace(layout, splittable=False)
+
+
+def head_objects(head: bytes) -> Iterator[dict[str, Any]]:
+    """The records that are whole JSON objects in the first bytes of a file, in order; what else there is is no sign."""
+    layout = find_layout(head, False)
+    head = head[layout.skipped :]
+    for start, end in record_spans(Chunk("", 0, head, layout)):
+        try:
+            record = decode(head[start:end])
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            yield record
 
 
 def _layout(head: bytes, whole: bool) -> Layout:

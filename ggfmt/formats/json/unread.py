@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ggfmt.formats.api.reading import Chunk
-from ggfmt.formats.json.files import find_layout, preamble, record_spans
-from ggfmt.formats.json.values import decode
+from ggfmt.formats.json.files import head_objects
 
 _OF_OPERATIONS = frozenset(
     {"table", "op_type", "op_ts", "pos", "current_ts", "primary_keys", "tokens", "before", "after"}
@@ -22,7 +20,7 @@ class Unread(NamedTuple):
 
 
 JSON_ROW = Unread(
-    "`json_row` of GoldenGate, whose columns stand beside `op_type`", "have the handler write `format=json`"
+    "`json_row` of GoldenGate, whose columns stand beside `op_type`", "read it as `--input-format json_row`"
 )
 KAFKA_CONNECT = Unread(
     "the envelope of GoldenGate's Kafka Connect handler, with its operation in `payload`",
@@ -31,9 +29,6 @@ KAFKA_CONNECT = Unread(
 MONGODB = Unread(
     "a change of MongoDB by Debezium, whose images are documents in texts",
     "have `ExtractNewDocumentState` make rows of the documents",
-)
-DMS = Unread(
-    "a record of AWS DMS, with `record-type` in `metadata`", "have the changes written in a format that is read"
 )
 
 
@@ -53,21 +48,13 @@ def is_mongodb(members: Mapping[str, Any]) -> bool:
 
 def unread(head: bytes) -> Unread | None:
     """What the first record of a file is, of what ggfmt does not read; None if it is none of that."""
-    layout = find_layout(head, False)
-    head = head[preamble(head) :]
-    for start, end in record_spans(Chunk("", 0, head, layout)):
-        try:
-            record = decode(head[start:end])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            return unread_record(record)
-    return None
+    first = next(head_objects(head), None)
+    return None if first is None else unread_record(first)
 
 
 def unread_record(record: Mapping[str, Any]) -> Unread | None:
     """What a record is by its members, of what ggfmt does not read."""
-    payload, metadata = record.get("payload"), record.get("metadata")
+    payload = record.get("payload")
     if isinstance(payload, dict):
         if "table" in payload and "op_type" in payload:
             return KAFKA_CONNECT
@@ -77,6 +64,4 @@ def unread_record(record: Mapping[str, Any]) -> Unread | None:
         return JSON_ROW
     if is_mongodb(record):
         return MONGODB
-    if isinstance(metadata, dict) and "record-type" in metadata and "data" in record:
-        return DMS
     return None

@@ -7,12 +7,15 @@ from abc import abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+import pyarrow.compute as pc
+
+from ggfmt.columnar.from_python import texts, token_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange
+from ggfmt.formats.api.reading import Chunk, Event, Message, Reader, Reject, SchemaChange
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -38,6 +41,7 @@ class PlacingReader(Reader):
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self.ordinal = 0
+        self.wrapped = False  # whether a record was in a message of Kafka
         self._chunks: list[_Held] = []
 
     @abstractmethod
@@ -50,6 +54,7 @@ class PlacingReader(Reader):
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
         self._chunks.append(_Held(self.ordinal, chunk))
+        self.wrapped |= chunk.wrapped is not None
         if chunk.problem is not None:
             self.ordinal += 1
             yield self.reject(self.ordinal - 1, chunk.problem)
@@ -98,11 +103,26 @@ class PlacingReader(Reader):
         return held.spans
 
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        held = self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held.first) - 1]
+        held = self._held(ordinal)
+        if held.chunk.wrapped is not None:
+            chunk = held.chunk.wrapped.chunk
+            assert chunk.spans is not None
+            return (replace(chunk, input=held.chunk.input), *chunk.spans[ordinal - held.first])
         start, end = self.spans_of(held)[ordinal - held.first]
         return held.chunk, start, end
 
+    def _held(self, ordinal: int) -> _Held:
+        return self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held.first) - 1]
+
+    def message(self, ordinal: int) -> Message | None:
+        """The message that a record was in; None if it was in none."""
+        held = self._held(ordinal)
+        return None if held.chunk.wrapped is None else held.chunk.wrapped.messages[ordinal - held.first]
+
     def reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
+        held = self._held(ordinal)
+        if held.chunk.wrapped is not None:
+            diagnostic = held.chunk.wrapped.problems.get(ordinal - held.first, diagnostic)
         chunk, start, end = self.locate(ordinal)
         return Reject(ordinal, chunk.data[start:end], diagnostic.at(file=chunk.file, offset=chunk.offset + start))
 
@@ -151,7 +171,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
             batch = self.columns(table)
             if isinstance(batch, ChangeBatch):
                 table.operations, table.ordinals = [], array("q")  # nobody holds them while the batch is written
-                yield batch
+                yield self._with_messages(batch) if self.wrapped else batch
                 return
             operations, ordinals = table.operations, table.ordinals
             table.operations, table.ordinals = [], array("q")
@@ -160,6 +180,18 @@ class BatchingReader(PlacingReader, Generic[Table]):
                 yield self.reject(ordinals[row], batch[row].at(**place))
             table.operations = [operation for row, operation in enumerate(operations) if row not in batch]
             table.ordinals = array("q", (ordinal for row, ordinal in enumerate(ordinals) if row not in batch))
+
+    def _with_messages(self, batch: ChangeBatch) -> ChangeBatch:
+        """The batch with the places of the messages that its operations were in: as tokens, and as positions of those
+        that have none."""
+        messages = [self.message(ordinal) for ordinal in batch.ordinal.to_pylist()]
+        places = texts([None if message is None else _place(message) for message in messages])
+        batch = replace(batch, position=pc.coalesce(batch.position, places))
+        if not self.projection.tokens:
+            return batch
+        own = [()] * len(batch) if batch.tokens is None else batch.tokens.to_pylist()
+        tokens = (_tokens(message, dict(pairs)) for message, pairs in zip(messages, own, strict=True))
+        return replace(batch, tokens=token_maps(tokens))
 
     def change_schema(self, definition: TableDef, ordinal: int) -> Iterator[Event]:
         """A metadata change event at a record, after the operations before it that must not wait."""
@@ -171,3 +203,18 @@ class BatchingReader(PlacingReader, Generic[Table]):
         self.catalog = self.catalog.with_tables([definition])
         chunk, start, _ = self.locate(ordinal)
         yield SchemaChange.met(definition, chunk, start)
+
+
+def _place(message: Message) -> str | None:
+    if message.partition is None or message.offset is None:
+        return None
+    return ":".join(str(part) for part in (message.topic, message.partition, message.offset) if part is not None)
+
+
+def _tokens(message: Message | None, own: dict[str, str]) -> dict[str, str]:
+    """The tokens of an operation, and those of the place of its message, unless there are some of these names."""
+    if message is not None:
+        for name, place in (("topic", message.topic), ("partition", message.partition), ("offset", message.offset)):
+            if place is not None:
+                own.setdefault(name, str(place))
+    return own

@@ -21,6 +21,7 @@ from msgspec import Raw
 from ggfmt.columnar.by_value import Kernel
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.model.change import ImageColumn
@@ -73,6 +74,13 @@ class Change(NamedTuple):
     record_schema: RecordSchema | None = None
 
 
+@dataclass(frozen=True)
+class MessageKey:
+    """The key of a fact: the names of the members of the keys that the messages with changes of a table have."""
+
+    table: str
+
+
 # What a record means to a dialect; a word is the kind of a record that is no change.
 Meaning = Iterable[Change | RecordSchema] | str
 
@@ -112,6 +120,7 @@ class Dialect(ABC):
                counted
     members    operations by the name of such a member in their record
     overlay    the before image of an update has changed columns only: the others are as in the after image
+    partial_before  the before image of an update has some columns only: the others are missing
     keys_only  before images mean something in key columns alone: the others are missing
     ordered    the order of columns in what records tell of their tables means something; where it does not, a table
                keeps the order in which it was first told
@@ -130,6 +139,7 @@ class Dialect(ABC):
 
     record: Any
     overlay: ClassVar[bool] = False
+    partial_before: ClassVar[bool] = False
     keys_only: bool = False
     ordered: ClassVar[bool] = True
     keeps_json: ClassVar[frozenset[Kind]] = frozenset()
@@ -150,11 +160,29 @@ class Dialect(ABC):
         self._latest_schemas: dict[str, tuple[Hashable, RecordSchema]] = {}
 
     def keyed(self, table: TableDef) -> TableDef:
-        """The definition with the primary key that the user gave by the option `primaryKeys`, if it tells none."""
-        keys = keys_of(table.full_name, getattr(self.options, "primary_keys", ()))
+        """The definition with the primary key that the user gave by the option `primaryKeys`, or that the keys of
+        messages have, if it tells none."""
+        keys = self.keys_elsewhere(table.full_name)
         if not keys or table.primary_keys:
             return table
         return table.with_keys(keys)
+
+    def keys_elsewhere(self, table: str) -> tuple[str, ...]:
+        """The names of a table's key columns by the option `primaryKeys`, or else by the keys of messages."""
+        given = keys_of(table, getattr(self.options, "primary_keys", ()))
+        names: tuple[str, ...] = self.learned.get(MessageKey(table), ())
+        return given or names
+
+    def learn_key(self, table: str, chunk: Chunk, place: int) -> None:
+        """Takes note of the key of the message with the first change of a table that has one, which is in a place of a
+        chunk."""
+        fact = MessageKey(table)
+        if fact in self.learned:
+            return
+        key = None if chunk.wrapped is None else chunk.wrapped.messages[place].key
+        names = dumps.key_names(key) or chunk.layout.keys
+        if names:
+            self.learned[fact] = names
 
     def tell_keys(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
         """Takes note of the key that a record tells which does not describe its table; the first one holds."""
@@ -220,11 +248,11 @@ class Dialect(ABC):
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
-        return json_files.find_layout(head, whole)
+        return dumps.find_layout(head, whole)
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        return json_files.chunks(stream, file, start, length, layout)
+        return dumps.chunks(stream, file, start, length, layout)
 
     @staticmethod
     def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:

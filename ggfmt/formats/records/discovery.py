@@ -12,11 +12,10 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovered, Discovery, SchemaChange
 from ggfmt.formats.json.shapes import Described, Encoding, Finding, KnownTable, follow, new_shapes, settle
 from ggfmt.formats.json.values import decode
-from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
+from ggfmt.formats.records.dialect import Change, Dialect, MessageKey, RecordSchema
 from ggfmt.formats.records.examined import examined
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.model.table import Catalog, TableDef
-from ggfmt.options.table_keys import keys_of
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,11 @@ class DialectDiscovery(Discovery):
         undescribed: dict[str, list[Any]] = {}
         spans: Sequence[tuple[int, int]] = ()
         chunk, meanings = examined(self._dialect, chunk)
+        has_keys = chunk.wrapped is not None or bool(chunk.layout.keys)
         for index, meaning in enumerate(meanings):
             for item in meaning if isinstance(meaning, list) else ():
+                if has_keys and isinstance(item, Change):
+                    self._dialect.learn_key(item.table, chunk, index)
                 record_schema = item if isinstance(item, RecordSchema) else item.record_schema
                 if record_schema is None:
                     assert isinstance(item, Change)
@@ -86,6 +88,10 @@ class DialectDiscovery(Discovery):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
         discovered = settle(of_tables, catalog, every_shape, keys_stay=True, ordered=cls.dialect.ordered)
+        # Definitions that were made before the key of a message was known, be it in another split.
+        lacking |= not every_shape and any(
+            not event.table.primary_keys and MessageKey(event.table.full_name) in facts for event in discovered.events
+        )
         mixed = {key.table for key in discovered.facts}
         facts = {key: fact for key, fact in facts.items() if not isinstance(key, Encoding) or key.table in mixed}
         facts |= discovered.facts
@@ -96,8 +102,7 @@ class DialectDiscovery(Discovery):
         known = self._known.get(name)
         if known is not None and known.declared:
             return
-        given = keys_of(name, getattr(self._dialect.options, "primary_keys", ()))
-        keys = self._dialect.keys.get(name) or given or None
+        keys = self._dialect.keys.get(name) or self._dialect.keys_elsewhere(name) or None
         if known is None:
             if name_problem(name) is not None:
                 return

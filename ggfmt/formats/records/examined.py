@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import DEFAULT_SETTINGS
 from ggfmt.formats.api.reading import Chunk
-from ggfmt.formats.json.files import preamble
-from ggfmt.formats.json.values import decode, parse
+from ggfmt.formats.json.files import head_objects
+from ggfmt.formats.json.values import parse
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
 from ggfmt.formats.records.refused import Refused
 
@@ -86,14 +85,8 @@ def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic | None:
 
 def sniff(dialect: type[Dialect], head: bytes) -> str | None:
     """The first record that looks like the dialect decides."""
-    layout = dialect.layout(head, False, DEFAULT_SETTINGS)
-    head = head[preamble(head) :]
-    for start, end in dialect.spans(Chunk("", 0, head, layout)):
-        try:
-            record = decode(head[start:end])
-        except (ValueError, RecursionError):
-            continue
-        reason = dialect.sniff(record) if isinstance(record, dict) else None
+    for record in head_objects(head):
+        reason = dialect.sniff(record)
         if reason is not None:
             return f"a record has {reason}"
     return None

@@ -22,6 +22,7 @@ MOST_LEARNED = 200  # names; where there are more, the members of each record ar
 _FIRST_BYTES = 1 << 14
 _NOT_THERE = Raw(b"")
 _objects = msgspec.json.Decoder(dict[str, Raw] | None)
+_raws = msgspec.json.Decoder(Raw)
 _Place = tuple[str, ...]  # the names of the members that lead to an object
 
 
@@ -124,6 +125,29 @@ class MemberDecoder:
         return msgspec.defstruct(
             record.__name__, fields, bases=(record,), rename=renamed, forbid_unknown_fields=True, gc=False
         )
+
+
+class KeepingDecoder(MemberDecoder):
+    """Decodes records of a struct class that has a member `raw`, renamed to what no record has. Those that are not
+    `known` by their members have the whole record there."""
+
+    def __init__(self, record: type[Any], known: Callable[[Any], bool]) -> None:
+        super().__init__(record, known)
+        self._known = known
+
+    def decode(self, data: Any) -> Any:
+        record = super().decode(data)
+        if record is not None and not self._known(record):
+            record.raw = Raw(bytes(data))
+        return record
+
+    def decode_lines(self, data: bytes) -> list[Any]:
+        records = super().decode_lines(data)
+        if any(record is not None and not self._known(record) for record in records):
+            for record, raw in zip(records, _raws.decode_lines(data), strict=True):
+                if record is not None:
+                    record.raw = raw
+        return records
 
 
 def _member(attributes: _Place, last: str, record: Any) -> Any:

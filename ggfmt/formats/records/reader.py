@@ -152,16 +152,17 @@ class DialectReader(BatchingReader[_Table]):
         old, new = decoded[: len(ops)], decoded[len(ops) :]
         delete = pc.equal(op, OpType.DELETE.value)
         key_update = None
+        partial = self.dialect.overlay or self.dialect.partial_before
         if asked.row_only:
             if asked.key_updates:
                 absent = None if self._dialect.absent_is_null else MISSING
-                key_update = key_updates(table.rows, old, new, MISSING if self.dialect.overlay else absent, absent)
+                key_update = key_updates(table.rows, old, new, MISSING if partial else absent, absent)
             images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
             chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
             columns = self._image(table, images, chosen, delete, None, wrong)
             before, after = Image(columns, delete), Image(columns, unless_all(has_after))
         else:
-            whole = delete if self.dialect.overlay else None
+            whole = delete if partial else None
             before = Image(self._image(table, befores, old, has_before, whole, wrong), unless_all(has_before))
             after = Image(self._image(table, afters, new, None, None, wrong), unless_all(has_after))
             if self.dialect.overlay:

@@ -1,7 +1,8 @@
 """Diagnostics as JUnit XML, which most build servers show: a test suite for each file, a test case for each finding.
 
 An error or a warning is a failure, a file without any is one test case that passes, a note is part of the suite's
-output. What does not print, and so all that XML cannot carry, is shown as an escape.
+output. Names of test cases stay when lines move. What does not print, and so all that XML cannot carry, is shown as an
+escape.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.java.text import visible
+from ggfmt.render.diagnostics.identity import names
 from ggfmt.render.diagnostics.text import diagnostics_text
 
 if TYPE_CHECKING:
@@ -39,8 +41,8 @@ def _suite(file: str, findings: Sequence[Diagnostic]) -> Element:
     notes = [finding for finding in findings if finding.severity is Severity.NOTE]
     tests = str(max(len(failures), 1))
     suite = Element("testsuite", name=file, tests=tests, failures=str(len(failures)), errors="0", skipped="0")
-    for finding in failures:
-        case = SubElement(suite, "testcase", classname=file, name=_name(finding))
+    for finding, name in zip(failures, names(failures), strict=True):
+        case = SubElement(suite, "testcase", classname=file, name=name)
         message = visible(finding.message)
         SubElement(case, "failure", type=finding.code, message=message).text = diagnostics_text([finding])
     if not failures:
@@ -48,10 +50,3 @@ def _suite(file: str, findings: Sequence[Diagnostic]) -> Element:
     if notes:
         SubElement(suite, "system-out").text = diagnostics_text(notes)
     return suite
-
-
-def _name(finding: Diagnostic) -> str:
-    span = finding.span
-    if span.line is None:
-        return finding.code
-    return f"{finding.code} at {span.line}" + ("" if span.column is None else f":{span.column}")

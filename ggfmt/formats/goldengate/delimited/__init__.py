@@ -64,11 +64,17 @@ class DelimitedOptions(Options):
     """What both formats have."""
 
     include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
-    include_op_timestamp: bool = option(Bool(), True, "Write the operation time stamp: when it was committed.")
-    include_current_timestamp: bool = option(Bool(), True, "Write the current time stamp: when the message was made.")
-    include_op_type: bool = option(Bool(), True, "Write the operation type.")
-    include_table_name: bool = option(Bool(), True, "Write the fully qualified table name.")
-    include_position: bool = option(Bool(), True, "Write the position in the trail; tokens come behind it.")
+    include_op_timestamp: bool = option(
+        Bool(), True, "Write the operation time stamp: when it was committed.", until="19.1"
+    )
+    include_current_timestamp: bool = option(
+        Bool(), True, "Write the current time stamp: when the message was made.", until="19.1"
+    )
+    include_op_type: bool = option(Bool(), True, "Write the operation type.", until="19.1")
+    include_table_name: bool = option(Bool(), True, "Write the fully qualified table name.", until="19.1")
+    include_position: bool = option(
+        Bool(), True, "Write the position in the trail; tokens come behind it.", until="19.1"
+    )
     insert_op_key: str = op_key_option("insert", "I")
     update_op_key: str = op_key_option("update", "U")
     delete_op_key: str = op_key_option("delete", "D")

@@ -1,7 +1,8 @@
-"""JSON, GoldenGate for Big Data 12.2, 6.3: `json`.
+"""JSON: `json` (GoldenGate for Big Data 12.2, 6.3) and `json_row` (from 12.3 on).
 
-* One object an operation: metadata, then `before` and `after` as the operation has them. An update always shows both,
-  an insert no `before`, a delete no `after`, a truncate neither.
+* `json` has one object an operation: metadata, then `before` and `after` as the operation has them. An update always
+  shows both, an insert no `before`, a delete no `after`, a truncate neither. `json_row` has the columns of one image
+  beside the metadata: of an insert or update the after image, of a delete the before image; a truncate has none.
 * A missing column has no member; NULL is `null`; numbers keep the digits of the source.
 * Pretty print and schemas are laid out and escaped as by javax.json 1.0, which made Oracle's.
 """
@@ -10,25 +11,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
+    BEFORE_NOT_SHOWN,
     CHARACTER_REPLACED,
     EMPTY_FOR_ABSENT,
     KEYS_NOT_SHOWN,
     NESTED_AS_TEXT,
     NO_BEFORE_AS_EMPTY,
+    NULL_AS_MISSING,
     NUMBER_SPELLING,
     TYPES_BY_VALUE,
     TYPES_NOT_SHOWN,
 )
-from ggfmt.formats.goldengate.losses import NUMBERS, TOKENS
-from ggfmt.formats.goldengate.options import SCHEMA_DIRECTORY, iso8601_option, op_key_option
+from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, NUMBERS, TOKENS
+from ggfmt.formats.goldengate.metacolumns import (
+    ALL_TOKENS,
+    KEY_COLUMNS,
+    OBJECT_NAME,
+    OP_TYPE,
+    POSITION,
+    TIMESTAMP,
+    MetaColumn,
+    columns_of,
+    now,
+    template_option,
+)
+from ggfmt.formats.goldengate.options import SCHEMA_DIRECTORY, iso8601_option, op_key_option, pk_update_option
 from ggfmt.options.spec import Options, option
-from ggfmt.options.value_types import Bool, Charset, Delimiter, SchemaDirectory
+from ggfmt.options.value_types import Bool, Charset, Delimiter, SchemaDirectory, Text
 
 
 @dataclass(frozen=True)
-class JsonOptions(Options):
+class JsonRecordOptions(Options):
+    """What both formats have."""
+
     insert_op_key: str = op_key_option("insert", "I")
     update_op_key: str = op_key_option("update", "U")
     delete_op_key: str = op_key_option("delete", "D")
@@ -49,7 +67,66 @@ class JsonOptions(Options):
     encoding: str = option(Charset(), "UTF-8", "The charset of messages and schemas.")
     version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
-    include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.")
+    include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.", until="19.1")
+    meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
+    omit_null_values: bool = option(Bool(), False, "Leave out columns that are NULL.", since="19.1")
+    omit_null_values_special_update_handling: bool = option(
+        Bool(),
+        False,
+        "With `omitNullValues`, write a NULL after an update all the same where the column was not NULL before.",
+        since="21",
+    )
+
+    @property
+    def fixed(self) -> tuple[MetaColumn, ...]:
+        """The metadata of releases that have fixed ones, less the tokens."""
+        columns = (
+            MetaColumn(OBJECT_NAME, "table"),
+            MetaColumn(OP_TYPE, "op_type"),
+            MetaColumn(TIMESTAMP, "op_ts"),
+            MetaColumn(now(self.iso8601_format), "current_ts"),
+            MetaColumn(POSITION, "pos"),
+        )
+        return (*columns, *[MetaColumn(KEY_COLUMNS, "primary_keys")] * self.include_primary_keys)
+
+    def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
+        """The metadata members of messages."""
+        return columns_of(self, context, (*self.fixed, *[MetaColumn(ALL_TOKENS, "tokens")] * context.include_tokens))
+
+
+@dataclass(frozen=True)
+class JsonOptions(JsonRecordOptions):
+    flatten: bool = option(
+        Bool(),
+        False,
+        "Write the columns of both images beside the metadata, as `before.NAME` and `after.NAME`.",
+        since="21",
+    )
+    flatten_delimiter: str = option(
+        Text(), ".", "Stands between the name of an image and that of a column in a flattened message.", since="21"
+    )
+    before_object_name: str = option(Text(), "before", "Call the before image by this.", since="21")
+    after_object_name: str = option(Text(), "after", "Call the after image by this.", since="21")
+
+
+@dataclass(frozen=True)
+class JsonRowOptions(JsonRecordOptions):
+    pk_update_handling: str = pk_update_option()
+
+
+_LOSSES = (
+    NESTED_AS_TEXT,
+    NUMBER_SPELLING.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
+    CHARACTER_REPLACED,
+    EMPTY_FOR_ABSENT,
+    NO_TIME,
+    NO_POSITION,
+    TOKENS,
+    KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template("primarykeycolumns"),
+    NULL_AS_MISSING.when("omitNullValues=true"),
+    TYPES_BY_VALUE,
+    TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
+)
 
 
 FORMATS = (
@@ -65,16 +142,22 @@ FORMATS = (
         ),
         marks=(b"{",),
         schema_kind="json",
-        losses=(
-            NESTED_AS_TEXT,
-            NO_BEFORE_AS_EMPTY,
-            NUMBER_SPELLING.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
-            CHARACTER_REPLACED,
-            EMPTY_FOR_ABSENT,
-            TOKENS,
-            KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true"),
-            TYPES_BY_VALUE,
-            TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
+        losses=(NO_BEFORE_AS_EMPTY, *_LOSSES),
+    ),
+    Format(
+        name="json_row",
+        doc="JSON: one object an operation, with the columns of one image beside its metadata.",
+        options=JsonRowOptions,
+        writes="ggfmt.formats.goldengate.json.write",
+        reads="ggfmt.formats.goldengate.json.read",
+        proposed=(
+            "fileSuffix=.json",
+            "format.jsonDelimiter=CDATA[\\n]",
+            "format.pkUpdateHandling=delete-insert",
         ),
+        marks=(b"{",),
+        schema_kind="json",
+        losses=(*KEY_UPDATES, BEFORE_NOT_SHOWN, *_LOSSES),
+        since="12.3",
     ),
 )

@@ -32,6 +32,8 @@ from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettin
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
+from ggfmt.formats.goldengate.json.laid_out import READ_SIDE, by_options
+from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.values import plain_name, scalar_text
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
@@ -87,11 +89,11 @@ class JsonReader(BatchingReader[_Table]):
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
-        return json_files.find_layout(head, whole)
+        return dumps.find_layout(head, whole)
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        return json_files.chunks(stream, file, start, length, layout)
+        return dumps.chunks(stream, file, start, length, layout)
 
     def spans(self, chunk: Chunk) -> Spans:
         return json_files.record_spans(chunk)
@@ -318,4 +320,4 @@ def _optional_texts(values: Sequence[str | int | None]) -> pa.StringArray:
         return texts([None if value is None else str(value) for value in values])
 
 
-READ_SIDES = {"json": ReadSide(JsonReader, JsonDiscovery)}
+READ_SIDES = {"json": ReadSide(JsonReader, JsonDiscovery, by_options), "json_row": READ_SIDE}

@@ -116,7 +116,7 @@ def _check_members(members: dict[str, Any], here: Span) -> Diagnostic | None:
         word = kind if isinstance(kind, str) and len(kind) <= 40 else json_name(kind)
         return Diagnostic("GG304", f"`op_type` cannot be `{word}`", here, legal_values(OP_NAMES))
     if is_json_row(members):
-        return Diagnostic("GG305", f"the record is {JSON_ROW.what}, which ggfmt does not read", here, JSON_ROW.help)
+        return Diagnostic("GG305", f"the record is {JSON_ROW.what}", here, JSON_ROW.help)
     for member in ("op_ts", "pos"):
         value = members.get(member)
         integral = member == "pos" and isinstance(value, int) and not isinstance(value, bool)

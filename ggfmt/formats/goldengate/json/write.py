@@ -1,41 +1,32 @@
-"""JSON, written: the formatter, and the JSON schema of a table."""
+"""JSON, written: the formatters."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.images import without_nulls
 from ggfmt.columnar.join import Piece, join
 from ggfmt.columnar.json_image import ImageObjects, Style, Values
-from ggfmt.columnar.metadata import OpKeys, or_empty, token_texts
-from ggfmt.columnar.strings import escape_json, escape_json_text, json_booleans, json_numbers, quote_json
-from ggfmt.formats.api.context import Context
+from ggfmt.columnar.strings import escape_json_text, json_booleans, json_numbers, quote_json
+from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import Formatter, RowErrors, SchemaFile, WriteSide
-from ggfmt.formats.goldengate.json import JsonOptions
-from ggfmt.formats.goldengate.json.javax import Json, pretty
+from ggfmt.formats.api.losses import NULL_AS_MISSING
+from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSide
+from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions, JsonRowOptions
+from ggfmt.formats.goldengate.json.metadata import JsonMetadata
+from ggfmt.formats.goldengate.json.schema import json_schema, json_type
 from ggfmt.formats.goldengate.json.show import JsonShow
+from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
+from ggfmt.formats.goldengate.metacolumns import needs_tokens
 from ggfmt.formats.goldengate.misfits import misfits
-from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.types import MessageType, target_type
-from ggfmt.java.charsets import byte_order_mark, codec_of
-from ggfmt.model.change import ChangeBatch, OpType
-from ggfmt.model.table import Column, Kind, TableDef
-
-_JSON_TYPES = {
-    MessageType.STRING: "string",
-    MessageType.BOOLEAN: "boolean",
-    MessageType.INTEGER: "integer",
-    MessageType.FLOAT: "number",
-    MessageType.DOUBLE: "number",
-}
-
-
-def json_type(column: Column, options: JsonOptions, release: str) -> str:
-    """The JSON type of a column."""
-    return "string" if options.treat_all_columns_as_strings else _JSON_TYPES[target_type(column.type, release)]
-
+from ggfmt.model.change import ChangeBatch, Image, OpType
+from ggfmt.model.table import Kind, TableDef
 
 _VALUES: dict[str, Values] = {
     "string": lambda values: (quote_json(values), []),
@@ -45,140 +36,144 @@ _VALUES: dict[str, Values] = {
 }
 
 
-class JsonFormatter(Formatter):
-    def __init__(self, table: TableDef, options: JsonOptions, context: Context, clock: Clock) -> None:
+class JsonRecordFormatter(Formatter):
+    """Makes objects of the metadata and of members that stand behind them."""
+
+    def __init__(self, table: TableDef, options: JsonRecordOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
-        self.options = options
-        self._op_keys = OpKeys([escape_json_text(key) for key in op_keys(options)])
+        self._nulls_left_out = options.omit_null_values
+        self._keeps_new_nulls = options.omit_null_values_special_update_handling
         self._style = Style(options.pretty_print)
-        types = [json_type(column, options, context.release) for column in table.columns]
-        self._images = ImageObjects(table.column_names, [_VALUES[name] for name in types], self._style)
-        gap = self._style.member(1)
-        self._labels = {
-            name: f'{gap}"{name}":'
-            for name in ("table", "op_type", "op_ts", "current_ts", "pos", "primary_keys", "tokens", "before", "after")
-        }
-        self._primary_keys = _array(table.primary_keys, self._style) if options.include_primary_keys else None
+        self._metadata = JsonMetadata(table, options, context, clock, self._style)
+        self._types = [json_type(column, options, context.release) for column in table.columns]
         self._end = self._style.close(1) + "}" + options.json_delimiter
-        members = ["table", "op_type", "op_ts", "current_ts", "pos"]
-        members += ["primary_keys"] * options.include_primary_keys + ["tokens"] * context.include_tokens
-        columns = [f"{name} ({kind})" for name, kind in zip(table.column_names, types, strict=True)]
-        self.fields = (*members, *(f"before and after: {column}" for column in columns))
+        columns = [f"{name} ({kind})" for name, kind in zip(table.column_names, self._types, strict=True)]
+        self.fields = (*(column.name for column in self._metadata.columns), *map(self._described, columns))
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
-        label, count = self._labels, len(batch)
-        pieces: list[Piece] = [
-            "{" + label["table"] + escape_json_text(self.table.full_name),
-            "," + label["op_type"],
-            self._op_keys.of(batch.op),
-            "," + label["op_ts"] + '"',
-            escape_json(or_empty(batch.op_ts)),
-            '",' + label["current_ts"] + '"',
-            self.clock.stamps(count, self.options.iso8601_format),
-            '",' + label["pos"] + '"',
-            escape_json(or_empty(batch.position)),
-            '"',
-        ]
-        if self._primary_keys is not None:
-            pieces.append("," + label["primary_keys"] + self._primary_keys)
-        if self.include_tokens:
-            pieces += ["," + label["tokens"], self._tokens(batch)]
-        bad: list[tuple[int, int]] = []
-        update = pc.equal(batch.op, OpType.UPDATE.value)
-        for name, image in (("before", batch.before), ("after", batch.after)):
-            objects, wrong = self._images.of(image, count)
-            bad += wrong
-            if not (image.exists is None or image.exists.true_count == count):
-                absent = pc.equal(pc.binary_length(objects), 0)
-                bare = pc.if_else(update, "{" + self._style.close(2) + "}", "")
-                objects = pc.if_else(absent, bare, objects)
-                there = pc.not_equal(pc.binary_length(objects), 0)
-                pieces.append(pc.if_else(there, join(["," + label[name], objects]), ""))
-            else:
-                pieces += ["," + label[name], objects]
+        members, bad = self._members(batch)
         if bad:
             raise RowErrors(misfits(batch, bad, self._wanted))
-        return join([*pieces, self._end], count)
+        first = self._metadata.pieces(batch)
+        if first:
+            return join(["{", *first, *members, self._end], len(batch))
+        # Each member starts with its comma: that of the first has nothing to divide.
+        bare = pc.replace_substring_regex(join(members, len(batch)), "^,", "")
+        return join(["{", bare, self._end], len(batch))
 
-    def _tokens(self, batch: ChangeBatch) -> pa.StringArray:
-        gap = self._style.member(2)
+    @staticmethod
+    def _described(column: str) -> str:
+        """A column, as the summary of fields calls it."""
+        raise NotImplementedError
 
-        def pair(names: pa.StringArray, values: pa.StringArray) -> pa.StringArray:
-            return join([gap, quote_json(names), ":", quote_json(values)])
+    def _members(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
+        """The members behind the metadata, each with a comma before it; and (row, column) of illegal values."""
+        raise NotImplementedError
 
-        return join(["{", token_texts(batch.tokens, len(batch), pair, ","), self._style.close(2) + "}"])
+    def _objects(self, depth: int, prefix: str = "") -> ImageObjects:
+        """What makes members of the columns; their names start with `prefix`."""
+        names = [prefix + name for name in self.table.column_names]
+        return ImageObjects(names, [_VALUES[kind] for kind in self._types], self._style, depth=depth)
+
+    def _shown(self, image: Image, batch: ChangeBatch, counterpart: Image | None = None) -> Image:
+        """The image as messages show it. `counterpart` is the before image that belongs to an after image."""
+        if not self._nulls_left_out:
+            return image
+        kept = counterpart if self._keeps_new_nulls else None
+        shown, left_out = without_nulls(image, kept, pc.equal(batch.op, OpType.UPDATE.value))
+        for name, count in zip(self.table.column_names, left_out, strict=True):
+            self.count(NULL_AS_MISSING, name, count)
+        return shown
 
     def _wanted(self, column: int) -> str:
         return "`true` or `false`" if self.table.columns[column].type.kind is Kind.BOOLEAN else "a number"
 
 
-def _array(values: tuple[str, ...], style: Style) -> str:
-    gap = style.member(2)
-    end = style.member(1)
-    return f"[{','.join(gap + escape_json_text(value) for value in values)}{end}]"
+class JsonFormatter(JsonRecordFormatter):
+    def __init__(self, table: TableDef, options: JsonOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, options, context, clock)
+        names = (options.before_object_name, options.after_object_name)
+        self._flatten = options.flatten
+        if self._flatten:
+            self._images = [self._objects(1, name + options.flatten_delimiter) for name in names]
+        else:
+            self._images = [self._objects(2)] * 2
+        self._labels = [f",{self._style.member(1)}{escape_json_text(name)}:" for name in names]
+
+    @staticmethod
+    def _described(column: str) -> str:
+        return f"before and after: {column}"
+
+    def _members(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
+        pieces: list[Piece] = []
+        bad: list[tuple[int, int]] = []
+        update = pc.equal(batch.op, OpType.UPDATE.value)
+        images = (self._shown(batch.before, batch), self._shown(batch.after, batch, batch.before))
+        for label, objects, image in zip(self._labels, self._images, images, strict=True):
+            texts, wrong = (objects.members_of if self._flatten else objects.of)(image, len(batch))
+            bad += wrong
+            if self._flatten:
+                pieces.append(_led_by_comma(texts))
+            elif image.exists is None or image.exists.true_count == len(batch):
+                pieces += [label, texts]
+            else:
+                absent = pc.equal(pc.binary_length(texts), 0)
+                bare = pc.if_else(update, "{" + self._style.close(2) + "}", "")
+                texts = pc.if_else(absent, bare, texts)
+                there = pc.not_equal(pc.binary_length(texts), 0)
+                pieces.append(pc.if_else(there, join([label, texts]), ""))
+        return pieces, bad
 
 
-def json_schema(table: TableDef, options: JsonOptions, context: Context) -> tuple[SchemaFile, ...]:
-    """`<table>.schema.json` as the manual prints it (6.3.3); `primary_keys` only where messages have it."""
-    if not options.generate_schema:
-        return ()
-    text = pretty(_schema(table, options, context.release))
-    content = byte_order_mark(options.encoding) + text.encode(codec_of(options.encoding), "replace")
-    return (SchemaFile(f"{table.full_name}.schema.json", content),)
+class JsonRowFormatter(JsonRecordFormatter):
+    def __init__(self, table: TableDef, options: JsonRowOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, options, context, clock)
+        self._pk_update_handling = options.pk_update_handling
+        self._columns = self._objects(1)
+
+    @staticmethod
+    def _described(column: str) -> str:
+        return column
+
+    def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
+        return handle_key_updates(batch, self._pk_update_handling)
+
+    def _members(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
+        texts, bad = self._columns.members_of(self._shown(batch.row_image(), batch, batch.before), len(batch))
+        return [_led_by_comma(texts)], bad
 
 
-def _schema(table: TableDef, options: JsonOptions, release: str) -> Json:
-    def described(text: str) -> Json:
-        return {"description": text, "type": "string"}
+def _led_by_comma(texts: pa.StringArray) -> pa.StringArray:
+    return pc.if_else(pc.equal(pc.binary_length(texts), 0), "", join([",", texts]))
 
-    keys: Json = {
-        "description": "Array of the primary key column names.",
-        "type": "array",
-        "items": {"type": "string"},
-        "minItems": 0,
-        "uniqueItems": True,
-    }
-    return {
-        "$schema": "http://json-schema.org/draft-04/schema#",
-        "title": table.full_name,
-        "description": f"JSON schema for table {table.full_name}",
-        "definitions": {
-            "row": {
-                "type": "object",
-                "properties": {
-                    column.name: {"type": [json_type(column, options, release), "null"]} for column in table.columns
-                },
-                "additionalProperties": False,
-            },
-            "tokens": {
-                "type": "object",
-                "description": "Token keys and values are free form key value pairs.",
-                "properties": {},
-                "additionalProperties": True,
-            },
-        },
-        "type": "object",
-        "properties": {
-            "table": described("The fully qualified table name"),
-            "op_type": described("The operation type"),
-            "op_ts": described("The operation timestamp"),
-            "current_ts": described("The current processing timestamp"),
-            "pos": described("The position of the operation in the data source"),
-            **({"primary_keys": keys} if options.include_primary_keys else {}),
-            "tokens": {"$ref": "#/definitions/tokens"},
-            "before": {"$ref": "#/definitions/row"},
-            "after": {"$ref": "#/definitions/row"},
-        },
-        "required": ["table", "op_type", "op_ts", "current_ts", "pos"],
-        "additionalProperties": False,
-    }
+
+def _row_projection(options: JsonRowOptions) -> Projection:
+    own = row_projection(options)
+    both = options.omit_null_values and options.omit_null_values_special_update_handling
+    return replace(own, row_only=own.row_only and not both, tokens=needs_tokens(options))
+
+
+def _framing(table: TableDef | None, options: Any, context: Context) -> TextFraming:
+    return TextFraming(options.encoding)
+
+
+def _show(formatter: Formatter, options: Any, context: Context) -> JsonShow:
+    return JsonShow(options.encoding)
 
 
 WRITE_SIDES = {
     "json": WriteSide(
         formatter=JsonFormatter,
-        framing=lambda table, options, context: TextFraming(options.encoding),
+        framing=_framing,
+        projection=lambda options: Projection(tokens=needs_tokens(options)),
         schema=json_schema,
-        show=lambda formatter, options, context: JsonShow(options.encoding),
-    )
+        show=_show,
+    ),
+    "json_row": WriteSide(
+        formatter=JsonRowFormatter,
+        framing=_framing,
+        projection=_row_projection,
+        schema=json_schema,
+        show=_show,
+    ),
 }

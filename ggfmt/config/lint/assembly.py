@@ -1,0 +1,274 @@
+"""One handler from its entries: the options of the handler and of its format, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ggfmt.config.comments import before_comment
+from ggfmt.config.goldengate_keys import (
+    ADAPTER_FORMATS,
+    GOLDENGATE_FORMATS,
+    GoldenGateProperty,
+    listing,
+)
+from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, HandlerOptions
+from ggfmt.config.handler_types import CHOOSING, HANDLER_TYPES, Formats, names_of, types_having
+from ggfmt.config.partitioner import is_partitioner, partitioner_property, read_partitioner
+from ggfmt.config.properties import Entry
+from ggfmt.config.property_names import (
+    HandlerKey,
+    find_option,
+    lacks,
+    nearest_format_property,
+    nearest_handler_property,
+    owner,
+    renamed,
+)
+from ggfmt.config.rewrites import removed
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
+from ggfmt.formats.api.format import Format
+from ggfmt.java.text import IllegalValue, trim, visible
+from ggfmt.options.releases import FIRST_RELEASE
+from ggfmt.options.spec import Options, OptionSpec
+
+# Aliases that are the right names in handlers of other types.
+_NAMES_ELSEWHERE = ("avrocodec",)
+
+# The code of a handler whose messages ggfmt does not write.
+LEFT_OUT = "GG124"
+
+
+class Assembly:
+    """One handler in the making; what is found wrong is added to `findings`.
+
+    `given` has the entry that counts of every property given, `handler` and `options` the values, the default for one
+    that is `illegal`; without a format that can be written there are no `options`. `uncovered` has what is given of
+    GoldenGate's properties that ggfmt does not do, by their names. `entries` are in the order of the files.
+
+    `type` is None if the handler gives none, if it is a Java class (`is_custom`), and if ggfmt does not know it;
+    `type_text` is what it says, and `type_entry` where.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        keyed: Sequence[tuple[HandlerKey, Entry]],
+        formats: Mapping[str, Format],
+        findings: list[Diagnostic],
+    ) -> None:
+        self.name = name
+        self.formats = formats
+        self.findings = findings
+        self.entries = [entry for _, entry in keyed]
+        self.given: dict[str, Entry] = {}
+        self.illegal: set[str] = set()
+        self.uncovered: dict[str, tuple[Entry, GoldenGateProperty]] = {}
+        self.type_entry = next((entry for key, entry in reversed(keyed) if key.rest.lower() == "type"), None)
+        self.type_text = before_comment(self.type_entry) if self.type_entry and not self.type_entry.secret else ""
+        self.type = HANDLER_TYPES.get(self.type_text.lower())
+        self.is_custom = "." in self.type_text
+        of_format = [(key, entry) for key, entry in keyed if key.is_format]
+        self.is_left_out = not self._has_formatter(bool(of_format))
+        self._check_type(bool(of_format))
+        self.format = None if self.is_left_out else self._format(of_format)
+        for key, entry in keyed:
+            if key.is_format:
+                continue
+            if key.format_property is None:
+                self._take_handler_property(key.rest, entry)
+            elif self.format is not None:
+                self._take_format_property(key.format_property, key.misspells_format, entry, self.format)
+        partitioner = read_partitioner(self.given, self.illegal, self.findings)
+        self.handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""), partitioner=partitioner)
+        self.options: Options | None = None
+        if self.format is not None:
+            self.options = self.format.options(**self._values(self.format.options.specs(), "format."))
+
+    def config(self) -> HandlerConfig | None:
+        """The handler; None without a format that can be written."""
+        if self.format is None or self.options is None:
+            return None
+        return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given)
+
+    # The type
+
+    def _has_formatter(self, format_given: bool) -> bool:
+        """Whether a formatter makes the messages, and which is known."""
+        if self.type is not None:
+            return self.type.formats is Formats.DEFAULT or (self.type.formats is Formats.GIVEN and format_given)
+        return format_given or not self.type_text
+
+    def _check_type(self, format_given: bool) -> None:
+        if self.type_entry is None or not self.type_text:
+            return
+        span, shown = self.type_entry.value_span, visible(self.type_text)
+        if self.type is None and not self.is_custom:
+            help = suggestion(self.type_text, HANDLER_TYPES)
+            self._report("GG123", f"`{shown}` is not a type of handlers that ggfmt knows", span, help)
+        if not self.is_left_out:
+            return
+        if self.type is not None and self.type.formats is Formats.NONE:
+            message = f"handlers of the type `{shown}` have no formatter"
+            help = f"`ggfmt run` leaves `{self.name}` out" + ("; its `format` has no effect" if format_given else "")
+        else:
+            message = f"what a handler of the type `{shown}` writes without a `format` is not known"
+            help = f"`ggfmt run` leaves `{self.name}` out; if it has a format, add `gg.handler.{self.name}.format`"
+        self._report(LEFT_OUT, message, span, help)
+
+    # The format
+
+    def _format(self, keyed: Sequence[tuple[HandlerKey, Entry]]) -> Format | None:
+        for key, entry in keyed:
+            if key.misspells_format:
+                self._report_renamed(entry, "format")
+            self._give("format", entry)
+        chosen = self.given.get("format")
+        text = (trim(chosen.value) if chosen else "") or DEFAULT_FORMAT
+        value = self._written(text)
+        if value is None:
+            message, help = self._no_format("***" if chosen and chosen.secret else text)
+            self._report("GG106", message, chosen.value_span if chosen else Span(), help)
+            # With a comment behind it, it is clear which format was meant: its properties are looked at too.
+            value = self._written(before_comment(chosen)) if chosen else None
+        return value
+
+    def _written(self, text: str) -> Format | None:
+        for name, format in self.formats.items():
+            if name.lower() == text.lower() and format.writes is not None:
+                return format
+        return None
+
+    def _no_format(self, text: str) -> tuple[str, str]:
+        """What is wrong with a format that cannot be written, and what to do."""
+        written = [name for name, format in self.formats.items() if format.writes is not None]
+        help = f"formats are {', '.join(f'`{name}`' for name in written)}"
+        folded = text.lower()
+        if folded in map(str.lower, self.formats):
+            return f"`{text}` is a format that ggfmt reads, but does not write", help
+        if folded in GOLDENGATE_FORMATS:
+            return f"`{text}` is a format of GoldenGate that ggfmt does not write yet", help
+        if folded in ADAPTER_FORMATS:
+            return f"`{text}` is a format of the older Java adapter, which ggfmt does not write", help
+        if "." in text:
+            return f"`{text}` is a Java class or a template, which ggfmt cannot run", help
+        near = suggestion(text, written)
+        return f"`{text}` is not a format", f"{help}; {near}" if near else help
+
+    # Properties
+
+    def _take_handler_property(self, name: str, entry: Entry) -> None:
+        match = None if self.is_left_out else find_option(name, HandlerOptions.specs())
+        if is_partitioner(name) and not self.is_left_out:
+            self._give(partitioner_property(name), entry)
+        elif match is not None:
+            if match.renamed and name.lower() not in _NAMES_ELSEWHERE:
+                self._report_renamed(entry, match.spec.name)
+            self._give(match.spec.name, entry)
+        elif name.lower() in CHOOSING and not (self.is_custom or self.is_left_out):
+            self._leave(GoldenGateProperty(name.lower(), (), FIRST_RELEASE), entry)
+        elif not (self.is_custom or (self.type.has(name) if self.type else types_having(name))):
+            self._report_foreign(name, entry)
+
+    def _report_foreign(self, name: str, entry: Entry) -> None:
+        """Tell of a property that is none of the handler's own."""
+        specs = self.format.options.specs() if self.format else ()
+        known = names_of(self.type) if self.type else names_of()
+        lacking = lacks(name, self.format) if self.format else None
+        near = (
+            f"format.{lacking.name}"
+            if lacking
+            else nearest_handler_property(name, HandlerOptions.specs(), known, specs)
+        )
+        others = types_having(name)
+        if others and not (near or "").startswith("format."):
+            help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
+            if self.type is not None and self.type.complete:
+                types = f"the type{'s' if len(others) > 1 else ''} {listing(others)}"
+                message = f"`{entry.key}` is a property of handlers of {types}, not of `{self.type.name}`"
+                self._report("GG110", message, entry.key_span, "it has no effect")
+            else:
+                self._report("GG125", f"`{entry.key}` is {self._not_of_type()}", entry.key_span, help)
+            return
+        if self.type_text and not (self.type and self.type.complete):
+            self._report_unknown("GG125", f"`{entry.key}` is {self._not_of_type()}", entry, near)
+        else:
+            self._report_unknown("GG101", f"`{entry.key}` is not a property of a handler", entry, near)
+        if near == "format" and "format" not in self.given and not self.is_left_out:
+            report_missing_format(self.findings, self.name, entry)
+
+    def _not_of_type(self) -> str:
+        return f"not known as a property of handlers of the type `{visible(self.type_text)}`"
+
+    def _take_format_property(self, name: str, misspelt: bool, entry: Entry, format: Format) -> None:
+        match = find_option(name, format.options.specs())
+        if match is not None:
+            if match.renamed or misspelt:
+                self._report_renamed(entry, f"format.{match.spec.name}")
+            self._give(f"format.{match.spec.name}", entry)
+            return
+        lacking = lacks(name, format)
+        if lacking is not None:
+            self._leave(lacking, entry)
+            return
+        whose = owner(name, self.formats)
+        if whose is not None:
+            message = f"`{entry.key}` is a property of {whose}, not of `{format.name}`"
+            self._report("GG110", message, entry.key_span, "it has no effect")
+            return
+        near = nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
+        self._report_unknown("GG101", f"`{entry.key}` is not a property of `{format.name}`", entry, near)
+
+    def _leave(self, known: GoldenGateProperty, entry: Entry) -> None:
+        if known.name in self.uncovered:
+            report_duplicate(self.findings, self.uncovered[known.name][0], entry)
+        self.uncovered[known.name] = entry, known
+
+    def _give(self, property: str, entry: Entry) -> None:
+        if property in self.given:
+            report_duplicate(self.findings, self.given[property], entry)
+        self.given[property] = entry
+
+    def _values(self, specs: Sequence[OptionSpec], prefix: str) -> dict[str, Any]:
+        values = {}
+        for spec in specs:
+            entry = self.given.get(prefix + spec.name)
+            if entry is None:
+                continue
+            try:
+                values[spec.attr] = spec.value(entry.value)
+            except IllegalValue as error:
+                self.illegal.add(prefix + spec.name)
+                message = "is not a legal value" if entry.secret else str(error)
+                self._report("GG103", f"`{entry.key}` {message}", entry.value_span, error.help)
+        return values
+
+    def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
+        self.findings.append(Diagnostic(code, message, span, help))
+
+    def _report_renamed(self, entry: Entry, property: str) -> None:
+        name = f"gg.handler.{self.name}.{property}"
+        self.findings.append(renamed(entry, name, property.rpartition(".")[2], f"write `{name}`"))
+
+    def _report_unknown(self, code: str, message: str, entry: Entry, near: str | None) -> None:
+        help = f"did you mean `gg.handler.{self.name}.{near}`?" if near else None
+        self._report(code, message, entry.key_span, help)
+
+
+def report_duplicate(findings: list[Diagnostic], earlier: Entry, entry: Entry) -> None:
+    """Tell of an entry that repeats one of the same file; a later file overrides an earlier one in silence."""
+    if earlier.file != entry.file:
+        return
+    message = f"`{entry.key}` was given before, in line {earlier.line}"
+    code, help = "GG107", "remove one of them; the last one counts"
+    if trim(earlier.value) == trim(entry.value):
+        code, message, help = "GG128", f"{message}, with the same value", "remove one of them"
+    findings.append(Diagnostic(code, message, entry.key_span, help, rewrite=removed(earlier)))
+
+
+def report_missing_format(findings: list[Diagnostic], name: str, entry: Entry) -> None:
+    """Refuse a misprinted format: with the default in its place, the output would not be what was meant."""
+    meant = f"gg.handler.{name}.format"
+    message = f"`{meant}` is missing, and `{entry.key}` is not it"
+    value = "***" if entry.secret else visible(trim(entry.value))
+    findings.append(Diagnostic("GG109", message, entry.key_span, f"write `{meant}={value}`"))

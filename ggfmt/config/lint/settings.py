@@ -1,0 +1,207 @@
+"""The settings of the linter: `ggfmt.toml`, `[tool.ggfmt]` in a `pyproject.toml`, and what a command line says.
+
+As with ruff, the settings of a file are those of the nearest directory above it that has any, `ggfmt.toml` before
+`pyproject.toml`; those farther up do not count. An option of the command line stands in place of the setting of the
+same name, except that `extend-ignore` and the codes ignored by file are added.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ggfmt.config.lint.rules import ALL, FileIgnores, Rules, unknown
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
+
+_OWN_FILE, _SHARED_FILE = "ggfmt.toml", "pyproject.toml"
+_TABLE = re.compile(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*\"?ggfmt\"?[ \t]*[\].]", re.MULTILINE)
+_PLACE = re.compile(r" \(at line ([0-9]+), column ([0-9]+)\)$")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which findings are told, as one place says it; None for what it does not say."""
+
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
+    extend_ignore: tuple[str, ...] = ()
+    by_file: tuple[FileIgnores, ...] = ()
+    machine: bool | None = None
+
+    def under(self, other: Choice) -> Choice:
+        """This choice where the other says nothing."""
+        return Choice(
+            self.select if other.select is None else other.select,
+            self.ignore if other.ignore is None else other.ignore,
+            (*self.extend_ignore, *other.extend_ignore),
+            (*self.by_file, *other.by_file),
+            self.machine if other.machine is None else other.machine,
+        )
+
+    def rules(self, path: str) -> Rules:
+        """What is told of a file."""
+        path = os.path.abspath(path)
+        never = (code for ignores in self.by_file if ignores.hold_for(path) for code in ignores.codes)
+        machine = not _in_ci() if self.machine is None else self.machine
+        ignore = (*(self.ignore or ()), *self.extend_ignore)
+        return Rules((ALL,) if self.select is None else self.select, ignore, tuple(never), machine)
+
+
+class Settings:
+    """The settings of files; each directory is looked at once. `isolated`: those of the command line alone."""
+
+    def __init__(self, command_line: Choice, isolated: bool = False) -> None:
+        self._command_line = command_line
+        self._isolated = isolated
+        self._found: dict[str, Choice] = {}
+
+    def rules(self, path: str) -> Rules:
+        """What is told of a file; UsageError with every GG133 of the settings that hold for it."""
+        directory = os.path.dirname(os.path.abspath(path))
+        found = Choice() if self._isolated else self._above(directory)
+        return found.under(self._command_line).rules(path)
+
+    def _above(self, directory: str) -> Choice:
+        if directory not in self._found:
+            found = _read(directory)
+            parent = os.path.dirname(directory)
+            if found is None:
+                found = Choice() if parent == directory else self._above(parent)
+            self._found[directory] = found
+        return self._found[directory]
+
+
+def command_line(
+    select: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    extend_ignore: Sequence[str] | None,
+    machine: bool | None,
+) -> Choice:
+    """The choice of a command line, whose options may hold several codes, divided by commas; UsageError with a GG133
+    for each that is none."""
+    problems: list[Diagnostic] = []
+    codes: list[tuple[str, ...] | None] = []
+    for option, given in (("--select", select), ("--ignore", ignore), ("--extend-ignore", extend_ignore)):
+        listed = [code.strip() for text in given or () for code in text.split(",") if code.strip()]
+        codes.append(tuple(listed) if given else None)
+        if option == "--select" and given and not listed:
+            problems.append(Diagnostic("GG133", "`--select` names no code", Span(), f"write `{ALL}` for all"))
+        for code in listed:
+            help = unknown(code)
+            if help is not None:
+                problems.append(Diagnostic("GG133", f"`{option}` names `{code}`, which is no code", Span(), help))
+    if problems:
+        raise UsageError(*problems)
+    return Choice(codes[0], codes[1], codes[2] or (), (), machine)
+
+
+def _in_ci() -> bool:
+    """Whether a build server says that it runs this."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+def _read(directory: str) -> Choice | None:
+    """The settings that a directory has itself; None for none."""
+    for name in (_OWN_FILE, _SHARED_FILE):
+        path = os.path.join(directory, name)
+        if not os.path.isfile(path):
+            continue
+        try:
+            with open(path, "rb") as stream:
+                content = stream.read()
+            # Another's file is not read any further: it need not even be legal.
+            if name == _OWN_FILE or _TABLE.search(content):
+                return _Reading(path, content.decode("utf-8-sig")).choice(name == _SHARED_FILE)
+        except OSError as error:
+            raise UsageError(Diagnostic("GG133", f"the file cannot be read: {error.strerror}", Span(path))) from None
+        except UnicodeDecodeError:
+            raise UsageError(Diagnostic("GG133", "the file is not UTF-8", Span(path))) from None
+    return None
+
+
+class _Reading:
+    """One reading of a file of settings, and what is wrong with it."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.problems: list[Diagnostic] = []
+
+    def choice(self, shared: bool) -> Choice:
+        table: Any = self._parsed()
+        for name in ("tool", "ggfmt") if shared else ():
+            table = table.get(name, {}) if isinstance(table, dict) else {}
+        if not isinstance(table, dict):
+            self._report("tool.ggfmt", "is not a table")
+            table = {}
+        known: dict[str, Callable[[str, Any], Any]] = {
+            "select": self._codes,
+            "ignore": self._codes,
+            "extend-ignore": self._codes,
+            "per-file-ignores": self._by_file,
+            "machine": self._switch,
+        }
+        values = {}
+        for name, value in table.items():
+            read = known.get(name)
+            if read is None:
+                help = suggestion(name, known) or f"settings are {', '.join(f'`{one}`' for one in known)}"
+                self._report(name, "is not a setting of the linter", help)
+            else:
+                values["by_file" if name == "per-file-ignores" else name.replace("-", "_")] = read(name, value)
+        if self.problems:
+            raise UsageError(*self.problems)
+        return Choice(**values)
+
+    def _parsed(self) -> Mapping[str, Any]:
+        if sys.version_info >= (3, 11):
+            import tomllib
+
+            try:
+                return tomllib.loads(self.text)
+            except tomllib.TOMLDecodeError as error:
+                match = _PLACE.search(str(error))
+                span = Span(self.path, *(map(int, match.groups()) if match else ()))
+                reason = _PLACE.sub("", str(error))
+                raise UsageError(Diagnostic("GG133", f"the file is not TOML: {reason}", span)) from None
+        help = "use Python 3.11 or newer, or `--isolated` with the settings as options"
+        raise UsageError(Diagnostic("GG133", "settings in TOML need Python 3.11 or newer", Span(self.path), help))
+
+    def _codes(self, name: str, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(code, str) for code in value):
+            self._report(name, "is not a list of codes", f'write `{name.split(".")[0]} = ["GG101"]`')
+            return ()
+        for code in value:
+            help = unknown(code)
+            if help is not None:
+                self._report(name, f"names `{code}`, which is no code", help, code)
+        return tuple(value)
+
+    def _by_file(self, name: str, value: Any) -> tuple[FileIgnores, ...]:
+        if not isinstance(value, dict):
+            self._report(name, "is not a table of globs", f'write `{name} = {{ "old/*.properties" = ["GG101"] }}`')
+            return ()
+        directory = os.path.dirname(self.path)
+        return tuple(FileIgnores(directory, glob, self._codes(glob, codes)) for glob, codes in value.items())
+
+    def _switch(self, name: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            self._report(name, "is neither `true` nor `false`")
+        return bool(value)
+
+    def _report(self, name: str, problem: str, help: str | None = None, word: str | None = None) -> None:
+        self.problems.append(Diagnostic("GG133", f"`{name}` {problem}", self._place(word or name), help))
+
+    def _place(self, word: str) -> Span:
+        """Where a word stands; the parser does not say."""
+        match = re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", self.text)
+        if match is None:
+            return Span(self.path)
+        before = self.text[: match.start()]
+        line = before.count("\n")
+        column = match.start() - (before.rfind("\n") + 1)
+        return Span(self.path, line + 1, column + 1, len(word), self.text.split("\n")[line])

@@ -1,0 +1,195 @@
+"""AWS DMS's JSON, read.
+
+The shapes of records are those of the user guide (CHAP_Target.Kafka, CHAP_Target.Kinesis) and of records captured from
+RDS PostgreSQL (tests of commons-codec by CrateDB).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.dms import DmsOptions
+from ggfmt.formats.json.values import raw_members, raw_texts
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given, stamp_text
+from ggfmt.formats.records.options import ABSENT_NULL
+from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.refused import (
+    MOST_SHOWN,
+    NAME_TABLE,
+    Refused,
+    decoded,
+    joined_name,
+    lacks,
+    legal_values,
+    no_op,
+)
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
+
+_OPS = {"load": "I", "insert": "I", "update": "U", "delete": "D", "create": "I", "read": "I"}
+_OF_SNAPSHOT = ("load", "read")
+_TRUNCATES = ("truncate-table", "TruncateTable")  # as others are spelt in records, and by the description
+_TYPES = ("data", "control")
+_STRUCTURE = frozenset({"record-type", "operation", "schema-name", "table-name", "stream-position"})
+
+_KINDS = {
+    "BOOLEAN": Kind.BOOLEAN,
+    **dict.fromkeys(("NUMERIC", "DECIMAL"), Kind.DECIMAL),
+    **dict.fromkeys(("REAL4", "FLOAT"), Kind.FLOAT),
+    **dict.fromkeys(("REAL8", "DOUBLE"), Kind.DOUBLE),
+    "DATE": Kind.DATE,
+    "TIME": Kind.TIME,
+    **dict.fromkeys(("DATETIME", "TIMESTAMP"), Kind.TIMESTAMP),
+    **dict.fromkeys(("BYTES", "BLOB"), Kind.BINARY),
+}
+
+
+class DmsColumn(msgspec.Struct, gc=False):
+    """A column of a `table-def`."""
+
+    type: str
+    nullable: bool = True
+    length: int | None = None
+    precision: int | None = None
+    scale: int | None = None
+
+
+class DmsTable(msgspec.Struct, gc=False):
+    """A `table-def`, with the columns in table order."""
+
+    columns: dict[str, DmsColumn]
+    keys: tuple[str, ...] = msgspec.field(default=(), name="primary-key")
+
+
+class DmsControl(msgspec.Struct, gc=False):
+    definition: DmsTable | None = msgspec.field(default=None, name="table-def")
+
+
+_control = msgspec.json.Decoder(DmsControl).decode
+
+
+class Dms(Dialect):
+    record = dict[str, Raw]
+    partial_before = True
+    keeps_json = frozenset({Kind.STRING})
+
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        self.options = cast(DmsOptions, source.options or DmsOptions())
+        self.absent_is_null = self.options.absent_means == ABSENT_NULL
+        self._prefix = self.options.before_prefix
+        self._members = frozenset({"metadata", "data", "control", self.options.before_image})
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        metadata = members.get("metadata")
+        known = isinstance(metadata, dict) and metadata.get("record-type") in _TYPES and "operation" in metadata
+        return "`metadata` with a `record-type`" if known else None
+
+    def changes(self, record: Mapping[str, Raw]) -> Meaning:
+        metadata = given(record.get("metadata", ABSENT))
+        if metadata is None:
+            raise lacks("metadata", "every record of DMS has one")
+        told = decoded(raw_texts, metadata, "`metadata` is no object")
+        operation, kind = told.get("operation"), told.get("record-type")
+        if kind not in _TYPES:
+            if kind is None:
+                raise lacks("record-type", "every record of DMS has one", what="`metadata`")
+            raise Refused("GG308", f"`record-type` cannot be `{kind[:MOST_SHOWN]}`", legal_values(_TYPES))
+        if operation is None:
+            raise lacks("operation", "every record of DMS has one", what="`metadata`")
+        if kind == "control" and operation not in _TRUNCATES:
+            return self._control(given(record.get("control", ABSENT)), told, operation)
+        table = _table(told)
+        if kind == "control":
+            return (self._change(table, "T", None, None, told),)
+        op = _OPS.get(operation)
+        if op is None:
+            raise no_op("operation", operation, _OPS, table)
+        row = given(record.get("data", ABSENT))
+        if row is None:
+            raise lacks("data", None, table)
+        old = given(record.get(self.options.before_image, ABSENT)) if op == "U" else None
+        if self._prefix and self._prefix.encode() in bytes(row):
+            row, old = self._parted(row, old, op, table)
+        before, after = (row, None) if op == "D" else (old, row)
+        return (self._change(table, op, before, after, told),)
+
+    def passed_over(self, record: Any) -> Sequence[str]:
+        return [name for name in record if name not in self._members]
+
+    def _change(self, table: str, op: str, before: Raw | None, after: Raw | None, told: Mapping[str, Any]) -> Change:
+        moment = "timestamp" if told.get("commit-timestamp") is None else "commit-timestamp"
+        time = told.get(moment)
+        stamp = None if time is None else stamp_text(time)
+        if time is not None and stamp is None:
+            raise Refused("GG308", f"`{moment}` is no time such as `2021-02-18T23:09:09.509179Z`", None, table)
+        tokens = {}
+        if self.with_tokens:
+            tokens = {
+                name: text
+                for name, text in told.items()
+                if text is not None and name not in _STRUCTURE and name != moment
+            }
+            if told["operation"] in _OF_SNAPSHOT:
+                tokens["snapshot"] = "true"
+        return Change(table, op, stamp, told.get("stream-position"), before, after, tokens)
+
+    def _parted(self, row: Raw, old: Raw | None, op: str, table: str) -> tuple[Raw, Raw | None]:
+        """The row without the columns that have values before an update, and these by the names of their columns."""
+        members = decoded(raw_members, row, "`data` is no object", table)
+        before = {} if old is None else decoded(raw_members, old, "the image before is no object", table)
+        after = {}
+        for name, value in members.items():
+            own = name.removeprefix(self._prefix)
+            if own == name or not own or (op != "U" and given(value) is not None):
+                after[name] = value
+            elif op == "U":
+                before[own] = value
+        return _encoded(after), _encoded(before) if before or old is not None else None
+
+    def _control(self, control: Raw | None, told: Mapping[str, str | None], operation: str) -> Meaning:
+        if control is not None:
+            described = decoded(_control, control, "`control` does not describe a table as DMS does").definition
+            if described is not None and described.columns:
+                table = _table(told)
+                return (self.described((table, bytes(control)), lambda: self._definition(table, described)),)
+        return f"control {operation[:MOST_SHOWN]}"
+
+    def _definition(self, table: str, described: DmsTable) -> TableDef:
+        names = described.columns
+        added = {self._prefix + name for name in names} if self._prefix else set()
+        columns = [Column(name, _type(c), c.nullable) for name, c in names.items() if name not in added]
+        return TableDef(table, tuple(columns)).with_keys(described.keys)
+
+
+def _table(told: Mapping[str, str | None]) -> str:
+    if not told.get("table-name"):
+        raise lacks("table-name", NAME_TABLE, what="`metadata`")
+    return joined_name((told.get("schema-name"), told["table-name"]), "`metadata`")
+
+
+def _encoded(members: Mapping[str, Raw]) -> Raw:
+    return Raw(msgspec.json.encode(members))
+
+
+def _type(column: DmsColumn) -> SqlType:
+    word = column.type.upper()
+    if re.fullmatch("U?INT[0-9]*", word):
+        return SqlType(Kind.INTEGER)
+    kind = _KINDS.get(word, Kind.STRING)
+    if kind is Kind.DECIMAL:
+        return SqlType(kind, precision=column.precision or None, scale=column.scale)
+    if kind in (Kind.TIME, Kind.TIMESTAMP):
+        return SqlType(kind, scale=column.scale)
+    if kind in (Kind.STRING, Kind.BINARY):
+        return SqlType(kind, length=column.length or None)
+    return SqlType(kind)
+
+
+READ_SIDES = {"dms_json": dialect_input(Dms)}

@@ -1,0 +1,203 @@
+"""Readers of JSON of GoldenGate that is laid out by its options: the row model, and the operation model with a
+template, with images of other names, or flattened.
+
+Which members are metadata is told by the options of the handler that wrote the messages. Messages that do not name
+their table are those of the one table that the user defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.reading import Layout, ReadSide
+from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
+from ggfmt.formats.goldengate.metacolumn_roles import Roles
+from ggfmt.formats.goldengate.metacolumns import MetaColumn
+from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.records import OP_WORDS
+from ggfmt.formats.json.unread import is_json_row
+from ggfmt.formats.json.values import raw_members, scalar_text
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, given
+from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, joined_name, lacks, no_op
+from ggfmt.model.change import OP_TYPES
+
+_names = msgspec.json.Decoder(tuple[str, ...]).decode
+_encode = msgspec.json.encode
+_NULL = Raw(b"null")
+_Members = dict[str, Raw]
+_Images = tuple[Any, Any]
+
+
+def metadata_of(source: WriterSettings) -> tuple[MetaColumn, ...]:
+    """The metadata members that messages may have, by the options of who wrote them."""
+    options: JsonRecordOptions = source.options
+    every = options if options.meta_columns_template is not None else replace(options, include_primary_keys=True)
+    return every.metadata(replace(source.context, include_tokens=True))
+
+
+class LaidOut(Dialect):
+    """Records by their options; a subclass says where the images are."""
+
+    record = _Members
+
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        columns = metadata_of(source)
+        self.names = [column.name for column in columns]
+        self._metadata = frozenset(self.names)
+        self._roles = Roles.of(columns)
+        keys = dict(zip(op_keys(self.options), OP_TYPES, strict=True))
+        self._ops = {name: name for name in OP_TYPES} | OP_WORDS | keys
+
+    @staticmethod
+    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
+        if source.options is not None and Roles.of(metadata_of(source)).op is None:
+            message = "messages without operation types cannot be read"
+            help = "write them with `${optype}` in `metaColumnsTemplate`, and say so"
+            raise UsageError(Diagnostic("GG103", message, help=help))
+        return Dialect.layout(head, whole, source)
+
+    def images(self, op: str, members: _Members, table: str) -> _Images:
+        """The before and after images of a record, each as the bytes of a JSON object, or None."""
+        raise NotImplementedError
+
+    def changes(self, record: _Members) -> Meaning:
+        roles = self._roles
+        assert roles.op is not None  # by the layout
+        name = self._table(record)
+        word = self._text(record, roles.op)
+        if word is None:
+            raise lacks(self.names[roles.op], "every operation has one", name)
+        op = self._ops.get(word)
+        if op is None:
+            raise no_op(self.names[roles.op], word, self._ops, name)
+        if roles.key_columns is not None:
+            listed = given(record.get(self.names[roles.key_columns], _NULL))
+            keys = () if listed is None else decoded(_names, listed, "the key is no list of names", name)
+            if keys:
+                self.keys[name] = keys
+        before, after = self.images(op, record, name)
+        position = None if roles.position is None else self._text(record, roles.position)
+        tokens = self._tokens(record, name) if self.with_tokens else {}
+        return (Change(name, op, self._time(record, name), position, before, after, tokens),)
+
+    def of_images(self, members: _Members) -> _Members:
+        """The members that are no metadata."""
+        return {name: value for name, value in members.items() if name not in self._metadata}
+
+    def _table(self, record: _Members) -> str:
+        places = self._roles.name
+        if not places:
+            if len(self.trusted) == 1:
+                return next(iter(self.trusted))
+            help = "give the definition of that table alone to `--definitions`"
+            raise Refused("GG205", f"messages do not name their table, and {len(self.trusted)} are defined", help)
+        parts = [self._text(record, place) for place in places]
+        if not parts[-1]:
+            raise lacks(self.names[places[-1]], NAME_TABLE)
+        return parts[-1] if len(parts) == 1 else joined_name([part or None for part in parts], "the name of the table")
+
+    def _time(self, record: _Members, table: str) -> str | int | None:
+        if self._roles.op_ts is not None:
+            return self._text(record, self._roles.op_ts)
+        micros = None if self._roles.micros is None else self._text(record, self._roles.micros)
+        try:
+            return int(micros) if micros else None
+        except ValueError:
+            raise Refused("GG308", "the time of the operation is no number of microseconds", None, table) from None
+
+    def _tokens(self, record: _Members, table: str) -> dict[str, str]:
+        if self._roles.tokens is not None:
+            tokens = given(record.get(self.names[self._roles.tokens], _NULL))
+            if tokens is None:
+                return {}
+            members = decoded(raw_members, tokens, "the tokens are not an object", table)
+            return {name: scalar_text(value) for name, value in members.items()}
+        single = ((name, self._text(record, place)) for place, name in self._roles.single)
+        return {name: text for name, text in single if text}
+
+    def _text(self, record: _Members, place: int) -> str | None:
+        """The text of a metadata member; None where it is absent or null."""
+        value = given(record.get(self.names[place], _NULL))
+        if value is None:
+            return None
+        if bytes(value)[:1] in (b"{", b"["):
+            raise Refused("GG308", f"`{self.names[place]}` is no text")
+        return scalar_text(value)
+
+
+class JsonRow(LaidOut):
+    """The row model: columns stand beside the metadata."""
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        return "`table` and `op_type` beside its columns" if is_json_row(members) else None
+
+    def images(self, op: str, members: _Members, table: str) -> _Images:
+        columns = self.of_images(members)
+        image = _encode(columns)
+        if op == "D":
+            return image, None
+        return None, None if op == "T" and not columns else image
+
+
+class JsonByOptions(LaidOut):
+    """The operation model, with metadata or images by options."""
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        return None  # the options of who wrote it have to be given
+
+    def images(self, op: str, members: _Members, table: str) -> _Images:
+        options: JsonOptions = self.options
+        names = (options.before_object_name, options.after_object_name)
+        if len(set(names)) < 2:
+            raise Refused("GG305", "`beforeObjectName` and `afterObjectName` are the same", "give two names", table)
+        if options.flatten:
+            prefixes = [name + options.flatten_delimiter for name in names]
+            images = [self._with_prefix(members, prefix) for prefix in prefixes]
+        else:
+            images = [given(members.get(name, _NULL)) for name in names]
+        before, after = images
+        if op in "IT" and before is not None and bytes(before) == b"{}":
+            before = None
+        if op in "DT" and after is not None and bytes(after) == b"{}":
+            after = None
+        return before, after
+
+    def _with_prefix(self, members: _Members, prefix: str) -> Raw | None:
+        columns = {name[len(prefix) :]: value for name, value in members.items() if name.startswith(prefix)}
+        return Raw(_encode(columns))
+
+    def passed_over(self, record: Any) -> Sequence[str]:
+        options: JsonOptions = self.options
+        names = (options.before_object_name, options.after_object_name)
+        others = self.of_images(record)
+        if options.flatten:
+            prefixes = tuple(name + options.flatten_delimiter for name in names)
+            return [name for name in others if not name.startswith(prefixes)]
+        return [name for name in others if name not in names]
+
+
+_BY_OPTIONS = dialect_input(JsonByOptions)
+
+
+def by_options(source: WriterSettings) -> ReadSide | None:
+    """What reads the operation model where the options say that it is not laid out as by default."""
+    options = source.options
+    if not isinstance(options, JsonOptions):
+        return None
+    names = (options.before_object_name, options.after_object_name)
+    plain = options.meta_columns_template is None and not options.flatten and names == ("before", "after")
+    return None if plain and metadata_of(source) else _BY_OPTIONS
+
+
+READ_SIDE = dialect_input(JsonRow)
