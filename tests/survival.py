@@ -118,7 +118,8 @@ def _values(loss: Loss, item: Operation, change: Callable[[str], str | None]) ->
 
 def _missing_as_null(loss: Loss, item: Operation) -> Operation:
     def filled(image: Row | None) -> Row | None:
-        return None if image is None else {**dict.fromkeys(KINDS), **image}
+        names = [name for name, kind in KINDS.items() if not loss.kinds or kind in loss.kinds]
+        return None if image is None else {**dict.fromkeys(names), **image}
 
     before = item.before if loss.detail and item.op == "U" else filled(item.before)
     return replace(item, before=before, after=filled(item.after))

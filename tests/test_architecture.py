@@ -38,6 +38,8 @@ LAYERS["ggfmt"] = set()
 # `goldengate` shares with its neighbours lies beside them.
 SHARED = ("api", "avro", "json", "mysql", "connect", "records")
 
+DEBEZIUM_AVRO = ("formats.debezium.avro_read", "formats.debezium.avro_write")
+
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {
     "pyspark": {"spark.session"},
@@ -46,7 +48,7 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"cli", "render", "options.reference"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.goldengate.xml.records"},
-    "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read"},
+    "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read", *DEBEZIUM_AVRO},
     "msgspec": {"columnar", "formats", "engine", "definitions"},
     "pyarrow": {"model", "columnar", "formats", "definitions", "engine"},
 }

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import polars
 import pyarrow as pa
 import pytest
@@ -138,6 +139,20 @@ def test_java_reads_container_files_of_every_codec(java: AvroJava, format: str, 
     path = tmp_path / "orders.avro"
     path.write_bytes(framing.header + b"".join(blocks))
     assert list(java.container(path)) == expected(format, "12.2")
+
+
+@pytest.mark.spark
+def test_java_reads_events_of_debezium(java: AvroJava, tmp_path: Path) -> None:
+    described = FORMATS["debezium_avro"]
+    options, context = described.options(), Context(True)
+    framing = described.write_side.framing(BATCH.table, options, context)
+    made = described.write_side.formatter(BATCH.table, options, context, Clock(datetime.fromisoformat(STAMP)))
+    path = tmp_path / "events.avro"
+    path.write_bytes(framing.header + bytes(framing.frame(made.format(BATCH))[0]))
+    found = list(java.container(path))
+    assert [record["op"] for record in found] == list("cudt" * 5)
+    with path.open("rb") as stream:
+        assert found == [json.loads(json.dumps(record)) for record in fastavro.reader(stream)]
 
 
 @pytest.mark.spark

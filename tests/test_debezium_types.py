@@ -19,6 +19,7 @@ from test_debezium import NAME
 
 from ggfmt.columnar.from_python import texts
 from ggfmt.formats.connect.decimals import decimals
+from ggfmt.formats.connect.schemas import MOST_SCALE
 from ggfmt.formats.debezium import values as values
 from ggfmt.formats.debezium.types import TableColumn, of_table_column
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -288,7 +289,7 @@ def test_every_number_is_a_time(number: int, unit: str) -> None:
 
 def test_numbers_of_thousands_of_digits() -> None:
     most = encoded(0x7F << 8 * 1598)
-    made, bad = decimals(-values.MOST_SCALE)(texts([most, "AA==", "/w=="]))
+    made, bad = decimals(-MOST_SCALE)(texts([most, "AA==", "/w=="]))
     assert bad == []
     assert [len(text) for text in made.to_pylist()] == [len(str(0x7F << 8 * 1598)) + 20000, 1, 20002]
 

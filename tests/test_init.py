@@ -104,7 +104,8 @@ def test_a_handler_file_has_nothing_to_complain_of(path: Path) -> None:
 def test_a_handler_file_lists_every_property_with_what_it_does_and_its_default(path: Path) -> None:
     name = handler_name(FORMATS[path.stem])
     specs = {f"gg.handler.{name}.{spec.name}": spec for spec in HandlerOptions.specs()}
-    specs |= {f"gg.handler.{name}.format.{spec.name}": spec for spec in FORMATS[path.stem].options.specs()}
+    below = "" if FORMATS[path.stem].handler_type else "format."
+    specs |= {f"gg.handler.{name}.{below}{spec.name}": spec for spec in FORMATS[path.stem].options.specs()}
     specs |= {f"ggfmt.{spec.name}": spec for spec in RunOptions.specs()}
     told = {}
     text = path.read_text(encoding="utf-8")
@@ -115,7 +116,7 @@ def test_a_handler_file_lists_every_property_with_what_it_does_and_its_default(p
             said = " ".join(line.removeprefix("# ") for line in about.splitlines())
             assert said.startswith(specs[key].doc.replace("`", "")), key
         assert about.endswith("."), key
-    assert told.pop(f"gg.handler.{name}.format") == "delimitedtext"
+    assert told.pop(f"gg.handler.{name}.format", None) == ("delimitedtext" if below else None)
     assert told == {
         key: "none" if spec.default in (None, ()) else spec.default_text if spec.default != "" else "nothing"
         for key, spec in specs.items()

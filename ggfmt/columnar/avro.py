@@ -252,8 +252,9 @@ class Columns:
     """Encodes the columns of images one after the other; `flagged` puts a boolean behind each that says whether it is
     missing. A missing value is null."""
 
-    def __init__(self, types: Sequence[str], flagged: bool) -> None:
-        self._encoders = [ENCODERS[name] for name in types]
+    def __init__(self, types: Sequence[str | AvroEncoder], flagged: bool) -> None:
+        """`types` by their names, or with an encoder of their own."""
+        self._encoders = [ENCODERS[type] if isinstance(type, str) else type for type in types]
         self._flagged = flagged
 
     def pieces(self, columns: Sequence[ImageColumn]) -> tuple[list[Piece], list[tuple[int, int]]]:

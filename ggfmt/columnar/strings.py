@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
 import pyarrow as pa
@@ -17,6 +18,10 @@ _STRING = pa.string()
 _SHORT_ESCAPES = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _CONTROLS = {chr(code): _SHORT_ESCAPES.get(chr(code), f"\\u{code:04x}") for code in range(0x20)}
 _JSON_ESCAPES = {"\\": "\\\\", '"': '\\"', **_CONTROLS}
+# As Jackson does, which differs in the digits of \u00xx.
+JACKSON_ESCAPES = {
+    character: f"\\u{ord(character):04X}" if escape[1] == "u" else escape for character, escape in _JSON_ESCAPES.items()
+}
 
 _JSON_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 _JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
@@ -41,26 +46,26 @@ def count_holding(array: pa.StringArray, substring: str) -> int:
     return pc.sum(pc.match_substring(array, substring)).as_py() or 0
 
 
-def escape_json(array: pa.StringArray) -> pa.StringArray:
+def escape_json(array: pa.StringArray, escapes: Mapping[str, str] = _JSON_ESCAPES) -> pa.StringArray:
     """The texts as they stand between the quotes of a JSON string; NULL stays NULL."""
     data = text_buffer(array).to_pybytes()
     if not data:
         return array
     low = pc.min(pa.Array.from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])).as_py() < 0x20
-    for character in _JSON_ESCAPES if low else '\\"':
+    for character in escapes if low else '\\"':
         if character.encode() in data:
-            array = pc.replace_substring(array, character, _JSON_ESCAPES[character])
+            array = pc.replace_substring(array, character, escapes[character])
     return array
 
 
-def escape_json_text(text: str) -> str:
+def escape_json_text(text: str, escapes: Mapping[str, str] = _JSON_ESCAPES) -> str:
     """One text as a JSON string, quotes included."""
-    return '"' + "".join(_JSON_ESCAPES.get(character, character) for character in text) + '"'
+    return '"' + "".join(escapes.get(character, character) for character in text) + '"'
 
 
-def quote_json(array: pa.StringArray) -> pa.StringArray:
+def quote_json(array: pa.StringArray, escapes: Mapping[str, str] = _JSON_ESCAPES) -> pa.StringArray:
     """The texts as JSON strings, NULL as `null`."""
-    escaped = escape_json(array)
+    escaped = escape_json(array, escapes)
     if not escaped.null_count:
         return join(['"', escaped, '"'])
     return pc.if_else(escaped.is_valid(), join(['"', escaped.fill_null(""), '"']), "null")

@@ -37,9 +37,14 @@ def handler_file(format: Format) -> str:
     """A handler file for a format that is written, to be saved in UTF-8; every line ends with a line break."""
     name = handler_name(format)
     prefix = f"gg.handler.{name}."
-    proposed = dict(line.split("=", 1) for line in (*_PROPOSED, f"format={format.name}", *format.proposed))
+    below = "" if format.handler_type else "format."
+    of_type = f"type={format.handler_type}" if format.handler_type else f"format={format.name}"
+    lines = (line.replace("format.", below, 1) for line in format.proposed)
+    proposed = dict(line.split("=", 1) for line in (*_PROPOSED, of_type, *lines))
     chosen = replace(format_spec(), doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
-    of_format = {"format": chosen, **{f"format.{spec.name}": spec for spec in format.options.specs()}}
+    of_format = {f"{below}{spec.name}": spec for spec in format.options.specs()}
+    if below:
+        of_format = {"format": chosen, **of_format}
     parts = [
         _opening(format, name),
         f"gg.handlerlist={name}\n",

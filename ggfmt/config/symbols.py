@@ -173,9 +173,11 @@ def _of_goldengate() -> Iterator[OptionSpec]:
 
 def _sections() -> tuple[tuple[str, Mapping[str, Sequence[OptionSpec]]], ...]:
     """The properties by what stands before them in a key, and by the formats that have them."""
+    options = {name: (format.options.specs(), bool(format.handler_type)) for name, format in FORMATS.items()}
     return (
-        (_FORMAT, {name: format.options.specs() for name, format in FORMATS.items()}),
+        (_FORMAT, {name: specs for name, (specs, of_handler) in options.items() if not of_handler}),
         (HANDLER, {"": (format_spec(), *HandlerOptions.specs())}),
+        (HANDLER, {name: specs for name, (specs, of_handler) in options.items() if of_handler}),
         (_OWN, {"": RunOptions.specs()}),
         ("", {"": KEYS}),
     )

@@ -15,6 +15,8 @@ _TRUNCATE = '{"table":"GG.TCUSTORD","op_type":"T"}'
 _QUOTED = _TRUNCATE.replace('"', r"\"")
 _MESSAGE = f'{{"topic":"orders","partition":0,"offset":7,"key":null,"payload":"{_QUOTED}"}}'
 _AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties -o out"
+_EVENTS = "ggfmt run events.bin --input-format debezium_avro -c conf/json.properties -o out"
+_REGISTRY = " --input-option schemaRegistryDirectory=avsc"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
 
 _TEMPLATE = "format.metaColumnsTemplate=${optype},${position}"
@@ -161,6 +163,11 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=json", " gg.contentreplaceregex=^(a+)+$"),
         _file("format=json", " gg.contentreplaceregex=^a+$"),
     ),
+    "GG214": (_EVENTS, f"{_EVENTS}{_REGISTRY}"),
+    "GG215": (
+        _file("format=debezium_avro", "format.fileFraming=confluent"),
+        _file("format=debezium_avro", "format.fileFraming=confluent", "format.schemaIds=GG.TCUSTORD=7"),
+    ),
     # Reading
     "GG301": _insert('"PRODUCT":CAR', '"PRODUCT":"CAR"'),
     "GG302": ('{"table":"GG.TCUSTORD","op_ty', '{"table":"GG.TCUSTORD","op_type":"T"}'),
@@ -200,6 +207,11 @@ EXAMPLES: dict[str, _Pair] = {
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"id":2}}',
         '{"database":"shop","table":"t","type":"insert","data":{"id":1,"ID":2}}',
     ),
+    "GG318": (f"{_EVENTS} --input-option schemaRegistryDirectory=old", f"{_EVENTS}{_REGISTRY}"),
+    "GG319": (
+        r'\0\0\0\0\7{"before":null}',
+        r"\0\0\0\0\7\0",
+    ),
     "GG320": (f"{_MESSAGE}\n{_TRUNCATE}", f"{_MESSAGE}\n{_MESSAGE}"),
     "GG321": (_MESSAGE.replace(_QUOTED, r"\u0000\u0000\u0000\u0000\u0007\u0002"), _MESSAGE),
     # Formatting
@@ -216,6 +228,16 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG407": (f"{_ROWS} --strict-fidelity", _ROWS),
     "GG408": (_MAXWELL, _MAXWELL.replace("maxwell", "canal")),
+    "GG409": (
+        _file(" # a truncate, which has no values", "type=kafkaconnect", "enableNonnullable=true"),
+        _file(
+            " # a truncate, which has no values", "type=kafkaconnect", "messageFormatting=op", "enableNonnullable=true"
+        ),
+    ),
+    "GG410": (
+        _file(" # a table with a column pos", "type=kafkaconnect", "messageFormatting=row"),
+        _file(" # a table with a column pos", "type=kafkaconnect", "messageFormatting=op"),
+    ),
     "GG411": (
         _file("format=json", "format.metaColumnsTemplate=${optype},${groupname}"),
         _file("format=json", "format.metaColumnsTemplate=${optype},${groupname}", " ggfmt.groupName=rep1"),

@@ -242,6 +242,14 @@ _DECLARED: dict[str, Code] = {
         "A regular expression tries so many ways to match a text that it would not end. The limit is ten seconds of "
         "computing for a column of a batch; it holds on Linux and macOS.",
     ),
+    "GG214": _error(
+        "no directory of schemas",
+        "Messages in Confluent's framing name their schema by a number, and no directory of schemas is given.",
+    ),
+    "GG215": _error(
+        "a schema without a number",
+        "Confluent's framing names the schema of each message by a number, and that of a table is not known.",
+    ),
     # Reading
     "GG301": _error("not JSON", "The bytes at this place are not a JSON object."),
     "GG302": _error("a truncated record", "The file ends in the middle of a record."),
@@ -298,6 +306,16 @@ _DECLARED: dict[str, Code] = {
         "A JSON object has a member twice, which JSON allows. As most readers do, ggfmt takes the last; the value of "
         "the other is lost. Images of other systems than GoldenGate are looked at, members around them are not.",
     ),
+    "GG318": _error(
+        "a schema that is not there",
+        "A message in Confluent's framing names a schema that the directory of schemas lacks, or that cannot be read. "
+        "Nothing tells where the next message is: the rest of the file is one reject.",
+    ),
+    "GG319": _error(
+        "a broken frame",
+        "The bytes are no message in Confluent's framing, or none of the schema that it names. Nothing tells where the "
+        "next message is: the rest of the file is one reject.",
+    ),
     "GG320": _error(
         "a record that is no message of Kafka",
         "The first record of the file is a message as a tool wrote it that dumps topics, with the change in it. All "
@@ -344,6 +362,14 @@ _DECLARED: dict[str, Code] = {
     "GG408": _error(
         "an operation that the format has no form for",
         "The format cannot show operations of this type, or one of its parts.",
+    ),
+    "GG409": _error(
+        "no value for a column that cannot be NULL",
+        "By the schema of its messages the column cannot be NULL, and the operation has NULL for it, or nothing.",
+    ),
+    "GG410": _error(
+        "two fields of one name",
+        "A column has the name of a metadata field, or of another field of the messages, which cannot have both.",
     ),
     "GG411": _error(
         "a template without a value",

@@ -81,13 +81,14 @@ class Bool(ValueType[bool]):
 @dataclass(frozen=True)
 class Int(ValueType[int]):
     low: int = 0
+    high: int | None = None
 
     @property
     def legal(self) -> str:
-        return f"a whole number from {self.low}"
+        return f"a whole number from {self.low}" + ("" if self.high is None else f" to {self.high}")
 
     def parse(self, text: str) -> int:
-        if re.fullmatch(r"[+-]?[0-9]{1,18}", text) and int(text) >= self.low:
+        if re.fullmatch(r"[+-]?[0-9]{1,18}", text) and self.low <= int(text) <= (self.high or int(text)):
             return int(text)
         raise IllegalValue(_cannot_be(text), f"give {self.legal}")
 

@@ -1,17 +1,19 @@
-"""The contract of `debezium_json`."""
+"""The contracts of `debezium_json` and `debezium_avro`."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import replace
 from typing import Any
 
-from dialects import lines
+from dialects import lines, written
 from hypothesis import strategies as st
-from oracle import PlainOperation
-from strategies import changes, json_numbers, names
+from oracle import PlainColumn, PlainOperation, PlainTable
+from strategies import Changes, changes, json_numbers, names
 
 from contract import Case, Contract, Recorded
-from contract.shown import flag
+from contract.shown import each, flag
+from ggfmt.formats.api.context import Context
 from ggfmt.model.table import TableDef
 
 SOURCE = {
@@ -155,3 +157,73 @@ CONTRACTS = {
         ),
     )
 }
+
+
+# In Avro
+
+
+@st.composite
+def avro_cases(draw: st.DrawFn) -> Case:
+    """Values that their columns can have, by names that Avro takes; numbers are texts, or what Avro has for them."""
+    made = draw(changes(number=_LONGS))
+    operations = []
+    names_of = {column.name: f"C{place}_" for place, column in enumerate(made.table.columns)}
+    columns = tuple(replace(column, name=names_of[column.name]) for column in made.table.columns)
+    quarter = st.integers(-(10**6), 10**6).map(lambda number: repr(number / 4))
+    drawn = {
+        "double": quarter,
+        "float": quarter,
+        "binary": st.binary(max_size=5).map(lambda data: b64encode(data).decode()),
+    }
+    kinds = {names_of[column.name]: column.kind for column in made.table.columns}
+
+    def image(row: Any) -> Any:
+        renamed = None if row is None else {names_of[name]: value for name, value in row.items()}
+        return each(renamed, lambda name, value: draw(drawn[kinds[name]]) if kinds[name] in drawn else value)
+
+    for item in made.operations:
+        tokens = draw(st.dictionaries(_TOKEN_NAMES, _TOKEN_TEXTS, max_size=5))
+        operations.append(
+            replace(item, op_ts=draw(_STAMPS), tokens=tokens, before=image(item.before), after=image(item.after))
+        )
+    options = {"missing": draw(st.sampled_from(["omitted", "placeholder"]))}
+    made = replace(made, table=replace(made.table, columns=columns), operations=operations)
+    return Case(made, options, context=Context(True, codec=draw(st.sampled_from(["null", "deflate"]))))
+
+
+def avro_shown(case: Case) -> list[PlainOperation]:
+    """A missing column is NULL, unless a placeholder stands there."""
+    whole = {column.name for column in case.changes.table.columns}
+    if case.options["missing"] == "placeholder":
+        texts = ("string", "interval", "binary")
+        whole = {column.name for column in case.changes.table.columns if column.kind not in texts}
+
+    def filled(image: Any) -> Any:
+        return None if image is None else {**{name: None for name in whole if name not in image}, **image}
+
+    return [replace(item, before=filled(item.before), after=filled(item.after)) for item in shown(case)]
+
+
+def kinds_of_columns(case: Case, table: TableDef) -> Any:
+    return [(column.name, column.type.kind) for column in table.columns]
+
+
+_TABLE = PlainTable("S.T", (PlainColumn("A", "string"), PlainColumn("B", "double")))
+_STORY = [PlainOperation("I", None, "p", None, {"A": "x" * n, "B": "1.5"}, {}) for n in range(5)]
+
+
+def _file(operations: list[PlainOperation]) -> bytes:
+    return written("debezium_avro", Changes(_TABLE, operations, False), None, Context(True))
+
+
+CONTRACTS["debezium_avro"] = Contract(
+    avro_cases(),
+    avro_shown,
+    told=kinds_of_columns,
+    table=read_as,
+    records=[_file([item]).removeprefix(_file([])) for item in _STORY],
+    head=_file([]),
+    frame=bytes,
+    isolated=False,
+    texts=False,
+)

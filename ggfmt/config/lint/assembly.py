@@ -69,9 +69,14 @@ class Assembly:
         self.type = HANDLER_TYPES.get(self.type_text.lower())
         self.is_custom = "." in self.type_text
         of_format = [(key, entry) for key, entry in keyed if key.is_format]
-        self.is_left_out = not self._has_formatter(bool(of_format))
+        self.format_of_type = self._format_of_type()
+        self.is_left_out = self.format_of_type is None and not self._has_formatter(bool(of_format))
         self._check_type(bool(of_format))
-        self.format = None if self.is_left_out else self._format(of_format)
+        if self.format_of_type is None:
+            self.format = None if self.is_left_out else self._format(of_format)
+        else:
+            self.format = self.format_of_type
+            self._report_formatter(of_format, self.format_of_type)
         for key, entry in keyed:
             if key.is_format:
                 continue
@@ -92,6 +97,19 @@ class Assembly:
         return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given)
 
     # The type
+
+    def _format_of_type(self) -> Format | None:
+        """What a handler writes by its type, if handlers of the type have no formatter and ggfmt writes that."""
+        name = self.type.name if self.type is not None else None
+        return next((format for format in self.formats.values() if name and format.handler_type == name), None)
+
+    def _report_formatter(self, keyed: Sequence[tuple[HandlerKey, Entry]], of_type: Format) -> None:
+        for _, entry in keyed:
+            if before_comment(entry).lower() != of_type.name:
+                message = (
+                    f"`{entry.key}` has no effect: a handler of the type `{of_type.handler_type}` has no formatter"
+                )
+                self._report("GG110", message, entry.key_span, f"what is written is `{of_type.name}`")
 
     def _has_formatter(self, format_given: bool) -> bool:
         """Whether a formatter makes the messages, and which is known."""
@@ -158,6 +176,12 @@ class Assembly:
     # Properties
 
     def _take_handler_property(self, name: str, entry: Entry) -> None:
+        own = find_option(name, self.format_of_type.options.specs()) if self.format_of_type else None
+        if own is not None:
+            if own.renamed:
+                self._report_renamed(entry, own.spec.name)
+            self._give(f"format.{own.spec.name}", entry)
+            return
         match = None if self.is_left_out else find_option(name, HandlerOptions.specs())
         if is_partitioner(name) and not self.is_left_out:
             self._give(partitioner_property(name), entry)

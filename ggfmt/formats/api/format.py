@@ -33,6 +33,7 @@ class Format:
     schema_in_run  a run writes the schemas; otherwise they are for `ggfmt schema` alone
     losses       what of operations the messages do not show; those of single values are counted where they happen
     by_table     a file can hold one table only, and one definition of it
+    handler_type  the type of GoldenGate's handlers that write it without a formatter: its properties are theirs
     since        the release of GoldenGate that it came with, for a format of GoldenGate
     proposed     what a new handler file sets otherwise than by default: lines of it, less `gg.handler.<name>.`
     """
@@ -47,6 +48,7 @@ class Format:
     schema_in_run: bool = True
     losses: tuple[Loss, ...] = ()
     by_table: bool = False
+    handler_type: str = ""
     since: str = FIRST_RELEASE
     proposed: tuple[str, ...] = ()
 

@@ -19,13 +19,14 @@ from ggfmt.columnar.join import Piece, join
 from ggfmt.columnar.json_image import ImageObjects
 from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.strings import escape_json_text, quote_json
-from ggfmt.columnar.timestamps import floor_millis, instant_micros, zoned
+from ggfmt.columnar.timestamps import floor_millis, zoned
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.losses import TIME_CUT, ZONE_CUT
 from ggfmt.formats.cdl import TEXT, CdlOptions
-from ggfmt.formats.cdl.types import VALUES, field_of, millis
+from ggfmt.formats.cdl.types import VALUES, field_of
 from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.connect.values import millis, too_fine
 from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, json_object, json_words, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
@@ -102,10 +103,8 @@ class CdlFormatter(DialectFormatter):
                 values = with_nulls(image.columns[index])
                 if image.exists is not None:
                     values = pc.if_else(image.exists, values, pa.scalar(None, pa.string()))
-                micros, _ = instant_micros(values)
-                rest = pc.subtract(micros, pc.multiply(floor_millis(micros), 1000))
                 name = self.table.columns[index].name
-                self.count(TIME_CUT, name, pc.greater(rest, 0).true_count, than="CDL has")
+                self.count(TIME_CUT, name, too_fine(values), than="CDL has")
                 self.count(ZONE_CUT, name, zoned(values).true_count)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import msgspec
 
 from ggfmt.model.table import Kind
 
 LOGICAL = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (f"{LOGICAL}{name}" for name in ("Decimal", "Date", "Time", "Timestamp"))
 PRECISION = "connect.decimal.precision"  # a parameter of a decimal, beside its `scale`
+
+MOST_SCALE = 20000  # PostgreSQL's goes up to 16383
 
 # What the values of a type are, where they are no texts; floating-point numbers have the names of Avro too.
 KINDS = {
@@ -20,6 +25,54 @@ KINDS = {
 }
 
 
+class SchemaField(msgspec.Struct, gc=False):
+    """A schema, or a field of one."""
+
+    type: str
+    field: str | None = None
+    name: str | None = None
+    optional: bool = False
+    parameters: dict[str, str | int | None] | None = None
+    fields: tuple[SchemaField, ...] | None = None
+
+    def number(self, parameter: str) -> int | None:
+        """A parameter that is a whole number from -20000 to 20000; None if it is absent or none."""
+        text = str((self.parameters or {}).get(parameter, ""))
+        if not re.fullmatch("-?[0-9]{1,5}", text) or abs(int(text)) > MOST_SCALE:
+            return None
+        return int(text)
+
+    def members(self, name: str) -> tuple[SchemaField, ...] | None:
+        """The fields of the struct that is the field `name`."""
+        return next((field.fields for field in self.fields or () if field.field == name and field.fields), None)
+
+
+_TEXT = {"type": "string", "optional": False}
+STRINGS = {"type": "array", "items": _TEXT, "optional": True}
+STRING_MAP = {"type": "map", "keys": _TEXT, "values": _TEXT, "optional": True}
+
+
 def field(name: str, type: str, optional: bool = False) -> dict[str, Any]:
     """A field of a primitive type."""
     return {"type": type, "optional": optional, "field": name}
+
+
+def decode_schema(data: Any) -> SchemaField:
+    """A schema from JSON; ValueError if it is none."""
+    return _decode(data)
+
+
+def name_of(data: Any) -> str | None:
+    """The name of what may be a schema."""
+    try:
+        return _decode_name(data).name
+    except (ValueError, RecursionError):
+        return None
+
+
+class _Named(msgspec.Struct):
+    name: str | None = None
+
+
+_decode = msgspec.json.Decoder(SchemaField).decode
+_decode_name = msgspec.json.Decoder(_Named).decode

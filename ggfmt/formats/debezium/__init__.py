@@ -1,4 +1,4 @@
-"""Debezium's JSON (what Connect's JsonConverter makes of Debezium's change events): `debezium_json`.
+"""Debezium's change events, in JSON as Connect's JsonConverter makes it, and in Avro: `debezium_json`, `debezium_avro`.
 
 * A record is an envelope (`before`, `after`, `source`, `op`), alone or as the `payload` beside its `schema`; or the row
   alone, flattened by ExtractNewRecordState, with members such as `__op` beside the columns. One file may have them all.
@@ -7,17 +7,22 @@
 * `source` tells the table, the position and the time of the change; which members it has depends on the connector.
 * There is no state "missing" but the placeholder of values that the database did not tell (PostgreSQL's TOAST, LOBs).
   What ggfmt writes leaves a missing column out, or puts the placeholder in its place.
+* In Avro, records are in object container files, or each behind the number of its schema (Confluent's framing); the
+  schemas are those of Connect in Avro. All columns are there, so that a missing one is null or the placeholder.
 * The members `source.position` and `source.tokens` are ggfmt's own: what a source block of Debezium has no place for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
 
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
     CATALOG_NOT_SHOWN,
+    DIGITS_OF_DOUBLE,
     KEYS_NOT_SHOWN,
+    MISSING_AS_NULL,
     NESTED_AS_TEXT,
     NUMBER_SPELLING,
     PLACEHOLDER_AS_MISSING,
@@ -32,7 +37,7 @@ from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import IllegalValue
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool, Choice, Text
+from ggfmt.options.value_types import Bool, Choice, Pairs, Text
 
 OWN = "ggfmt"  # the connector that stands in what ggfmt writes, where no token names another
 PLACEHOLDER = "__debezium_unavailable_value"
@@ -43,6 +48,7 @@ ADAPTIVE, ADAPTIVE_TIME_MICROS = "adaptive", "adaptive_time_microseconds"
 MICROS, NANOS, CONNECT, ISO_STRING = "microseconds", "nanoseconds", "connect", "isostring"
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
 STRING, PRECISE, DOUBLE = "string", "precise", "double"
+CONTAINER, CONFLUENT = "container", "confluent"
 OMITTED, AS_PLACEHOLDER = "omitted", "placeholder"
 
 
@@ -67,8 +73,25 @@ class Placeholder(Text):
         return value
 
 
+class SchemaIds(Pairs):
+    """Numbers of schemas by table."""
+
+    @property
+    def legal(self) -> str:
+        return "tables with the numbers of their schemas, such as `S.ORDERS=7,S.LINES=8`"
+
+    def parse(self, text: str) -> tuple[tuple[str, str], ...]:
+        pairs = super().parse(text)
+        for _, number in pairs:
+            if not re.fullmatch("[0-9]{1,10}", number, re.ASCII) or int(number) >= 1 << 31:
+                raise IllegalValue(f"cannot have the number `{number[:40]}`", f"give {self.legal}")
+        return pairs
+
+
 @dataclass(frozen=True)
-class DebeziumOptions(DialectOptions):
+class EventOptions(DialectOptions):
+    """What both formats have."""
+
     table_name: str = option(
         Choice(
             {
@@ -92,25 +115,6 @@ class DebeziumOptions(DialectOptions):
         FULL,
         "For reading: of which columns `before` has values.",
     )
-    decimal_format: str = option(
-        Choice({TEXT: "they are texts of numbers", BASE64: "they are Base64; `--definitions` must give the scale"}),
-        TEXT,
-        "For reading records without a schema: what JSON strings in columns of numbers are.",
-    )
-    time_precision: str = option(
-        Choice(
-            {
-                TEXT: "there are none: dates and times are texts",
-                ADAPTIVE: "days, and milliseconds, microseconds or nanoseconds by the scale of the column",
-                ADAPTIVE_TIME_MICROS: "as `adaptive`, but a TIME has microseconds",
-                CONNECT: "days and milliseconds",
-                MICROS: "days and microseconds",
-                NANOS: "days and nanoseconds",
-            }
-        ),
-        TEXT,
-        "For reading records without a schema: what JSON numbers in columns of dates and times are.",
-    )
     flattened_prefix: str = option(
         Text(), "__", "For reading: what the names of members start with that ExtractNewRecordState adds to a row."
     )
@@ -130,7 +134,6 @@ class DebeziumOptions(DialectOptions):
         PLACEHOLDER,
         "What stands for a value that the database did not tell; `hex:` may start its bytes.",
     )
-    schemas_enable: bool = option(Bool(), False, "Write the schema of each message beside it.")
     decimal_handling_mode: str = option(
         Choice(
             {
@@ -158,8 +161,8 @@ class DebeziumOptions(DialectOptions):
     missing: str = option(
         Choice(
             {
-                OMITTED: "it is left out",
-                AS_PLACEHOLDER: "the placeholder, if its type is a text or bytes; others are left out",
+                OMITTED: "nothing in JSON, null in Avro",
+                AS_PLACEHOLDER: "the placeholder, if its type is a text or bytes; others as by `omitted`",
             }
         ),
         OMITTED,
@@ -172,7 +175,65 @@ class DebeziumOptions(DialectOptions):
     )
 
 
+@dataclass(frozen=True)
+class DebeziumOptions(EventOptions):
+    decimal_format: str = option(
+        Choice({TEXT: "they are texts of numbers", BASE64: "they are Base64; `--definitions` must give the scale"}),
+        TEXT,
+        "For reading records without a schema: what JSON strings in columns of numbers are.",
+    )
+    time_precision: str = option(
+        Choice(
+            {
+                TEXT: "there are none: dates and times are texts",
+                ADAPTIVE: "days, and milliseconds, microseconds or nanoseconds by the scale of the column",
+                ADAPTIVE_TIME_MICROS: "as `adaptive`, but a TIME has microseconds",
+                CONNECT: "days and milliseconds",
+                MICROS: "days and microseconds",
+                NANOS: "days and nanoseconds",
+            }
+        ),
+        TEXT,
+        "For reading records without a schema: what JSON numbers in columns of dates and times are.",
+    )
+    schemas_enable: bool = option(Bool(), False, "Write the schema of each message beside it.")
+
+
+@dataclass(frozen=True)
+class DebeziumAvroOptions(EventOptions):
+    file_framing: str = option(
+        Choice(
+            {
+                CONTAINER: "object container files, as sinks of Connect write them",
+                CONFLUENT: "each message behind a zero byte and the number of its schema, one after the other",
+            }
+        ),
+        CONTAINER,
+        "How messages lie in a file that is written; of one that is read, the first bytes tell.",
+    )
+    schema_registry_directory: str = option(
+        Text(),
+        "",
+        "A local directory with the schemas that Confluent's framing names, each as `<id>.avsc`.",
+        example="./avsc",
+    )
+    schema_ids: tuple[tuple[str, str], ...] = option(
+        SchemaIds(),
+        (),
+        "For writing Confluent's framing: the numbers of the schemas of tables that the directory does not have.",
+        example="GG.TCUSTORD=7",
+    )
+
+    def as_in_json(self) -> DebeziumOptions:
+        """The options of the same events in JSON with schemas."""
+        shared = {item.name: getattr(self, item.name) for item in fields(EventOptions)}
+        return DebeziumOptions(**shared, schemas_enable=True)
+
+
 _FINER = "; a finer one is a reject"
+
+_OF_FLOATS = DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction")
+_WITHOUT_PLACEHOLDER = (kind for kind in Kind if kind not in (Kind.STRING, Kind.INTERVAL, Kind.BINARY))
 
 FORMATS = (
     Format(
@@ -205,6 +266,43 @@ FORMATS = (
             .except_when("includeTokens=true"),
             KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
             TYPES_BY_VALUE.except_when("schemasEnable=true"),
+            TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
+                f"decimalHandlingMode={PRECISE}"
+            ),
+            *(
+                TYPES_BY_ENCODING.saying("A time without a scale is read with that of its unit.").when(
+                    f"timePrecisionMode={mode}"
+                )
+                for mode in (ADAPTIVE_TIME_MICROS, CONNECT)
+            ),
+            CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
+        ),
+    ),
+    Format(
+        name="debezium_avro",
+        doc="Debezium in Avro: the same events, in object container files or in Confluent's framing.",
+        options=DebeziumAvroOptions,
+        writes="ggfmt.formats.debezium.avro_write",
+        reads="ggfmt.formats.debezium.avro_read",
+        proposed=("fileSuffix=.avro", "compressionCodec=snappy"),
+        marks=(b"Obj\x01",),
+        schema_kind="avro",
+        schema_in_run=False,
+        by_table=True,
+        losses=(
+            NESTED_AS_TEXT,
+            MISSING_AS_NULL.except_when(f"missing={AS_PLACEHOLDER}"),
+            MISSING_AS_NULL.of(*_WITHOUT_PLACEHOLDER).partly().when(f"missing={AS_PLACEHOLDER}"),
+            PLACEHOLDER_AS_MISSING,
+            NUMBER_SPELLING.of(Kind.INTEGER),
+            _OF_FLOATS.partly().except_when(f"decimalHandlingMode={PRECISE}"),
+            _OF_FLOATS.when(f"decimalHandlingMode={PRECISE}"),
+            DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER).when(f"decimalHandlingMode={DOUBLE}"),
+            SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
+            TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
+            TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
+            TOKENS_NOT_SHOWN.except_when("includeTokens=true"),
+            KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
             TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
                 f"decimalHandlingMode={PRECISE}"
             ),

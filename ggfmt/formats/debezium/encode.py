@@ -26,7 +26,7 @@ from ggfmt.formats.debezium.types import (
     SOURCE_TYPE,
     VARIABLE_DECIMAL,
 )
-from ggfmt.formats.debezium.values import DIGITS, MOST_SCALE
+from ggfmt.formats.debezium.values import DIGITS
 from ggfmt.formats.records.formatter import quoted
 from ggfmt.model.table import Kind, SqlType
 
@@ -67,6 +67,11 @@ class Encoding:
     schema: dict[str, Any]
     placeholder: str | None = None
     help: str | None = None
+
+    @property
+    def as_it_is(self) -> bool:
+        """Whether values are strings of the texts themselves."""
+        return self.values is quoted
 
 
 def encoding_of(type: SqlType, options: DebeziumOptions) -> Encoding:
@@ -131,7 +136,7 @@ def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, A
         return Encoding(quoted, text)
     help = f"{RIGHT_TYPE}, or write `decimalHandlingMode=string`"
     scale = None if type.kind is Kind.NUMBER else type.scale
-    if scale is None or abs(scale) > MOST_SCALE:
+    if scale is None or abs(scale) > connect.MOST_SCALE:
         fields = [
             {"type": "int32", "optional": False, "field": "scale"},
             {"type": "bytes", "optional": False, "field": "value"},

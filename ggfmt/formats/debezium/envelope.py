@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -41,9 +43,9 @@ _TEXTS = (
     "vgtid", "cluster", "ts_hlc", "resolved_ts", "position_scn",
 )  # fmt: skip
 _MEMBERS = tuple(sorted((*_NUMBERS, *_TEXTS)))
-_TRANSACTION = {"id": False, "total_order": True, "data_collection_order": True}
+TRANSACTION = {"id": False, "total_order": True, "data_collection_order": True}
 
-_FIXED = (
+FIXED = (
     ("version", "string", False), ("connector", "string", False), ("name", "string", False), ("ts_ms", "int64", True),
     ("snapshot", "string", True), ("db", "string", True), ("schema", "string", True), ("table", "string", False),
     ("ts_us", "int64", True), ("ts_ns", "int64", True),
@@ -91,6 +93,27 @@ class TokenColumns:
         return pc.if_else(pc.equal(joined, ""), "null", whole)
 
 
+@dataclass(frozen=True, eq=False)
+class EventColumns:
+    """What surrounds the images of n operations, as far as it depends on tokens: texts, NULL where there is none.
+
+    `connector` and `snapshot` are NULL where the event is one of ggfmt's own, and of no snapshot; `transaction` has the
+    members of the block by name.
+    """
+
+    connector: pa.StringArray
+    name: pa.StringArray
+    snapshot: pa.StringArray
+    database: pa.StringArray
+    schema: pa.StringArray
+    transaction: dict[str, pa.StringArray]
+
+    @property
+    def in_transaction(self) -> pa.BooleanArray:
+        """Whether an operation has a transaction."""
+        return reduce(pc.or_, (values.is_valid() for values in self.transaction.values()))
+
+
 class EventEnvelope:
     """Makes what surrounds the images of one table."""
 
@@ -102,33 +125,54 @@ class EventEnvelope:
         named = re.sub(r"[^A-Za-z0-9_.]", "_", ".".join(filter(None, (options.topic_prefix, table.full_name))))
         self._schema_head, self._schema_tail = _schema_parts(named, row, all_tokens)
 
-    def parts(
-        self, tokens: TokenColumns, micros: pa.Int64Array, position: pa.StringArray
-    ) -> tuple[pa.StringArray, pa.StringArray, pa.BooleanArray, pa.StringArray | None]:
-        """Of n operations the source blocks, the transactions, whether they are rows of a snapshot, and the schemas."""
-        rows = tokens.rows
-        everywhere = pa.repeat(pa.scalar(True), rows)
+    def columns(self, tokens: TokenColumns) -> EventColumns:
+        """What the tokens of n operations say in places of their own."""
+        everywhere = pa.repeat(pa.scalar(True), tokens.rows)
         of_other = pc.not_equal(tokens.column("connector"), OWN)
         connector = tokens.place("connector", of_other)
         name = tokens.place("name", pc.and_(of_other, pc.not_equal(tokens.column("name"), OWN)))
         snapshot = tokens.place("snapshot", pc.not_equal(tokens.column("snapshot"), "false"))
         database, schema = self._names(tokens, connector, everywhere)
+        transaction = {}
+        for part, number in TRANSACTION.items():
+            column = tokens.column(f"transaction.{part}")
+            where = pc.match_substring_regex(column, _INTEGER) if number else column.is_valid()
+            transaction[part] = tokens.place(f"transaction.{part}", where)
+        return EventColumns(
+            connector,
+            name.fill_null(self._options.topic_prefix),
+            snapshot,
+            database,
+            schema,
+            transaction,
+        )
+
+    def parts(
+        self, tokens: TokenColumns, micros: pa.Int64Array, position: pa.StringArray
+    ) -> tuple[pa.StringArray, pa.StringArray, pa.BooleanArray, pa.StringArray | None]:
+        """Of n operations the source blocks, the transactions, whether they are rows of a snapshot, and the schemas."""
+        rows = tokens.rows
+        event = self.columns(tokens)
         head: list[Piece] = [
-            '{"version":"', OWN, '","connector":', quote_json(connector.fill_null(OWN)),
-            ',"name":', quote_json(name.fill_null(self._options.topic_prefix)),
-            ',"ts_ms":', _text(floor_millis(micros)), ',"snapshot":', quote_json(snapshot.fill_null("false")),
-            ',"db":', quote_json(database), ',"schema":', quote_json(schema), f',"table":{self._name}',
+            '{"version":"', OWN, '","connector":', quote_json(event.connector.fill_null(OWN)),
+            ',"name":', quote_json(event.name),
+            ',"ts_ms":', _text(floor_millis(micros)), ',"snapshot":', quote_json(event.snapshot.fill_null("false")),
+            ',"db":', quote_json(event.database), ',"schema":', quote_json(event.schema), f',"table":{self._name}',
             ',"ts_us":', _text(micros), ',"ts_ns":', _nanos(micros),
         ]  # fmt: skip
-        members, fields = self._members(tokens, connector)
+        members, fields = self._members(tokens, event.connector)
         head += [*members, ',"position":', quote_json(position)]
-        transaction = self._transaction(tokens)
         if self._all_tokens:
             head += [',"tokens":', tokens.others()]
         schemas = None
         if self._options.schemas_enable:
             schemas = join([self._schema_head, *fields, self._schema_tail], rows)
-        return join([*head, "}"], rows), transaction, snapshot.is_valid(), schemas
+        return join([*head, "}"], rows), _transaction(event, rows), event.snapshot.is_valid(), schemas
+
+    @property
+    def schema_text(self) -> str:
+        """The schema of an event without tokens that are members of its source block."""
+        return self._schema_head + self._schema_tail
 
     def _names(
         self, tokens: TokenColumns, connector: pa.StringArray, everywhere: pa.BooleanArray
@@ -164,18 +208,13 @@ class EventEnvelope:
             fields.append(pc.if_else(there, field, ""))
         return members, fields
 
-    @staticmethod
-    def _transaction(tokens: TokenColumns) -> pa.StringArray:
-        pieces: list[Piece] = []
-        somewhere = pa.repeat(pa.scalar(False), tokens.rows)
-        for name, number in _TRANSACTION.items():
-            column = tokens.column(f"transaction.{name}")
-            where = pc.match_substring_regex(column, _INTEGER) if number else column.is_valid()
-            values = tokens.place(f"transaction.{name}", where)
-            somewhere = pc.or_(somewhere, values.is_valid())
-            label = f'{"," if pieces else ""}"{name}":'
-            pieces += [label, values.fill_null("null") if number else quote_json(values)]
-        return pc.if_else(somewhere, join(["{", *pieces, "}"], tokens.rows), "null")
+
+def _transaction(event: EventColumns, rows: int) -> pa.StringArray:
+    pieces: list[Piece] = []
+    for (name, number), values in zip(TRANSACTION.items(), event.transaction.values(), strict=True):
+        label = f'{"," if pieces else ""}"{name}":'
+        pieces += [label, values.fill_null("null") if number else quote_json(values)]
+    return pc.if_else(event.in_transaction, join(["{", *pieces, "}"], rows), "null")
 
 
 def _constant(text: str | None, rows: int) -> pa.StringArray:
@@ -205,11 +244,11 @@ def _schema_parts(name: str, row: Sequence[Mapping[str, Any]], all_tokens: bool)
         compact_json({"type": "struct", "fields": row, "optional": True, "name": f"{name}.Value", "field": image})
         for image in ("before", "after")
     ]
-    fixed = ",".join(_field(*item) for item in _FIXED)
+    fixed = ",".join(_field(*item) for item in FIXED)
     strings = {"type": "string", "optional": False}
     tokens = {"type": "map", "keys": strings, "values": strings, "optional": True, "field": "tokens"}
     rest = f",{_field('position', 'string', True)}" + (f",{compact_json(tokens)}" if all_tokens else "")
-    transaction = [_field(part, "int64" if number else "string", True) for part, number in _TRANSACTION.items()]
+    transaction = [_field(part, "int64" if number else "string", True) for part, number in TRANSACTION.items()]
     envelope = (
         f'{{"type":"struct","fields":[{",".join(transaction)}],"optional":true,"name":"event.block","version":1,'
         '"field":"transaction"}',

@@ -10,14 +10,15 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions
 from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
 from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, kind_of
-from ggfmt.formats.debezium.types import SchemaField, Types, decode_schema, name_of
+from ggfmt.formats.debezium.types import Types
 from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.shapes import Encoding
-from ggfmt.formats.json.unread import KAFKA_CONNECT, MONGODB, unread_record
+from ggfmt.formats.json.unread import MONGODB, unread_record
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
 from ggfmt.formats.records.reader import dialect_input
@@ -66,7 +67,11 @@ class Debezium(Dialect):
         if unread_record(members) is not None:
             return None
         own_schema = schema is None or (isinstance(schema, dict) and "dataColumn" not in schema)
-        own_payload = payload is None or (isinstance(payload, dict) and "message_version" not in payload)
+        own_payload = payload is None or (
+            isinstance(payload, dict)
+            and "message_version" not in payload
+            and not ("table" in payload and "op_type" in payload)
+        )
         if "payload" in members and "schema" in members and own_schema and own_payload:
             return "`schema` and `payload`"
         op = members.get("op")
@@ -160,7 +165,8 @@ class Debezium(Dialect):
         if "tableChanges" in members or ("ddl" in members and "databaseName" in members):
             return self._schema_change(raw)
         if "table" in members and "op_type" in members:
-            raise Refused("GG305", f"the record is {KAFKA_CONNECT.what}, which ggfmt does not read", KAFKA_CONNECT.help)
+            reason = "the record is an operation of GoldenGate's, as its Kafka Connect handler writes them"
+            raise Refused("GG305", reason, "read it with `--input-format kafkaconnect_json`")
         kind = kind_of(members, schema.name)
         if kind is not None:
             return kind

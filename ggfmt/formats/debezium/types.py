@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -17,6 +16,7 @@ import pyarrow as pa
 from ggfmt.columnar.by_value import Converted, Kernel, booleans, none
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import decimals
+from ggfmt.formats.connect.schemas import SchemaField
 from ggfmt.formats.debezium import (
     ADAPTIVE,
     ADAPTIVE_TIME_MICROS,
@@ -33,28 +33,6 @@ from ggfmt.model.table import STRING, Column, Kind, SqlType
 
 SOURCE_TYPE, SOURCE_LENGTH, SOURCE_SCALE = (f"__debezium.source.column.{what}" for what in ("type", "length", "scale"))
 VARIABLE_DECIMAL = "io.debezium.data.VariableScaleDecimal"
-
-
-class SchemaField(msgspec.Struct, gc=False):
-    """A schema, or a field of one."""
-
-    type: str
-    field: str | None = None
-    name: str | None = None
-    optional: bool = False
-    parameters: dict[str, str | int | None] | None = None
-    fields: tuple[SchemaField, ...] | None = None
-
-    def number(self, parameter: str) -> int | None:
-        """A parameter that is a whole number from -20000 to 20000; None if it is absent or none."""
-        text = str((self.parameters or {}).get(parameter, ""))
-        if not re.fullmatch("-?[0-9]{1,5}", text) or abs(int(text)) > values.MOST_SCALE:
-            return None
-        return int(text)
-
-    def members(self, name: str) -> tuple[SchemaField, ...] | None:
-        """The fields of the struct that is the field `name`."""
-        return next((field.fields for field in self.fields or () if field.field == name and field.fields), None)
 
 
 # The names of Connect schemas: what the column is, and how its values are read (JSON strings, and all others).
@@ -273,24 +251,3 @@ def _table_type(jdbc: int, text: str, length: int | None, scale: int | None) -> 
     if kind in (Kind.STRING, Kind.BINARY):
         return SqlType(kind, length=length if length and length > 0 else None)
     return SqlType(kind)
-
-
-def decode_schema(data: Any) -> SchemaField:
-    """A schema from JSON; ValueError if it is none."""
-    return _decode(data)
-
-
-def name_of(data: Any) -> str | None:
-    """The name of what may be a schema."""
-    try:
-        return _decode_name(data).name
-    except (ValueError, RecursionError):
-        return None
-
-
-class _Named(msgspec.Struct):
-    name: str | None = None
-
-
-_decode = msgspec.json.Decoder(SchemaField).decode
-_decode_name = msgspec.json.Decoder(_Named).decode

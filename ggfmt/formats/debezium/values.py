@@ -26,7 +26,6 @@ from ggfmt.formats.debezium import placeholder_bytes
 from ggfmt.model.change import ImageColumn
 
 DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
-MOST_SCALE = 20000  # PostgreSQL's goes up to 16383
 
 _STRING = pa.string()
 _INTEGER = "^-?[0-9]{1,19}$"

@@ -27,21 +27,21 @@ class DebeziumFormatter(DialectFormatter):
     fields = ("before", "after", "source", "transaction", "op", "ts_ms", "ts_us", "ts_ns")
 
     def __init__(self, table: TableDef, options: DebeziumOptions, context: Context, clock: Clock) -> None:
-        self._encodings = [encoding_of(column.type, options) for column in table.columns]
-        keeps = [not options.schemas_enable and encoding.schema["type"] == "string" for encoding in self._encodings]
-        super().__init__(table, context, clock, [encoding.values for encoding in self._encodings], keeps)
+        self.encodings = [encoding_of(column.type, options) for column in table.columns]
+        keeps = [not options.schemas_enable and encoding.schema["type"] == "string" for encoding in self.encodings]
+        super().__init__(table, context, clock, [encoding.values for encoding in self.encodings], keeps)
         self._options = options
         self._forms = placeholder_forms(options.unavailable_value_placeholder)
         row = [
             {**encoding.schema, "optional": True, "field": column.name}
-            for column, encoding in zip(table.columns, self._encodings, strict=True)
+            for column, encoding in zip(table.columns, self.encodings, strict=True)
         ]
-        self._envelope = EventEnvelope(table, options, row, context.include_tokens)
+        self.envelope = EventEnvelope(table, options, row, context.include_tokens)
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         rows = len(batch)
         tokens = TokenColumns(batch.tokens, rows)
-        source, transaction, snapshot, schemas = self._envelope.parts(tokens, self.micros(batch), batch.position)
+        source, transaction, snapshot, schemas = self.envelope.parts(tokens, self.micros(batch), batch.position)
         before, after = (self._image(image, rows) for image in (batch.before, batch.after))
         code = _CODES.of(batch.op)
         code = pc.if_else(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), '"r"', code)
@@ -63,13 +63,17 @@ class DebeziumFormatter(DialectFormatter):
 
     def misfit(self, field: str, message: str = "the value is not of the type of its column") -> Diagnostic:
         diagnostic = super().misfit(field, message)
-        help = self._encodings[self.table.column_names.index(field)].help
+        help = self.encodings[self.table.column_names.index(field)].help
         return diagnostic if help is None else Diagnostic(diagnostic.code, message, diagnostic.span, help)
 
     def _image(self, image: Image, rows: int) -> pa.StringArray:
         """The images as JSON objects, `null` where there is none."""
+        return self.objects(self.shown(image), rows, "null")
+
+    def shown(self, image: Image) -> Image:
+        """The image with placeholders for what is missing, where they are asked for."""
         columns = []
-        for column, encoding, values in zip(self.table.columns, self._encodings, image.columns, strict=True):
+        for column, encoding, values in zip(self.table.columns, self.encodings, image.columns, strict=True):
             if encoding.schema["type"] in ("string", "bytes"):
                 hits = pc.is_in(values.values, self._forms)
                 if hits.true_count:
@@ -79,7 +83,7 @@ class DebeziumFormatter(DialectFormatter):
             if self._options.missing == AS_PLACEHOLDER and encoding.placeholder is not None:
                 values = _with_placeholder(values, encoding.placeholder)
             columns.append(values)
-        return self.objects(Image(tuple(columns), image.exists), rows, "null")
+        return Image(tuple(columns), image.exists)
 
 
 def _with_placeholder(column: ImageColumn, placeholder: str) -> ImageColumn:

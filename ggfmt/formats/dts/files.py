@@ -16,7 +16,7 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import BinaryIO, overload
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,16 +24,16 @@ import pyarrow.compute as pc
 from ggfmt.columnar.join import join_binary
 from ggfmt.columnar.strings import text_buffer
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import Chunk, Layout, too_long
+from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.api.source import Source
 from ggfmt.formats.api.writing import Framing
-from ggfmt.formats.avro.blocks import MAGIC, Blocks, Damaged, read_header, read_varint, unzigzag
+from ggfmt.formats.avro.blocks import MAGIC
+from ggfmt.formats.avro.containers import HEADER_BYTES, RecordsOfBlock, container_chunks
 from ggfmt.formats.json import files as json_files
 
 PREFIX_BYTES = 4
 MOST_BYTES = 1 << 27  # of a record, with its length
 CHUNK_BYTES = 1 << 20
-HEADER_BYTES = 1 << 20  # that the header of a container file may have
 _LINE = re.compile(rb"[^\r\n]+")
 _BASE64 = re.compile(rb"(?:\xef\xbb\xbf)?[A-Za-z0-9+/=\s]+")
 
@@ -61,7 +61,7 @@ def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: 
         return
     head = stream.read(HEADER_BYTES)
     if is_container(head):
-        yield from _blocks(head, stream, file, layout)
+        yield from container_chunks(head, stream, file, layout)
     elif head:
         yield from _prefixed(head, stream, file, layout)
 
@@ -72,7 +72,7 @@ def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
         return chunk.spans
     if chunk.layout.splittable:
         return [match.span() for match in _LINE.finditer(chunk.data) if match[0].strip()]
-    return _Block(chunk.data)
+    return RecordsOfBlock(chunk.data)
 
 
 def line_datum(line: bytes) -> bytes:
@@ -117,49 +117,6 @@ def _too_long(source: Source, size: int) -> Chunk:
         return source.long(start, head)
     problem = Diagnostic("GG313", "the length of a record is out of range")
     return replace(source.long(start, head), problem=problem)
-
-
-def _blocks(head: bytes, stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
-    try:
-        header = read_header(head)
-    except Damaged as error:
-        problem = Diagnostic("GG313", str(error))
-        yield Chunk(file, 0, head, layout, ((0, len(head)),), problem=problem)
-        return
-    size = len(header.data)
-    for block in Blocks(head, stream, header, layout.max_record):
-        if block.long:
-            problem = too_long(block.size, layout.max_record)
-            yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
-        else:
-            yield Chunk(file, block.offset - size, header.data + block.data, layout)
-
-
-class _Block(Sequence[tuple[int, int]]):
-    """The places of the records in a container's block: all are where the block is."""
-
-    def __init__(self, data: bytes) -> None:
-        self._count = 1
-        start = 0
-        try:
-            start = len(read_header(data).data)
-            count, _ = read_varint(data, start)
-            self._count = max(1, min(unzigzag(count), MOST_BYTES))
-        except Damaged:
-            pass
-        self._span = (start, len(data))
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[int, int]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[int, int]]: ...
-
-    def __getitem__(self, index: int | slice) -> tuple[int, int] | Sequence[tuple[int, int]]:
-        return self._span if isinstance(index, int) else [self._span] * len(range(*index.indices(self._count)))
 
 
 class LengthPrefixed(Framing):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ggfmt.formats.goldengate import avro, delimited, json, streams, xml
+from ggfmt.formats.goldengate import avro, delimited, json, kafkaconnect, streams, xml
 
-FORMATS = (*delimited.FORMATS, *json.FORMATS, *avro.FORMATS, *xml.FORMATS, *streams.FORMATS)
+FORMATS = (*delimited.FORMATS, *json.FORMATS, *avro.FORMATS, *xml.FORMATS, *kafkaconnect.FORMATS, *streams.FORMATS)

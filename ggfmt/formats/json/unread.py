@@ -22,10 +22,6 @@ class Unread(NamedTuple):
 JSON_ROW = Unread(
     "`json_row` of GoldenGate, whose columns stand beside `op_type`", "read it as `--input-format json_row`"
 )
-KAFKA_CONNECT = Unread(
-    "the envelope of GoldenGate's Kafka Connect handler, with its operation in `payload`",
-    "take the `payload` out of each record: an operation with `before` and `after` is GoldenGate's JSON",
-)
 MONGODB = Unread(
     "a change of MongoDB by Debezium, whose images are documents in texts",
     "have `ExtractNewDocumentState` make rows of the documents",
@@ -55,11 +51,8 @@ def unread(head: bytes) -> Unread | None:
 def unread_record(record: Mapping[str, Any]) -> Unread | None:
     """What a record is by its members, of what ggfmt does not read."""
     payload = record.get("payload")
-    if isinstance(payload, dict):
-        if "table" in payload and "op_type" in payload:
-            return KAFKA_CONNECT
-        if is_mongodb(payload):
-            return MONGODB
+    if isinstance(payload, dict) and is_mongodb(payload):
+        return MONGODB
     if is_json_row(record):
         return JSON_ROW
     if is_mongodb(record):

@@ -16,9 +16,10 @@ from fastavro.types import Schema as FastSchema
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, ReadSide
+from ggfmt.formats.avro.logical import plain
 from ggfmt.formats.qlik import BIG_ENDIAN
 from ggfmt.formats.qlik import envelope as envelopes
-from ggfmt.formats.qlik.avro_values import Maker, columns_of, plain
+from ggfmt.formats.qlik.avro_values import Maker, columns_of
 from ggfmt.formats.qlik.dialect import Qlik
 from ggfmt.formats.qlik.envelope import AvroEnvelope, NoEnvelope, Truncated, read_envelope
 from ggfmt.formats.qlik.messages import QlikBody, QlikHeaders, QlikRecord

@@ -41,15 +41,6 @@ def named_types(schema: Schema, names: dict[str, Schema] | None = None) -> dict[
     return names
 
 
-def plain(schema: Schema) -> Schema:
-    """The schema without logical types."""
-    if isinstance(schema, list):
-        return [plain(item) for item in schema]
-    if isinstance(schema, dict):
-        return {key: plain(value) for key, value in schema.items() if key != "logicalType"}
-    return schema
-
-
 def value_of(schema: Schema, names: Mapping[str, Schema]) -> Schema:
     """The type of a value that may be null besides, names replaced by what they stand for."""
     if isinstance(schema, list):

@@ -237,8 +237,13 @@ class Dialect(ABC):
 
     def decoded(self, chunk: Chunk) -> Iterator[Any] | None:
         """The records of a chunk, decoded, one for each of its spans, a Diagnostic for one that cannot be; None where
-        they are JSON objects."""
+        they are JSON objects. Spans that decoding alone tells are added to an empty list of `chunk.spans`, each before
+        its record."""
         return None
+
+    def opened(self, chunk: Chunk) -> Chunk:
+        """The chunk as it is to be decoded."""
+        return chunk
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
         """How values are encoded in tables that records do not describe."""

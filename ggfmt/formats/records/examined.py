@@ -17,6 +17,7 @@ Examined = Iterator[list[Change | RecordSchema] | str | Diagnostic]
 
 def examined(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Examined]:
     """What each record of a chunk is, and the chunk as it was cut to find them."""
+    chunk = dialect.opened(chunk)
     own = dialect.decoded(chunk)
     if own is not None:
         return chunk, _meanings(dialect, own)

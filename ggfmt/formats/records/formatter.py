@@ -155,10 +155,11 @@ class DialectFormatter(Formatter):
         """Takes note of columns that are missing from images that exist, where the dialect shows them as NULL."""
         for image in images:
             for column, values in zip(self.table.columns, image.columns, strict=True):
-                self.count(MISSING_AS_NULL, column.name, _missing(values, image.exists))
+                self.count(MISSING_AS_NULL, column.name, missing_from(values, image.exists))
 
 
-def _missing(column: ImageColumn, exists: pa.BooleanArray | None) -> int:
+def missing_from(column: ImageColumn, exists: pa.BooleanArray | None) -> int:
+    """From how many images that exist a column is missing."""
     if column.present is None:
         return 0
     absent = pc.invert(column.present)

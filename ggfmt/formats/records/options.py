@@ -34,4 +34,4 @@ def absent_means_option() -> str:
 def primary_keys_option() -> Keys:
     """The option for primary keys, where messages do not tell them."""
     doc = "The primary keys of tables, for reading messages that do not tell them."
-    return option(TableKeys(), (), doc, example="GG.TCUSTORD=CUST_CODE,PRODUCT")
+    return option(TableKeys(), (), doc, example="GG.TCUSTORD=CUST_CODE,PRODUCT", since="")

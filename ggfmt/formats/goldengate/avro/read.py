@@ -204,6 +204,8 @@ class AvroContainerReader(AvroReader):
         header = _header(head)
         if isinstance(header, Diagnostic) or is_by_image(header.schema) is not cls.by_image:
             return None
+        if "connect.name" in header.schema:  # Connect's converter made it
+            return None
         return "it starts as an Avro object container of " + ("operations" if cls.by_image else "rows")
 
     @staticmethod

@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.avro.names import is_name
 from ggfmt.formats.json.values import compact_json
 from ggfmt.model.table import TableDef
 
@@ -104,7 +104,7 @@ def name_problem(table: TableDef, by_image: bool) -> Diagnostic | None:
 
 def _name_problems(table: TableDef, by_image: bool) -> Iterator[Diagnostic]:
     for part in table.parts:
-        if not _is_name(part):
+        if not is_name(part):
             yield Diagnostic("GG206", f"`{part}` in the name of the table is not a legal Avro name")
     if len(table.parts) == 1 and table.name in PRIMITIVES:
         yield Diagnostic("GG206", f"a record of Avro cannot be named `{table.name}`, which is a type")
@@ -112,30 +112,13 @@ def _name_problems(table: TableDef, by_image: bool) -> Iterator[Diagnostic]:
         yield Diagnostic("GG206", f"the table has the name of the record of its images, `{IMAGE}`")
     columns = set(table.column_names)
     for name in table.column_names:
-        if not _is_name(name):
+        if not is_name(name):
             yield Diagnostic("GG206", f"`{name}` is not a legal Avro name", Span(field=name))
         elif by_image and name + MISSING_SUFFIX in columns:
             message = f"the column has the name of the field that tells whether `{name}` is missing"
             yield Diagnostic("GG206", message, Span(field=name + MISSING_SUFFIX))
         elif not by_image and name in METADATA:
             yield Diagnostic("GG206", "the column has the name of a metadata field", Span(field=name))
-
-
-def _is_name(text: str) -> bool:
-    """Whether Avro for Java takes the name: letters, digits and `_`, no digit first. As it looks at UTF-16 units, no
-    character beyond the BMP is a letter."""
-    head, tail = text[:1], text[1:]
-    return (head == "_" or _is_letter(head)) and all(
-        character == "_" or _is_letter(character) or _is_digit(character) for character in tail
-    )
-
-
-def _is_letter(character: str) -> bool:
-    return character.isalpha() and character <= "\uffff"
-
-
-def _is_digit(character: str) -> bool:
-    return unicodedata.category(character) == "Nd" and character <= "\uffff"
 
 
 def jackson(value: Schema, depth: int = 0) -> str:

@@ -1,0 +1,83 @@
+"""Messages in Confluent's framing: a zero byte, the number of the schema in four bytes, the highest first, the datum.
+
+A file has them one after the other, or one alone. Nothing tells their lengths but their schemas: where a schema is not
+known, or bytes are none of it, nothing tells where the next message is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from ggfmt.diagnostics.diagnostic import Diagnostic
+
+MARK = b"\0"
+HEAD_BYTES = 5
+MOST_NUMBER = (1 << 31) - 1
+
+Schema = Any  # a parsed JSON document
+_NUMBERED = re.compile(r"0*([0-9]{1,10})\.avsc", re.ASCII)
+_HELP = "the rest of the file is not read: only its schema tells where a message ends"
+
+
+def head(number: int) -> bytes:
+    """What stands before a datum of a schema."""
+    return MARK + number.to_bytes(4, "big")
+
+
+class Registry:
+    """The schemas in a directory, each in a file that is called by its number, `<id>.avsc`."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._schemas: dict[int, Schema | Diagnostic] = {}
+
+    def schema(self, number: int) -> Schema | Diagnostic:
+        if number not in self._schemas:
+            self._schemas[number] = self._read(number)
+        return self._schemas[number]
+
+    def number_of(self, schema: Schema) -> int | None:
+        """The lowest number of a schema that is the same, if there is one."""
+        return next((number for number in sorted(self._files()) if self.schema(number) == schema), None)
+
+    def _files(self) -> dict[int, Path]:
+        try:
+            names = sorted(os.listdir(self._directory), reverse=True)
+        except OSError:
+            return {}
+        matches = ((_NUMBERED.fullmatch(name), name) for name in names)
+        return {int(match[1]): Path(self._directory) / name for match, name in matches if match}
+
+    def _read(self, number: int) -> Schema | Diagnostic:
+        if not self._directory:
+            help = "name a directory with a file `<id>.avsc` for each schema by `schemaRegistryDirectory`"
+            return Diagnostic(
+                "GG214", f"a message is of schema {number}, and no directory of schemas is given", help=help
+            )
+        file = self._files().get(number)
+        if file is None:
+            help = f"put the schema there as `{number}.avsc`; {_HELP}"
+            return Diagnostic("GG318", f"`schemaRegistryDirectory` has no schema {number}", help=help)
+        try:
+            return json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return Diagnostic("GG318", f"the file of schema {number} cannot be read as JSON", help=_HELP)
+
+
+def number_at(data: bytes, place: int) -> int | Diagnostic:
+    """The number of the schema of the message that starts at a place."""
+    if data[place : place + 1] != MARK:
+        reason = f"no message of Confluent's framing starts here: the first byte is {data[place]:#04x} and not 0x00"
+        return Diagnostic("GG319", reason, help=_HELP)
+    if len(data) < place + HEAD_BYTES:
+        return Diagnostic("GG302", "the file ends in the middle of a message", help="read it again when it is whole")
+    return int.from_bytes(data[place + 1 : place + HEAD_BYTES], "big")
+
+
+def broken(number: int) -> Diagnostic:
+    """Why a datum cannot be read."""
+    return Diagnostic("GG319", f"the bytes are no message of schema {number}, or end within it", help=_HELP)

@@ -1,0 +1,231 @@
+"""Debezium in Avro, written: the events of the JSON format, by the Avro schema that their Connect schema stands for.
+
+The schema of a table's events is one, whatever tokens its operations have: tokens that are members of source blocks in
+JSON are in the map `tokens`, with all others.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import fastavro
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.avro import NULL, VALUE, Columns, longs, optional_longs, optional_strings, string_maps, strings
+from ggfmt.columnar.avro import text_bytes as text
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.from_python import token_maps
+from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.timestamps import floor_millis
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.losses import MISSING_AS_NULL
+from ggfmt.formats.api.show import Show, Shown, hex_lines, json_lines, laid_out
+from ggfmt.formats.api.writing import Framing, RowErrors, SchemaFile, WriteSide
+from ggfmt.formats.avro import confluent
+from ggfmt.formats.avro.container import MessageStream, ObjectContainer
+from ggfmt.formats.avro.names import is_name
+from ggfmt.formats.connect.avro import avro_schema
+from ggfmt.formats.debezium import CONTAINER, OWN, DebeziumAvroOptions
+from ggfmt.formats.debezium.avro_encode import encoder
+from ggfmt.formats.debezium.envelope import EventColumns, TokenColumns
+from ggfmt.formats.debezium.write import DebeziumFormatter
+from ggfmt.formats.json.values import compact_json
+from ggfmt.formats.records.formatter import missing_from
+from ggfmt.model.change import ChangeBatch, Image, OpType
+from ggfmt.model.table import TableDef
+
+_OPS = pa.array([text(code) for code in ("c", "u", "d", "t", "r")], pa.binary())
+_OP_TYPES = pa.array([op.value for op in OpType], pa.string())
+_READ = 4  # the place of `r`
+_MOST_MICROS = ((1 << 63) - 1) // 1000  # that are nanoseconds of 64 bits
+
+
+class DebeziumAvroFormatter(DebeziumFormatter):
+    def __init__(self, table: TableDef, options: DebeziumAvroOptions, context: Context, clock: Clock) -> None:
+        super().__init__(table, options.as_in_json(), context, clock)
+        self._problem = _problem(table)
+        kinds = [column.type.kind for column in table.columns]
+        self._columns = Columns(list(map(encoder, kinds, self.encodings)), flagged=False)
+        self._head = b""
+        if options.file_framing != CONTAINER and self._problem is None:
+            number = _schema_number(table, options, self.schema)
+            if isinstance(number, Diagnostic):
+                self._problem = number
+            else:
+                self._head = confluent.head(number)
+
+    @property
+    def schema(self) -> Any:
+        """The schema of the events, as JSON says it."""
+        return avro_schema(json.loads(self.envelope.schema_text))
+
+    def format(self, batch: ChangeBatch) -> pa.BinaryArray:
+        rows = len(batch)
+        if self._problem is not None:
+            places = batch.position.to_pylist()
+            raise RowErrors([(row, self._problem.at(position=places[row])) for row in range(rows)])
+        micros = self.micros(batch)
+        tokens = TokenColumns(batch.tokens, rows)
+        event = self.envelope.columns(tokens)
+        images = [*self._image_pieces(batch.before, rows), *self._image_pieces(batch.after, rows)]
+        millis = self.clock.millis()
+        of_snapshot = pc.and_(event.snapshot.is_valid(), pc.equal(batch.op, OpType.INSERT.value))
+        code = pc.if_else(of_snapshot, _READ, pc.index_in(batch.op, _OP_TYPES))
+        now = pa.array([millis, millis * 1000, millis * 1_000_000], pa.int64())
+        return join_binary(
+            [
+                self._head,
+                *images,
+                *self._source(event, tokens, micros, batch.position),
+                *_transaction(event, rows),
+                _OPS.take(code),
+                *(join_binary([VALUE, *longs(now.slice(unit, 1))], 1)[0].as_py() for unit in range(3)),
+            ],
+            rows,
+        )
+
+    def traced(self, messages: pa.BinaryArray) -> Iterator[str]:
+        parsed = fastavro.parse_schema(self.schema)
+        for message in messages.to_pylist():
+            yield _shown(message, len(self._head), parsed)
+
+    def _image_pieces(self, image: Image, rows: int) -> list[Piece]:
+        shown = self.shown(image)
+        for column, values in zip(self.table.columns, shown.columns, strict=True):
+            self.count(MISSING_AS_NULL, column.name, missing_from(values, shown.exists))
+        pieces, wrong = self._columns.optional(shown, rows)
+        if wrong:
+            raise RowErrors([(row, self._misfit_of(shown, row, column)) for row, column in sorted(wrong)])
+        return pieces
+
+    def _source(
+        self, event: EventColumns, tokens: TokenColumns, micros: pa.Int64Array, position: pa.StringArray
+    ) -> list[Piece]:
+        fits = pc.less_equal(pc.abs(micros), _MOST_MICROS)
+        nanos = pc.multiply(pc.if_else(fits, micros, pa.scalar(None, pa.int64())), 1000)
+        pieces: list[Piece] = [
+            text(OWN),
+            *strings(event.connector.fill_null(OWN)),
+            *strings(event.name),
+            *_longs(floor_millis(micros)),
+            *optional_strings(event.snapshot.fill_null("false"))[0],
+            *optional_strings(event.database)[0],
+            *optional_strings(event.schema)[0],
+            text(self.table.name),
+            *_longs(micros),
+            *_longs(nanos),
+            *optional_strings(position)[0],
+        ]
+        if self.include_tokens:
+            pieces += _tokens(tokens)
+        return pieces
+
+
+def _longs(numbers: pa.Int64Array) -> list[Piece]:
+    """n unions of null and long."""
+    return optional_longs(numbers.cast(pa.string()))[0]
+
+
+def _tokens(tokens: TokenColumns) -> list[Piece]:
+    """n unions of null and a map of the tokens that have no other place."""
+    objects = tokens.others()
+    if pc.all(pc.equal(objects, "null"), min_count=0).as_py():
+        return [NULL]
+    listed = [msgspec.json.decode(item) or {} for item in objects.to_pylist()]
+    maps = join_binary([VALUE, string_maps(token_maps(listed))], tokens.rows)
+    return [pc.if_else(pc.equal(objects, "null"), pa.scalar(NULL, pa.binary()), maps)]
+
+
+def _transaction(event: EventColumns, rows: int) -> list[Piece]:
+    there = event.in_transaction
+    if not there.true_count:
+        return [NULL]
+    members: list[Piece] = [VALUE]
+    for name, values in event.transaction.items():
+        members += optional_strings(values)[0] if name == "id" else optional_longs(values)[0]
+    return [pc.if_else(there, join_binary(members, rows), pa.scalar(NULL, pa.binary()))]
+
+
+# Schemas
+
+
+def _problem(table: TableDef) -> Diagnostic | None:
+    """Why there is no Avro schema of a table's events."""
+    for name in table.column_names:
+        if not is_name(name):
+            help = "replace the characters by `gg.schemareplaceregex` and `gg.schemareplacestring`"
+            place = Span(table=table.full_name, field=name)
+            return Diagnostic("GG206", f"`{name}` is not a legal Avro name", place, help)
+    return None
+
+
+def _schema_number(table: TableDef, options: DebeziumAvroOptions, schema: Any) -> int | Diagnostic:
+    given = dict(options.schema_ids)
+    text = given.get(table.full_name, given.get(table.name))
+    if text is not None:
+        return int(text)
+    found = _registry(options.schema_registry_directory).number_of(schema)
+    if found is not None:
+        return found
+    reason = "no schema of `schemaRegistryDirectory` is that of the table's messages"
+    help = "register what `ggfmt schema --kind avro` prints, and put it there as `<id>.avsc`, or give its `schemaIds`"
+    return Diagnostic("GG215", reason, Span(table=table.full_name), help)
+
+
+@cache
+def _registry(directory: str) -> confluent.Registry:
+    return confluent.Registry(directory)
+
+
+def _schema_files(table: TableDef, options: DebeziumAvroOptions, context: Context) -> tuple[SchemaFile, ...]:
+    schema = DebeziumAvroFormatter(table, options, context, Clock()).schema
+    content = json.dumps(schema, indent=2, ensure_ascii=False).encode()
+    return (SchemaFile(f"{table.full_name}.avsc", content),)
+
+
+def _framing(table: TableDef | None, options: DebeziumAvroOptions, context: Context) -> Framing:
+    if options.file_framing != CONTAINER:
+        return MessageStream()
+    assert table is not None, "a file holds the records of one table"
+    schema = DebeziumAvroFormatter(table, options, context, Clock()).schema
+    return ObjectContainer(table, compact_json(schema), context.codec)
+
+
+class _AvroShow(Show):
+    def __init__(self, formatter: DebeziumAvroFormatter, options: DebeziumAvroOptions, context: Context) -> None:
+        self.framed = options.file_framing != CONTAINER
+        self._skipped = confluent.HEAD_BYTES if self.framed else 0
+        self._schema = fastavro.parse_schema(formatter.schema)
+        if not self.framed:
+            self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
+
+    def message(self, data: bytes) -> Shown:
+        lines = hex_lines(data) if self.framed else ()
+        record = json.loads(_shown(data, self._skipped, self._schema))
+        return Shown((*lines, *json_lines(laid_out(record))[0]))
+
+
+def _shown(data: bytes, skipped: int, schema: Any) -> str:
+    stream = io.BytesIO(data)
+    stream.seek(skipped)
+    record = fastavro.schemaless_reader(stream, schema, None)
+    return json.dumps(record, ensure_ascii=False, default=lambda value: repr(value))
+
+
+WRITE_SIDES = {
+    "debezium_avro": WriteSide(
+        formatter=DebeziumAvroFormatter,
+        framing=_framing,
+        projection=lambda options: Projection(tokens=True),
+        schema=_schema_files,
+        problem=_problem,
+        show=lambda formatter, options, context: _AvroShow(formatter, options, context),  # type: ignore[arg-type]
+    )
+}

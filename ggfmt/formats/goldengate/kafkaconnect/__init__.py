@@ -1,0 +1,182 @@
+"""GoldenGate's Kafka Connect handler, through Kafka's JSON converter: `kafkaconnect_json`.
+
+* Handlers of `type=kafkaconnect` have no formatter, and write this without a `format`. Its properties are those of the
+  handler, `gg.handler.<name>.messageFormatting` and so on. Whether schemas are beside the messages is said to the
+  converter, in the file of the Kafka producer; here `schemasEnable` stands for it.
+* A message is one of Connect's structs, which have all of their fields: an insert has `before` and a delete `after` as
+  null, and a missing column is null, as NULL is.
+* Operation messages have both images, row messages the columns beside the metadata. Up to release 19.1 the metadata
+  fields are fixed; from 21 on there are those of `metaColumnsTemplate` alone, and without one row messages do not even
+  tell their operation.
+* Whole numbers are int64, all other numbers doubles as Java prints them, and dates and times are texts; logical types
+  make decimals Base64 and times milliseconds since 1970.
+* Messages stand one a line. The keys of Kafka's messages are not written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import (
+    BEFORE_NOT_SHOWN,
+    DIGITS_OF_DOUBLE,
+    KEYS_NOT_SHOWN,
+    MISSING_AS_NULL,
+    NESTED_AS_TEXT,
+    NUMBER_SPELLING,
+    SCALE_OF_COLUMN,
+    SIZES_NOT_SHOWN,
+    TIME_CUT,
+    TIME_FILLED,
+    TYPES_BY_VALUE,
+    TYPES_NEAREST,
+    TYPES_NOT_SHOWN,
+)
+from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, TOKENS
+from ggfmt.formats.goldengate.metacolumns import (
+    ALL_TOKENS,
+    KEY_COLUMNS,
+    OBJECT_NAME,
+    OP_TYPE,
+    POSITION,
+    TIMESTAMP,
+    MetaColumn,
+    columns_of,
+    now,
+    template_option,
+)
+from ggfmt.formats.goldengate.options import op_key_option, pk_update_option
+from ggfmt.formats.records.options import primary_keys_option
+from ggfmt.model.table import Kind
+from ggfmt.options.spec import Options, option
+from ggfmt.options.value_types import Bool, Choice, Int, Text
+
+HANDLER_TYPE = "kafkaconnect"
+ROW, OP = "row", "op"
+REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
+FLAG = "_isMissing"  # ends the name of the field that tells whether a column is missing
+_LAST_FIXED = "19.1"
+
+
+def _metadata_option(what: str, default: bool = True) -> bool:
+    return option(Bool(), default, f"Write {what}.", until=_LAST_FIXED)
+
+
+@dataclass(frozen=True)
+class KafkaConnectOptions(Options):
+    message_formatting: str = option(
+        Choice({ROW: "the columns of one image, beside the metadata", OP: "both images, below `before` and `after`"}),
+        ROW,
+        "How messages are modelled.",
+    )
+    insert_op_key: str = op_key_option("insert", "I")
+    update_op_key: str = op_key_option("update", "U")
+    delete_op_key: str = op_key_option("delete", "D")
+    truncate_op_key: str = op_key_option("truncate", "T")
+    pk_update_handling: str = pk_update_option()
+    include_table_name: bool = _metadata_option("the name of the table, as `table`")
+    include_op_type: bool = _metadata_option("the type of the operation, as `op_type`")
+    include_op_timestamp: bool = _metadata_option("the time of the operation, as `op_ts`")
+    include_current_timestamp: bool = _metadata_option("the time of writing, as `current_ts`")
+    include_position: bool = _metadata_option("the position of the operation, as `pos`")
+    include_primary_keys: bool = _metadata_option("the names of the primary key's columns, as `primary_keys`", False)
+    iso8601_format: bool = option(
+        Bool(),
+        False,
+        "Write a `T` between date and time of the current time stamp, else a blank.",
+        until=_LAST_FIXED,
+    )
+    meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
+    treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
+    map_large_numbers_as_strings: bool = option(
+        Bool(), False, "Write numbers as strings whose type has more digits than a double or an int64."
+    )
+    enable_decimal_logical_type: bool = option(
+        Bool(), False, "Write decimal numbers as Connect's Decimal, with the scale of their column."
+    )
+    oracle_number_scale: int = option(
+        Int(0, 38), 38, "The scale of a Decimal whose column has none, such as a NUMBER without precision."
+    )
+    enable_timestamp_logical_type: bool = option(
+        Bool(), False, "Write dates and time stamps as Connect's Timestamp, in milliseconds since 1970."
+    )
+    include_is_missing_fields: bool = option(
+        Bool(), False, f"Write a field `<column>{FLAG}` behind each column, which tells a missing one from NULL."
+    )
+    enable_nonnullable: bool = option(
+        Bool(), False, "Write columns that cannot be NULL as such into schemas; a message that lacks one is a reject."
+    )
+    schema_namespace: str = option(
+        Text(),
+        "",
+        "The name of a schema less that of the table; without it, the full name of the table is the schema's.",
+        example="com.example.company",
+    )
+    schemas_enable: bool = option(
+        Bool(),
+        True,
+        "Write the schema of each message beside it: `value.converter.schemas.enable` of the Kafka producer.",
+        since="",
+    )
+    table: str = option(Text(), "", "For reading: the table of messages that name none.", since="")
+    row_op: str = option(
+        Choice({REFUSE: "it is a reject", INSERT: "an insert", UPDATE: "an update"}),
+        REFUSE,
+        "For reading: what a row is that does not tell its operation.",
+        since="",
+    )
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+
+    def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
+        """The metadata fields of messages."""
+        fixed = (
+            (self.include_table_name, MetaColumn(OBJECT_NAME, "table")),
+            (self.include_op_type, MetaColumn(OP_TYPE, "op_type")),
+            (self.include_op_timestamp, MetaColumn(TIMESTAMP, "op_ts")),
+            (self.include_current_timestamp, MetaColumn(now(self.iso8601_format), "current_ts")),
+            (self.include_position, MetaColumn(POSITION, "pos")),
+            (self.include_primary_keys, MetaColumn(KEY_COLUMNS, "primary_keys")),
+            (context.include_tokens, MetaColumn(ALL_TOKENS, "tokens")),
+        )
+        return columns_of(self, context, [column for included, column in fixed if included])
+
+
+_AS_STRINGS = "treatAllColumnsAsStrings=true"
+_DECIMALS = "enableDecimalLogicalType=true"
+_TIMES = "enableTimestampLogicalType=true"
+_ROWS = f"messageFormatting={ROW}"
+
+FORMATS = (
+    Format(
+        name="kafkaconnect_json",
+        doc="What GoldenGate's Kafka Connect handler writes through Kafka's JSON converter, with or without schemas.",
+        options=KafkaConnectOptions,
+        writes="ggfmt.formats.goldengate.kafkaconnect.write",
+        reads="ggfmt.formats.goldengate.kafkaconnect.read",
+        handler_type=HANDLER_TYPE,
+        proposed=("fileSuffix=.json", "format.messageFormatting=op", "format.includePrimaryKeys=true"),
+        marks=(b'"payload"',),
+        losses=(
+            *(loss.when(_ROWS, *(str(setting) for setting in loss.only)) for loss in KEY_UPDATES),
+            BEFORE_NOT_SHOWN.when(_ROWS),
+            MISSING_AS_NULL.except_when("includeIsMissingFields=true"),
+            NESTED_AS_TEXT,
+            NUMBER_SPELLING.of(Kind.INTEGER).except_when(_AS_STRINGS),
+            DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).except_when(_AS_STRINGS),
+            DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER).except_when(_AS_STRINGS, _DECIMALS),
+            SCALE_OF_COLUMN.when(_DECIMALS).except_when(_AS_STRINGS),
+            TIME_CUT.to(3).when(_TIMES).except_when(_AS_STRINGS),
+            TIME_FILLED.to(6).when(_TIMES).except_when(_AS_STRINGS),
+            NO_TIME.when("includeOpTimestamp=false"),
+            NO_POSITION.when("includePosition=false"),
+            TOKENS,
+            KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(KEY_COLUMNS),
+            TYPES_NEAREST.has("Connect").when("schemasEnable=true"),
+            SIZES_NOT_SHOWN.when("schemasEnable=true"),
+            TYPES_BY_VALUE.when("schemasEnable=false"),
+            TYPES_NOT_SHOWN.when(_AS_STRINGS),
+        ),
+    ),
+)

@@ -1,0 +1,250 @@
+"""Messages of the Kafka Connect handler, read: with a schema beside them or without one, of operations or of rows.
+
+A message is of an operation if its fields end with `before` and `after`. What else it has, from its start on and in the
+order of the handler, are its metadata; the rest of a row are its columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.formats.api.context import Context, WriterSettings
+from ggfmt.formats.connect.schemas import SchemaField, decode_schema
+from ggfmt.formats.connect.values import read_as
+from ggfmt.formats.goldengate.kafkaconnect import FLAG, INSERT, REFUSE, KafkaConnectOptions
+from ggfmt.formats.goldengate.metacolumn_roles import Roles
+from ggfmt.formats.goldengate.metacolumns import MetaColumn
+from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, given
+from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.refused import MOST_SHOWN, NAME_TABLE, Refused, decoded, lacks, no_op
+from ggfmt.model.change import OP_TYPES
+from ggfmt.model.table import Column, TableDef, join_name
+
+_IMAGES = ("before", "after")
+_names = msgspec.json.Decoder(list[str]).decode
+
+
+@dataclass(frozen=True)
+class _Schema:
+    """What a schema tells: the name of the struct, the metadata fields, whether images follow, and the columns."""
+
+    name: str
+    metadata: tuple[MetaColumn, ...]
+    by_image: bool
+    columns: tuple[Column, ...]
+    converts: tuple[Convert | None, ...]
+    flags: frozenset[str]
+
+
+class KafkaConnect(Dialect):
+    record = dict[str, Raw]
+
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        self.options: KafkaConnectOptions = source.options or KafkaConnectOptions()
+        self._ops = dict(zip(op_keys(self.options), OP_TYPES, strict=True))
+        self._schemas: dict[bytes, _Schema] = {}
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        payload = members.get("payload")
+        if isinstance(payload, dict) and "op_type" in payload and "table" in payload and "schema" in members:
+            return "a `payload` with `table` and `op_type`"
+        return None
+
+    def changes(self, record: dict[str, Raw]) -> Meaning:
+        schema = None
+        if record.keys() == {"schema", "payload"}:
+            payload = given(record["payload"])
+            if payload is None:
+                return "tombstone"
+            if given(record["schema"]) is not None:
+                schema = self._schema(record["schema"])
+            record = decoded(raw_members, payload, "`payload` is no object")
+        elif not record:
+            raise Refused("GG305", "the record is empty")
+        columns = self._metadata(record) if schema is None else schema.metadata
+        told = _Metadata(columns, record)
+        table = told.table() or ("" if schema is None else schema.name) or self.options.table
+        if not table:
+            help = f"{NAME_TABLE}: say by `table` with `--input-option` of which one the messages are"
+            raise lacks("table", help)
+        op = self._op(told, table)
+        row = {name: value for name, value in record.items() if name not in told.names}
+        if _is_by_image(row) if schema is None else schema.by_image:
+            before, after = (given(record.get(name, ABSENT)) for name in _IMAGES)
+            op = op or _op_of_images(before, after)
+        else:
+            image = Raw(msgspec.json.encode(row))
+            op = op or self._told_op(table)
+            before, after = {"D": (image, None), "T": (None, None)}.get(op, (None, image))
+        flags = None if schema is None else schema.flags
+        before, after = (None if image is None else _without_missing(image, flags) for image in (before, after))
+        keys = told.keys(table)
+        tokens = told.tokens(table) if self.with_tokens else {}
+        described = self._describe(table, schema, keys)
+        return (Change(table, op, told.op_ts(), told.position(), before, after, tokens, described),)
+
+    def _metadata(self, names: Mapping[str, Any]) -> tuple[MetaColumn, ...]:
+        """The metadata fields of a message: those of the template that the reader is told of, else those of the fixed
+        ones that stand first, in their order."""
+        template = self.options.meta_columns_template
+        if template is not None:
+            return tuple(column for column in template if column.name in names)
+        found: list[MetaColumn] = []
+        left = list(_FIXED)
+        for name in names:
+            place = next((place for place, column in enumerate(left) if column.name == name), None)
+            if place is None:
+                break
+            found.append(left[place])
+            left = left[place + 1 :]
+        return tuple(found)
+
+    def _op(self, told: _Metadata, table: str) -> str | None:
+        """The operation; None if the message has no place for it."""
+        word = told.text(told.roles.op)
+        if word is None:
+            return None
+        op = self._ops.get(word)
+        if op is None:
+            raise no_op("op_type", word[:MOST_SHOWN], self._ops, table)
+        return op
+
+    def _told_op(self, table: str) -> str:
+        if self.options.row_op == REFUSE:
+            help = "say by `rowOp` with `--input-option` what such rows are"
+            raise Refused("GG305", "the row does not tell its operation", help, table)
+        return "I" if self.options.row_op == INSERT else "U"
+
+    # Schemas
+
+    def _describe(self, table: str, schema: _Schema | None, keys: tuple[str, ...]) -> RecordSchema | None:
+        if schema is None or not schema.columns:
+            if keys:
+                self.tell_keys(table, keys)
+            return None
+        columns = schema.columns
+        return self.described(
+            (table, id(schema), keys), lambda: TableDef(table, columns).with_keys(keys), schema.converts, keys
+        )
+
+    def _schema(self, data: Raw) -> _Schema:
+        key = bytes(data)
+        if key not in self._schemas:
+            self._schemas[key] = self._parsed(decoded(decode_schema, data, "`schema` is no schema of Connect"))
+        return self._schemas[key]
+
+    def _parsed(self, schema: SchemaField) -> _Schema:
+        fields = {field.field: field for field in schema.fields or () if field.field}
+        metadata = self._metadata(fields)
+        names = {column.name for column in metadata}
+        rest = {name: field for name, field in fields.items() if name not in names}
+        by_image = tuple(rest) == _IMAGES and all(field.type == "struct" for field in rest.values())
+        if by_image:
+            rest = {field.field: field for image in _IMAGES for field in rest[image].fields or () if field.field}
+        flags = frozenset(
+            name
+            for name, field in rest.items()
+            if name.endswith(FLAG) and name[: -len(FLAG)] in rest and field.type == "boolean"
+        )
+        columns, converts = [], []
+        for name, field in rest.items():
+            if name not in flags:
+                type, kernel = read_as(field.type, field.name or "", field.parameters)
+                columns.append(Column(name, type, field.optional))
+                converts.append(None if kernel is None else converting(kernel))
+        return _Schema(schema.name or "", metadata, by_image, tuple(columns), tuple(converts), flags)
+
+
+class _Metadata:
+    """The metadata of one message."""
+
+    def __init__(self, columns: tuple[MetaColumn, ...], record: Mapping[str, Raw]) -> None:
+        self.roles = _roles(columns)
+        self.names = frozenset(column.name for column in columns)
+        self._columns = columns
+        self._record = record
+
+    def text(self, place: int | None) -> str | None:
+        if place is None:
+            return None
+        name = self._columns[place].name
+        value = self._record.get(name, ABSENT)
+        return None if given(value) is None else decoded(raw_text, value, f"`{name}` is no text")
+
+    def table(self) -> str:
+        return join_name(*(self.text(place) for place in self.roles.name))
+
+    def op_ts(self) -> str | int | None:
+        if self.roles.op_ts is not None or self.roles.micros is None:
+            return self.text(self.roles.op_ts)
+        micros = self.text(self.roles.micros) or ""
+        if micros and not re.fullmatch("-?[0-9]{1,18}", micros):
+            raise Refused("GG308", "the time of the operation is no number")
+        return int(micros) if micros else None
+
+    def position(self) -> str | None:
+        return self.text(self.roles.position)
+
+    def keys(self, table: str) -> tuple[str, ...]:
+        value = self._container(self.roles.key_columns)
+        return () if value is None else tuple(decoded(_names, value, "the key is no list of names", table))
+
+    def tokens(self, table: str) -> dict[str, str]:
+        value = self._container(self.roles.tokens)
+        texts = {} if value is None else decoded(raw_texts, value, "the tokens are no object", table)
+        texts = {**{name: self.text(place) or None for place, name in self.roles.single}, **texts}
+        return {name: text for name, text in texts.items() if text is not None}
+
+    def _container(self, place: int | None) -> Raw | None:
+        return None if place is None else given(self._record.get(self._columns[place].name, ABSENT))
+
+
+_roles = lru_cache(maxsize=64)(Roles.of)
+_FIXED = KafkaConnectOptions(include_primary_keys=True).metadata(Context(include_tokens=True))
+
+
+def _is_by_image(row: Mapping[str, Raw]) -> bool:
+    """Whether a message without a schema has images: JSON objects or null, and nothing else behind its metadata."""
+    if tuple(row) != _IMAGES:
+        return False
+    images = map(given, row.values())
+    return all(image is None or bytes(image)[:1] == b"{" for image in images)
+
+
+def _op_of_images(before: Raw | None, after: Raw | None) -> str:
+    """The operation of a message that does not name it, by the images that it has."""
+    if before is None:
+        return "T" if after is None else "I"
+    return "D" if after is None else "U"
+
+
+def _without_missing(image: Raw, flags: frozenset[str] | None) -> Raw:
+    """The image less the flags, and less the columns that these say are missing; `flags` None: not told by a schema."""
+    if flags is not None and not flags:
+        return image
+    if FLAG.encode() not in bytes(image):
+        return image
+    members = decoded(raw_members, image, "an image is no object")
+    if flags is None:
+        flags = frozenset(
+            name
+            for name, value in members.items()
+            if name.endswith(FLAG) and name[: -len(FLAG)] in members and bytes(value) in (b"true", b"false")
+        )
+    missing = {name[: -len(FLAG)] for name in flags if bytes(members.get(name, ABSENT)) == b"true"}
+    kept = {name: value for name, value in members.items() if name not in flags and name not in missing}
+    return Raw(msgspec.json.encode(kept))
+
+
+READ_SIDES = {"kafkaconnect_json": dialect_input(KafkaConnect)}

@@ -1,0 +1,48 @@
+"""Floating-point numbers as Java prints them: `Double.toString` and `Float.toString`.
+
+With the shortest digits that tell a number from its neighbours, as Java does from release 19 on; before it, a few
+numbers have a digit more.
+"""
+
+from __future__ import annotations
+
+import struct
+from decimal import Decimal
+
+_FLOAT_DIGITS = 9  # which tell any two floats apart
+
+
+def double_text(number: float) -> str:
+    return _text(number, repr(number))
+
+
+def float_text(number: float) -> str:
+    """A number that is a float of 32 bits."""
+    shortest = (f"{number:.{digits}g}" for digits in range(1, _FLOAT_DIGITS + 1))
+    return _text(number, next((text for text in shortest if single(float(text)) == number), repr(number)))
+
+
+def single(number: float) -> float:
+    """The float of 32 bits nearest to a number; OverflowError if there is none."""
+    nearest: float = struct.unpack("f", struct.pack("f", number))[0]
+    return nearest
+
+
+def _text(number: float, digits: str) -> str:
+    if number != number or number in (float("inf"), float("-inf")):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(number)]
+    if len(Decimal(digits).as_tuple().digits) == 1:  # of two figures Java takes those that are nearest: 4.9E-324
+        digits = f"{number:.1e}"
+    sign, figures, exponent = Decimal(digits).as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, figures)).rstrip("0") or "0"
+    exponent += len(figures) - 1  # of the first figure
+    minus = "-" if sign else ""
+    if text == "0":
+        return f"{minus}0.0"
+    if -3 <= exponent < 7:
+        if exponent < 0:
+            return f"{minus}0.{'0' * (-exponent - 1)}{text}"
+        whole = text[: exponent + 1].ljust(exponent + 1, "0")
+        return f"{minus}{whole}.{text[exponent + 1 :] or '0'}"
+    return f"{minus}{text[0]}.{text[1:] or '0'}E{exponent}"
