@@ -201,8 +201,9 @@ _DECLARED: dict[str, Code] = {
         "is written (`GG514`).",
     ),
     "GG136": _note(
-        "a layout of files that ggfmt does not write",
-        "GoldenGate may know what the name of a file is, and ggfmt does not: a run refuses it (`GG515`).",
+        "files that ggfmt does not write",
+        "GoldenGate writes control files beside those of messages, and ggfmt writes none. Or the names of files ask "
+        "for something that GoldenGate may know, and ggfmt does not: a run refuses such names (`GG515`).",
     ),
     "GG137": _note(
         "a path that is taken as relative",
