@@ -139,6 +139,14 @@ EXAMPLES: dict[str, _Pair] = {
     "GG137": _handler(
         "json", "pathMappingTemplate=/ogg/dirout/${tableName}", "pathMappingTemplate=dirout/${tableName}"
     ),
+    "GG138": (
+        _file("format=json", " ggfmt.compatibility=19.1"),
+        _file("format=json", _TEMPLATE, " ggfmt.compatibility=19.1"),
+    ),
+    "GG139": (
+        _file("format=json_row", " ggfmt.compatibility=21"),
+        _file("format=json_row", _TEMPLATE, " ggfmt.compatibility=21"),
+    ),
     # Table definitions
     "GG201": (_SCHEMA.replace("samples/TCUSTORD.def", "conf/json.properties"), _SCHEMA),
     "GG202": (

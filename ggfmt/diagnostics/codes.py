@@ -210,6 +210,16 @@ _DECLARED: dict[str, Code] = {
         "The path is one of the machine that GoldenGate runs on. ggfmt writes nothing outside of its output directory, "
         "and takes the path as one below it.",
     ),
+    "GG138": _error(
+        "a release whose metadata are not known",
+        "GoldenGate for Big Data 19.1 brought `metaColumnsTemplate`. What it writes for a handler without one is not "
+        "known, so that ggfmt does not write it.",
+    ),
+    "GG139": _note(
+        "messages without metadata",
+        "From release 21 on messages have the metadata of `metaColumnsTemplate` alone. Without one, a reader of rows "
+        "cannot tell a delete from an insert.",
+    ),
     # Table definitions
     "GG201": _error(
         "definitions that cannot be read",

@@ -100,7 +100,6 @@ CONTRACTS = {
             row(op="U", more=',"primary_keys":["ID"],"tokens":{"R":"A"}', ID=2, NAME=None),
             row(op="D", ID=2),
             row("S.U", A="x"),
-            b'{"table":"S.T","op_type":"T","op_ts":"t","pos":"7"}',
-        ],
+        ],  # a truncate has no columns, so that it fits `json` as well
     ),
 }

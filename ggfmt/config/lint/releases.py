@@ -9,9 +9,9 @@ from functools import reduce
 from ggfmt.config.goldengate_keys import GoldenGateProperty
 from ggfmt.config.lint.assembly import Assembly
 from ggfmt.config.properties import Entry
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import trim
-from ggfmt.options.releases import FIRST_RELEASE, RELEASES, has, is_later
+from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, has, is_later
 
 GOLDENGATE = "GoldenGate for Big Data"
 
@@ -47,9 +47,26 @@ def _check(
         misfit = next((use for use in uses if not has(release, use.since, use.until)), None)
         if misfit is not None:
             yield _misfit(misfit, uses, common, assembly.name, release)
+        yield from _metadata(assembly, release)
     for entry, known in assembly.uncovered.values():
         if _is_on(entry) and (release is None or not told or has(release, known.since, None)):
             yield _uncovered(entry, known)
+
+
+def _metadata(assembly: Assembly, release: str) -> Iterator[Diagnostic]:
+    """What is to be said of a format that has templates, where the handler gives none."""
+    if getattr(assembly.options, "meta_columns_template", ()) is not None:
+        return
+    place = next((entry.key_span for entry in assembly.entries), Span())
+    own = assembly.format_of_type is not None
+    key = f"gg.handler.{assembly.name}.{'' if own else 'format.'}metaColumnsTemplate"
+    if RELEASES[release].metadata is Metadata.UNKNOWN and not own:
+        message = f"what metadata {GOLDENGATE} {release} writes without `{key}` is not known"
+        help = "set it; or set `ggfmt.compatibility` to 21 for none, or to 12.3.2 for those of earlier releases"
+        yield Diagnostic("GG138", message, place, help)
+    elif RELEASES[release].metadata is Metadata.TEMPLATE:
+        message = f"messages of handler `{assembly.name}` have no metadata, not even the operation type"
+        yield Diagnostic("GG139", message, place, f"set `{key}` if readers need them")
 
 
 def _uses(assembly: Assembly) -> list[_Use]:

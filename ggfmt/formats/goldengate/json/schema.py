@@ -91,6 +91,7 @@ def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Js
         values = columns
     if any(column.keyword == ALL_TOKENS for column in metadata):
         definitions["tokens"] = _TOKENS
+    required = [column.name for column in metadata if column.keyword not in (KEY_COLUMNS, ALL_TOKENS)]
     return {
         "$schema": "http://json-schema.org/draft-04/schema#",
         "title": table.full_name,
@@ -98,7 +99,7 @@ def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Js
         "definitions": definitions,
         "type": "object",
         "properties": {**{column.name: _property(column) for column in metadata}, **values},
-        "required": [column.name for column in metadata if column.keyword not in (KEY_COLUMNS, ALL_TOKENS)],
+        **({"required": required} if required else {}),  # which cannot be empty in draft 4
         "additionalProperties": False,
     }
 
