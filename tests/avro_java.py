@@ -31,6 +31,14 @@ class AvroJava:
     def canonical_form(self, schema: str) -> str:
         return str(self._avro.SchemaNormalization.toParsingForm(self.parse(schema)))
 
+    def logical_types(self, schema: str, field: str) -> list[Any]:
+        """The logical type of a nullable decimal field of a row or an image: its name, precision and scale."""
+        record = self.parse(schema)
+        if record.getField(field) is None:
+            record = record.getField("before").schema().getTypes().get(1)
+        kind = record.getField(field).schema().getTypes().get(1).getLogicalType()
+        return [kind.getName(), kind.getPrecision(), kind.getScale()]
+
     def is_name(self, name: str) -> bool:
         try:
             self.parse(json.dumps({"type": "record", "name": name, "namespace": "n", "fields": []}))

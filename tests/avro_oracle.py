@@ -55,7 +55,7 @@ def record(
         found: dict[str, Any] = {}
         for column in table.columns:
             found[column.name] = value(image.get(column.name), avro_type(column.kind, options, release))
-            if by_image:
+            if by_image or options.get("include_is_missing_fields"):
                 found[column.name + "_isMissing"] = column.name not in image
         return found
 

@@ -306,9 +306,15 @@ def _after(loss: Loss, item: Operation) -> list[Operation]:
         if not _changes_key(item):
             return [item]
         return [replace(item, op="D", after=None), replace(item, op="I", before=None)]
-    if loss.id == "time_filled" and "reject" in loss.detail and _is_finer(loss, item):
+    if loss.id == "time_filled" and "reject" in loss.detail and (_is_finer(loss, item) or _is_unlike_mask(loss, item)):
         return []
     return [_DONE[loss.id](loss, item)]
+
+
+def _is_unlike_mask(loss: Loss, item: Operation) -> bool:
+    """Whether the time of an operation has not the six digits that the mask of the handlers has."""
+    stamp = (item.after or {}).get("AT")
+    return "mask" in loss.detail and stamp is not None and len(stamp.partition(".")[2]) != 6
 
 
 _REFUSED: dict[str, Callable[[Loss, Operation], bool]] = {
@@ -391,7 +397,7 @@ def handler(name: str, folder: Path, *settings: str) -> list[str]:
         "updateData": "all",
     }
     lines |= {name: value for name, _, value in (setting.partition("=") for setting in settings)}
-    return [f"gg.handler.h.format={name}"] + [
+    return [f"gg.handler.h.format={name}", "gg.format.timestamp=yyyy-MM-dd HH:mm:ss.SSSSSS"] + [
         f"gg.handler.h.{'format.' if key in specs else ''}{key}={value}"
         for key, value in lines.items()
         if key in specs or key in ("includeTokens", "partitionByTable")

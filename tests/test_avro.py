@@ -50,10 +50,9 @@ from ggfmt.formats.goldengate.avro.schema import (
     canonical_form,
     crc_64_avro,
     java_hash,
-    name_problem,
     wrapper_schema,
 )
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem, wrapper
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -145,13 +144,20 @@ def test_messages_decoded_are_what_the_oracle_says(
 ) -> None:
     made = data.draw(avro_changes(release))
     options = data.draw(st.fixed_dictionaries(_both))
-    handling = {} if by_image else {"pk_update_handling": data.draw(st.sampled_from(["update", "delete-insert"]))}
+    handling: dict[str, Any] = {}
+    if not by_image:
+        handling = {
+            "pk_update_handling": data.draw(st.sampled_from(["update", "delete-insert"])),
+            "include_is_missing_fields": data.draw(st.booleans()),
+        }
     definition, context = table_def(made.table), Context(tokens, release)
     expected_operations = made.operations
     if handling.get("pk_update_handling") == "delete-insert":
         expected_operations = oracle.split_key_updates(made.table, expected_operations)
     stamp = "2015-09-18T13:39:35.447001" if options["iso8601_format"] else "2015-09-18 13:39:35.447001"
-    expected = [record(made.table, item, options, release, tokens, stamp, by_image) for item in expected_operations]
+    expected = [
+        record(made.table, item, options | handling, release, tokens, stamp, by_image) for item in expected_operations
+    ]
 
     messages = written(avro_formatter(definition, by_image, {**options, **handling}, context), make_batch(made))
     format = FORMATS["avro_op" if by_image else "avro_row"]
@@ -406,6 +412,10 @@ LEGAL = ["A", "_", "a9_", "Ä", "名", "x" * 90]
 ILLEGAL = ["9A", "A-B", "A$", "A B", "A/B", "😀", "A\u0301", "A#"]
 
 
+def problem_of(table: TableDef, by_image: bool) -> Diagnostic | None:
+    return table_problem(table, AvroOptions(), Context(), by_image)
+
+
 def table_named(name: str, *columns: str) -> TableDef:
     return TableDef(name, tuple(map(Column, columns)))
 
@@ -413,9 +423,9 @@ def table_named(name: str, *columns: str) -> TableDef:
 @pytest.mark.parametrize("by_image", [False, True])
 def test_tables_that_avro_can_carry(by_image: bool) -> None:
     for name in LEGAL:
-        assert name_problem(table_named(f"{name}.{name}", name), by_image) is None
-    assert name_problem(table_named("T", "A_isMissing"), by_image) is None
-    assert name_problem(table_named("S.string", "A"), by_image) is None
+        assert problem_of(table_named(f"{name}.{name}", name), by_image) is None
+    assert problem_of(table_named("T", "A_isMissing"), by_image) is None
+    assert problem_of(table_named("S.string", "A"), by_image) is None
 
 
 @pytest.mark.parametrize(
@@ -437,14 +447,14 @@ def test_tables_that_avro_can_carry(by_image: bool) -> None:
     ids=str,
 )
 def test_tables_that_avro_cannot_carry(table: TableDef, by_image: bool, message: str, field: str | None) -> None:
-    found = name_problem(table, by_image)
+    found = problem_of(table, by_image)
     assert found is not None
     assert (found.code, found.message, found.span) == ("GG206", message, Span(table=table.full_name, field=field))
     assert found.help is not None and "`gg.schemareplaceregex`" in found.help
 
 
 def test_an_operation_message_may_have_columns_named_like_metadata() -> None:
-    assert name_problem(table_named("S.T", *METADATA), by_image=True) is None
+    assert problem_of(table_named("S.T", *METADATA), by_image=True) is None
 
 
 AVRO = ("gg.handler.a.format=avro_row", "gg.handler.a.format.schemaDirectory=dirdef")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import polars
 import pyarrow as pa
 import pytest
 from avro_java import AvroJava
-from avro_oracle import record
+from avro_oracle import decode_stream, record
 from oracle import PlainColumn, PlainOperation, PlainTable
 from polars.exceptions import ComputeError
 from strategies import Changes, make_batch
@@ -24,10 +25,10 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.avro.container import ObjectContainer
 from ggfmt.formats.goldengate.avro import AvroOptions
-from ggfmt.formats.goldengate.avro.schema import canonical_form, name_problem, wrapper_schema
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.avro.schema import AvroSchema, canonical_form, wrapper_schema
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem
 from ggfmt.formats.goldengate.options import CODECS
-from ggfmt.model.table import Column, TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 WORDS = ["", "plain", "é€", "😀 𝄞", 'a\nb\t"quoted"\\', "x" * 10_000]
@@ -168,6 +169,90 @@ def test_java_lays_schemas_out_and_numbers_them_in_the_same_way(java: AvroJava, 
         assert java.fingerprint(made.compact) == made.fingerprint
 
 
+LOGICAL = TableDef(
+    "GG.T",
+    (
+        Column("ID", key=1),
+        Column("N", SqlType(Kind.NUMBER)),
+        Column("D", SqlType(Kind.DECIMAL, precision=9, scale=3)),
+        Column("AT", SqlType(Kind.TIMESTAMP)),
+    ),
+)
+LOGICAL_OPTIONS = {
+    "enableDecimalLogicalType": "true",
+    "oracleNumberScale": "10",
+    "enableTimestampLogicalType": "true",
+    "metaColumnsTemplate": "${optype},${primarykeycolumns[keys]},${position},${alltokens}",
+}
+LOGICAL_CONTEXT = Context(True, release="21", timestamp_mask="yyyy-MM-dd HH:mm:ss.SSSSSS")
+
+
+def logical_messages(format: str) -> tuple[AvroSchema, bytes]:
+    """Two inserts and a delete with decimals and times, and their schema."""
+    described = FORMATS[format]
+    options = described.options.parse(LOGICAL_OPTIONS)
+    assert isinstance(options, AvroOptions)
+    columns = tuple(PlainColumn(column.name, column.type.kind.value, column.key) for column in LOGICAL.columns)
+    after = {"ID": "1", "N": "-1234.5", "D": "17520.5", "AT": "1969-12-31 23:59:59.999999"}
+    large = {"ID": "2", "N": "9" * 100, "D": "-0.001", "AT": "2013-06-02 22:14:36.123456"}
+    story = [
+        PlainOperation("I", "t", "1", None, after, {"R": "A"}),
+        PlainOperation("I", "t", "2", None, large, {}),
+        PlainOperation("D", "t", "3", {"ID": "2", "N": None}, None, {}),
+    ]
+    batch = make_batch(Changes(PlainTable("GG.T", columns), story, False), LOGICAL)
+    clock = Clock(datetime.fromisoformat(STAMP))
+    data = described.write_side.formatter(LOGICAL, options, LOGICAL_CONTEXT, clock).format(batch)
+    schema = avro_schema(LOGICAL, options, LOGICAL_CONTEXT, "_op" in format)
+    return schema, b"".join(data.to_pylist())
+
+
+def logical_values(record: dict[str, Any]) -> Any:
+    image = record.get("after") or record.get("before") or record
+    return image["N"], image["D"], image["AT"]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("format", ["avro_row", "avro_op"])
+def test_java_knows_logical_types_and_templates(java: AvroJava, format: str) -> None:
+    schema, data = logical_messages(format)
+    assert java.pretty(schema.text) == schema.text
+    assert java.hash(schema.text) == schema.hash
+    assert java.canonical_form(schema.text) == canonical_form(schema.document)
+    assert java.fingerprint(schema.text) == schema.fingerprint
+    assert java.logical_types(schema.text, "N") == ["decimal", 164, 10]
+    assert len(java.stream(data, schema.text)) == 3
+
+
+@pytest.mark.parametrize("format", ["avro_row", "avro_op"])
+def test_fastavro_reads_decimals_and_times(format: str) -> None:
+    schema, data = logical_messages(format)
+    found = [logical_values(record) for record in decode_stream(data, schema.document)]
+    assert found == [
+        (Decimal("-1234.5"), Decimal("17520.5"), datetime(1969, 12, 31, 23, 59, 59, 999999, timezone.utc)),
+        (Decimal("9" * 100), Decimal("-0.001"), datetime(2013, 6, 2, 22, 14, 36, 123456, timezone.utc)),
+        (None, None, None),
+    ]
+
+
+def test_polars_reads_decimals_and_times_of_container_files(tmp_path: Path) -> None:
+    table = TableDef("GG.T", (LOGICAL.columns[0], *LOGICAL.columns[2:]))
+    options = FORMATS["avro_row_ocf"].options.parse({**LOGICAL_OPTIONS, "metaColumnsTemplate": "${optype}"})
+    assert isinstance(options, AvroOptions)
+    columns = tuple(PlainColumn(column.name, column.type.kind.value, column.key) for column in table.columns)
+    after = {"ID": "1", "D": "17520.5", "AT": "2013-06-02 22:14:36.123456"}
+    story = [PlainOperation("I", "t", "1", None, after, {})]
+    batch = make_batch(Changes(PlainTable("GG.T", columns), story, False), table)
+    clock = Clock(datetime.fromisoformat(STAMP))
+    write = FORMATS["avro_row_ocf"].write_side
+    framing = write.framing(table, options, LOGICAL_CONTEXT)
+    data = write.formatter(table, options, LOGICAL_CONTEXT, clock).format(batch)
+    (tmp_path / "t.avro").write_bytes(framing.header + bytes(framing.frame(data)[0]))
+    (row,) = polars.read_avro(tmp_path / "t.avro").to_dicts()
+    assert row["optype"] == "I"
+    assert (row["D"], row["AT"]) == (Decimal("17520.500"), datetime(2013, 6, 2, 22, 14, 36, 123456, timezone.utc))
+
+
 @pytest.mark.spark
 def test_java_takes_the_names_that_ggfmt_takes(java: AvroJava) -> None:
     samples = [
@@ -193,7 +278,7 @@ def test_java_takes_the_names_that_ggfmt_takes(java: AvroJava) -> None:
         "𐐀",
     ]
     for name in samples:
-        legal = name_problem(TableDef("S.T", (Column(name),)), by_image=True) is None
+        legal = table_problem(TableDef("S.T", (Column(name),)), AvroOptions(), Context(), by_image=True) is None
         assert legal == java.is_name(name), name
 
 

@@ -22,7 +22,7 @@ from ggfmt.config.lint.linter import lint
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.code_examples import EXAMPLES
 from ggfmt.diagnostics.codes import CODES, Severity
-from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.runner import InProcess
 from ggfmt.engine.schema import schemas
@@ -65,10 +65,32 @@ OF_COMMANDS = [
     "GG509",
     "GG513",
 ]
-OF_OTHERS = ["GG127", "GG132", "GG202", "GG208", "GG211", "GG314", "GG317", "GG411", "GG502", "GG510", "GG511"]
-OF_OTHERS += ["GG514", "GG515", "GG516"]
+OF_OTHERS = [
+    "GG127",
+    "GG132",
+    "GG202",
+    "GG208",
+    "GG211",
+    "GG216",
+    "GG314",
+    "GG317",
+    "GG411",
+    "GG502",
+    "GG510",
+    "GG511",
+    "GG514",
+    "GG515",
+    "GG516",
+]
 # These need a Spark that fails, defects of ggfmt, or ten seconds: their examples are only looked at.
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512"]
+
+
+def test_the_example_of_times_without_a_mask() -> None:
+    before, after = (read_configuration([], text.splitlines()) for text in EXAMPLES["GG216"])
+    with pytest.raises(ConfigurationError, match="GG216"):
+        HandlerSettings.of(before.handlers[0], before.run)
+    assert HandlerSettings.of(after.handlers[0], after.run).context.timestamp_mask == "yyyy-MM-dd HH:mm:ss"
 
 
 def test_every_code_has_an_example_that_is_tried() -> None:

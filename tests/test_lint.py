@@ -968,7 +968,7 @@ VALUES: list[tuple[type[ValueType[Any]], Callable[[Any], st.SearchStrategy[Any]]
     (PathTemplate, lambda kind: st.sampled_from(["${tableName}", "a_${currentTimestamp}.x"]).map(kind.parse)),
     (HexBytes, lambda kind: st.binary(min_size=1, max_size=4).map(bytes.hex)),
     (Bool, lambda kind: st.booleans()),
-    (Int, lambda kind: st.integers(kind.low, 10**6)),
+    (Int, lambda kind: st.integers(kind.low, 10**6 if kind.high is None else kind.high)),
     (Size, lambda kind: st.integers(1, 10**12)),
     (
         NamePart,

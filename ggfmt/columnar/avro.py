@@ -128,8 +128,8 @@ def optional_booleans(values: pa.StringArray) -> Encoded:
     return [NULL], pc.indices_nonzero(index.is_null()).to_pylist()
 
 
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?"
-_FLOATING = f"^(?:{_NUMBER}|[+-]?(?:NaN|Infinity))$"
+NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?"
+_FLOATING = f"^(?:{NUMBER}|[+-]?(?:NaN|Infinity))$"
 _NOT_FINITE = "^[+-]?(?:NaN|Infinity)$"
 
 
@@ -159,7 +159,7 @@ def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
         if bad:
             return [NULL], bad
     wide = pa.Array.from_buffers(pa.binary(width), len(numbers), [None, numbers.buffers()[1]], offset=numbers.offset)
-    return _optional(values, [wide.cast(_BINARY)])
+    return optional(values, [wide.cast(_BINARY)])
 
 
 def optional_longs(values: pa.StringArray) -> Encoded:
@@ -185,11 +185,11 @@ def optional_longs(values: pa.StringArray) -> Encoded:
         if bad:
             return [NULL], bad
         numbers = pa.array(exact, pa.int64())
-    return _optional(values, longs(numbers))
+    return optional(values, longs(numbers))
 
 
 _LARGEST_EXPONENT = 18
-_JAVA_NUMBER = re.compile(_NUMBER, re.ASCII)
+_JAVA_NUMBER = re.compile(NUMBER, re.ASCII)
 
 
 def _exact_long(text: str) -> int | None:
@@ -211,7 +211,7 @@ def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
     return rows
 
 
-def _optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:
+def optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:
     """The pieces of n values as those of unions: none but the branch for null."""
     if not values.null_count:
         return [VALUE, *pieces], []

@@ -27,6 +27,12 @@ def micros_text(values: Sequence[int | None] | pa.Int64Array) -> tuple[pa.String
     return numbers.cast(pa.timestamp("us")).cast(_STRING), bad
 
 
+def times_of_micros(texts: pa.StringArray) -> pa.StringArray:
+    """Texts of microseconds as time stamps with six digits; NULL for those that are none."""
+    whole = pc.match_substring_regex(texts, "^-?[0-9]{1,18}$")
+    return micros_text(pc.if_else(whole, texts, pa.scalar(None, _STRING)).cast(pa.int64()))[0]
+
+
 def _int64s(values: Sequence[int | None]) -> pa.Int64Array:
     try:
         return pa.array(values, pa.int64())

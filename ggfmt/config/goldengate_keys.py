@@ -126,8 +126,6 @@ def owner_in_words(formats: Sequence[str], since: str) -> str:
 
 ADAPTER = "Java adapter"
 
-_AVRO = ("avro_row", "avro_op", "avro_row_ocf", "avro_op_ocf")
-
 
 def _properties(formats: tuple[str, ...], since: str, names: str) -> list[GoldenGateProperty]:
     return [GoldenGateProperty(name, formats, since) for name in names.split()]
@@ -137,11 +135,6 @@ GOLDENGATE_PROPERTIES: tuple[GoldenGateProperty, ...] = (
     *_properties(("delimitedtext_op",), "12.3.2", "enableFieldDescriptorHeaders"),
     *_properties(("json", "json_row"), "21", "enableJsonArrayOutput"),
     *_properties(("xml",), "19.1", "metaColumnsTemplate"),
-    *_properties(_AVRO, "19.1", "metaColumnsTemplate"),
-    *_properties(("avro_row", "avro_row_ocf"), "12.3", "includeIsMissingFields"),
-    *_properties(_AVRO, "12.3.2", "enableDecimalLogicalType oracleNumberScale enableTimestampLogicalType"),
-    *_properties(_AVRO, "19.1", "mapOracleNumbersAsStrings mapLargeNumbersAsStrings"),
-    *_properties(_AVRO, "21", "maxPrecision"),
     *_properties(
         ("csv", "fixed"),
         ADAPTER,

@@ -110,6 +110,8 @@ class RunOptions(Options):
 class HandlerConfig:
     """One handler that is to run: its format (an id of FORMATS), the format's options, its own options.
 
+    `timestamp_mask` is the value of `gg.format.timestamp`, empty if that is not given.
+
     `entries` has the entry of every property given, by its name below the handler (`format`, `format.prettyPrint`,
     `includeTokens`); it does not count when handlers are compared.
     """
@@ -119,6 +121,7 @@ class HandlerConfig:
     options: Options
     handler: HandlerOptions
     entries: Mapping[str, Entry] = field(default_factory=dict, compare=False, repr=False)
+    timestamp_mask: str = ""
 
     def place(self, property: str) -> Span:
         """Where the value of a property stands; no place for a default."""

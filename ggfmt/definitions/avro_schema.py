@@ -11,8 +11,11 @@ name. Logical types: the Avro specification.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 
 from ggfmt.definitions.source import METADATA_FIELDS, DefinitionFile
+from ggfmt.formats.goldengate.avro.schema import is_flag
+from ggfmt.formats.goldengate.metacolumns import KEYWORDS
 from ggfmt.formats.goldengate.types import AVRO_KINDS
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -25,7 +28,6 @@ LOGICAL_KINDS = {
     ("int", "time-millis"): Kind.TIME,
     ("long", "time-micros"): Kind.TIME,
 }
-FLAG_SUFFIX = "_isMissing"
 WRAPPER_FIELDS = (["table_name", "schema_hash", "payload"], ["table_name", "schema_fingerprint", "payload"])
 
 
@@ -47,7 +49,8 @@ def parse_avro_schema(source: DefinitionFile, document: Mapping[str, object]) ->
         return []
     image = _image(fields)
     if image is None:
-        fields = {name: type_ for name, type_ in fields.items() if name not in METADATA_FIELDS}
+        metadata = METADATA_FIELDS | _template_fields(fields)
+        fields = {name: type_ for name, type_ in fields.items() if name not in metadata}
     else:
         fields = _named_fields(source, image, table_name)
     columns = list(_columns(source, fields, table_name))
@@ -83,9 +86,23 @@ def _image(fields: Mapping[str, object]) -> Mapping[str, object] | None:
     return None
 
 
+def _template_fields(fields: Mapping[str, object]) -> set[str]:
+    """The metadata of a template: the fields before the first that may be null, if one of them is called like metadata
+    and all behind them may be null, as GoldenGate's columns always may."""
+    leading = list(takewhile(lambda name: _is_metadata_type(fields[name]), fields))
+    rest = list(fields)[len(leading) :]
+    known = any(name in METADATA_FIELDS or name.lower() in KEYWORDS for name in leading)
+    columns = (name for name in rest if not is_flag(name, fields))
+    return set(leading) if known and all(isinstance(fields[name], list) for name in columns) else set()
+
+
+def _is_metadata_type(spec: object) -> bool:
+    return spec == "string" or (isinstance(spec, dict) and spec.get("type") in ("array", "map"))
+
+
 def _columns(source: DefinitionFile, fields: Mapping[str, object], table: str) -> Iterable[Column]:
     for name, spec in fields.items():
-        if name.endswith(FLAG_SUFFIX) and name.removesuffix(FLAG_SUFFIX) in fields:
+        if is_flag(name, fields):
             continue
         value, nullable = _resolve(spec)
         sql_type = _sql_type(value)

@@ -176,6 +176,10 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=debezium_avro", "format.fileFraming=confluent"),
         _file("format=debezium_avro", "format.fileFraming=confluent", "format.schemaIds=GG.TCUSTORD=7"),
     ),
+    "GG216": (
+        _file("format=avro_row", "format.enableTimestampLogicalType=true"),
+        _file("format=avro_row", "format.enableTimestampLogicalType=true", " gg.format.timestamp=yyyy-MM-dd HH:mm:ss"),
+    ),
     # Reading
     "GG301": _insert('"PRODUCT":CAR', '"PRODUCT":"CAR"'),
     "GG302": ('{"table":"GG.TCUSTORD","op_ty', '{"table":"GG.TCUSTORD","op_type":"T"}'),

@@ -261,6 +261,11 @@ _DECLARED: dict[str, Code] = {
         "a schema without a number",
         "Confluent's framing names the schema of each message by a number, and that of a table is not known.",
     ),
+    "GG216": _error(
+        "times without a mask",
+        "`enableTimestampLogicalType` makes numbers of times in columns, and needs `gg.format.timestamp` to read their "
+        "texts by: a mask as Java has it, of which ggfmt knows the parts that are digits.",
+    ),
     # Reading
     "GG301": _error("not JSON", "The bytes at this place are not a JSON object."),
     "GG302": _error("a truncated record", "The file ends in the middle of a record."),

@@ -20,7 +20,18 @@ _NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
 # Pages in the order of a reader's questions; others, and those of formats, come behind them.
 _ORDER = (
     *("options", "metadata", "input", "output", "repeated", "formats", "fidelity", "consumers", "preview", "checking"),
-    *("schemas", "deployment", "doctor", "promises", "limits", "security", "commands", "codes", "development"),
+    *(
+        "schemas",
+        "deployment",
+        "doctor",
+        "promises",
+        "assumptions",
+        "limits",
+        "security",
+        "commands",
+        "codes",
+        "development",
+    ),
     *("vocabulary", "extending"),
 )
 

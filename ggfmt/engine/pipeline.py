@@ -25,6 +25,8 @@ from ggfmt.formats.api.losses import NESTED_AS_TEXT
 from ggfmt.formats.api.writing import Formatter, Framing, Note, RowErrors, SchemaFile, WriteSide
 from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import native_charset
+from ggfmt.java.date_mask import date_mask
+from ggfmt.java.text import IllegalValue
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
@@ -69,7 +71,13 @@ class HandlerSettings:
             config.name,
             config.format,
             options,
-            Context(handler.include_tokens, own.compatibility, handler.compression_codec, _variables(config, own)),
+            Context(
+                handler.include_tokens,
+                own.compatibility,
+                handler.compression_codec,
+                _variables(config, own),
+                _timestamp_mask(config),
+            ),
             handler.partition_by_table,
             handler.roll_on_metadata_change or FORMATS[config.format].by_table,
             own.truncates,
@@ -115,6 +123,20 @@ def _variables(config: HandlerConfig, own: RunOptions) -> Mapping[str, str]:
         message = f"`{lacking[0]}` in `metaColumnsTemplate` has no value here"
         raise ConfigurationError(Diagnostic("GG411", message, config.place("format.metaColumnsTemplate"), help))
     return found
+
+
+def _timestamp_mask(config: HandlerConfig) -> str:
+    """The mask of times in columns; ConfigurationError GG216 where messages need one and there is none to read by."""
+    if getattr(config.options, "enable_timestamp_logical_type", False):
+        place = config.place("format.enableTimestampLogicalType")
+        try:
+            date_mask(config.timestamp_mask)
+        except IllegalValue as error:
+            message = f"`gg.format.timestamp` {error}"
+            if not config.timestamp_mask:
+                message = "`enableTimestampLogicalType` needs the mask of times in columns, `gg.format.timestamp`"
+            raise ConfigurationError(Diagnostic("GG216", message, place, error.help)) from None
+    return config.timestamp_mask
 
 
 class _Marked(Framing):

@@ -124,7 +124,9 @@ def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[Ta
 
 def _schema(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
     problem = request.settings.write_side.problem
-    return (problem(table) if problem is not None else None) or request.settings.schema_files(table)
+    settings = request.settings
+    found = problem(table, settings.options, settings.context) if problem is not None else None
+    return found or settings.schema_files(table)
 
 
 def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ggfmt.java.date_mask import DateMask
+from ggfmt.java.date_format import DateFormat
 from ggfmt.java.text import IllegalValue
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class GroupName(Piece):
 
 @dataclass(frozen=True)
 class Timestamp(Piece):
-    mask: DateMask
+    mask: DateFormat
 
     def show(self, facts: Facts) -> str:
         return self.mask.show(facts.moment)

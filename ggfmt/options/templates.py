@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ggfmt.diagnostics.diagnostic import suggestion
-from ggfmt.java.date_mask import parse_date_mask
+from ggfmt.java.date_format import parse_date_format
 from ggfmt.java.text import IllegalValue, trim, visible
 from ggfmt.options.template_pieces import (
     TABLE_NAMES,
@@ -160,7 +160,7 @@ def _piece(name: str, arguments: list[str]) -> Piece:
 
 
 def _timestamp(_: str, arguments: list[str]) -> Piece:
-    return Timestamp(parse_date_mask(arguments[0] if arguments and arguments[0] else _DEFAULT_MASK))
+    return Timestamp(parse_date_format(arguments[0] if arguments and arguments[0] else _DEFAULT_MASK))
 
 
 def _static_map(_: str, arguments: list[str]) -> Piece:

@@ -88,8 +88,10 @@ class Int(ValueType[int]):
         return f"a whole number from {self.low}" + ("" if self.high is None else f" to {self.high}")
 
     def parse(self, text: str) -> int:
-        if re.fullmatch(r"[+-]?[0-9]{1,18}", text) and self.low <= int(text) <= (self.high or int(text)):
-            return int(text)
+        if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+            number = int(text)
+            if self.low <= number and (self.high is None or number <= self.high):
+                return number
         raise IllegalValue(_cannot_be(text), f"give {self.legal}")
 
 

@@ -31,6 +31,7 @@ from ggfmt.java.text import IllegalValue, trim
 from ggfmt.options.replacements import Replacements
 
 _OWN = "ggfmt."
+_TIMESTAMP_MASK = "gg.format.timestamp"
 _NAME_HELP = "use letters, digits, `_` and `-`: the name is that of a directory"
 
 
@@ -78,7 +79,9 @@ class ConfigurationReading:
         self.replacements = replace(replacements, transforms=transforms)
         self._findings += placeholders(judged)
         self._findings = tell_comments(judged, self._findings)
-        return tuple(config for assembly in assemblies if (config := assembly.config()) is not None)
+        mask = next((entry.value for entry in reversed(self._entries) if entry.key.lower() == _TIMESTAMP_MASK), "")
+        configs = (config for assembly in assemblies if (config := assembly.config()) is not None)
+        return tuple(replace(config, timestamp_mask=trim(mask)) for config in configs)
 
     def refuse_uncovered(self) -> None:
         """Take properties that ggfmt does not do for errors: messages would not be those of GoldenGate."""

@@ -13,12 +13,14 @@ class Context:
 
     `release` is the release of GoldenGate whose mapping of types is followed (`ggfmt.compatibility`), `codec` the
     compression of object container files. `variables` has the texts that templates of the handler name.
+    `timestamp_mask` is the mask of times in columns (`gg.format.timestamp`), empty if there is none.
     """
 
     include_tokens: bool = False
     release: str = "12.2"
     codec: str = "null"
     variables: Mapping[str, str] = field(default_factory=dict, hash=False)
+    timestamp_mask: str = ""
 
 
 @dataclass(frozen=True)

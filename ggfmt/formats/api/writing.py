@@ -102,7 +102,7 @@ class WriteSide:
                  each definition in each file; no bytes, if nothing
     schema       the schema files of a table, by (table, options, context); none where the options switch them off
     ddl          a Hive table over the files of a table, by (table, options, context, location), or why there is none
-    problem      why a table cannot be written at all; None if it can
+    problem      why a table cannot be written at all, by (table, options, context); None if it can
     show         shows messages to a person, by (formatter, options, context); None: they are plain text
     """
 
@@ -112,5 +112,5 @@ class WriteSide:
     preamble: Callable[[TableDef, Any], bytes] | None = None
     schema: Callable[[TableDef, Any, Context], tuple[SchemaFile, ...]] | None = None
     ddl: Callable[[TableDef, Any, Context, str], str | Diagnostic] | None = None
-    problem: Callable[[TableDef], Diagnostic | None] | None = None
+    problem: Callable[[TableDef, Any, Context], Diagnostic | None] | None = None
     show: Callable[[Formatter, Any, Context], Show] | None = None

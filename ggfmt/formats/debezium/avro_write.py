@@ -225,7 +225,7 @@ WRITE_SIDES = {
         framing=_framing,
         projection=lambda options: Projection(tokens=True),
         schema=_schema_files,
-        problem=_problem,
+        problem=lambda table, options, context: _problem(table),
         show=lambda formatter, options, context: _AvroShow(formatter, options, context),  # type: ignore[arg-type]
     )
 }

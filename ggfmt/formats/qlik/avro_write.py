@@ -114,6 +114,6 @@ WRITE_SIDES = {
         framing=lambda table, options, context: MessageStream(),
         preamble=lambda table, options: table_messages(table, options).data,
         projection=lambda options: Projection(tokens=True),
-        problem=name_problem,
+        problem=lambda table, options, context: name_problem(table),
     )
 }

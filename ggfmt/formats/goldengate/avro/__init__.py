@@ -1,11 +1,13 @@
 """Avro, GoldenGate for Big Data 12.2, 6.4 to 6.6: `avro_row`, `avro_op`, `avro_row_ocf`, `avro_op_ocf`.
 
 * Row messages have one image: of an insert or update the after image, of a delete the before image; a column that is
-  missing, as all are of a truncate, is null, so that the row format does not tell it from NULL. Operation messages
-  have both images, and a flag for each column that tells whether it is missing.
-* Keys and tokens are in every schema; the tokens are empty unless the handler includes them.
+  missing, as all are of a truncate, is null, so that the row format does not tell it from NULL unless it has flags.
+  Operation messages have both images, and a flag for each column that tells whether it is missing.
+* Metadata fields come first: those of a template, or the fixed ones, whose tokens are empty unless the handler
+  includes them.
 * A number is a double, or, by the types of release 12.3, a long if it is whole: then a text must be a long to Java's
-  `BigDecimal.longValueExact`. A number out of the range of its type cannot be written.
+  `BigDecimal.longValueExact`. A number out of the range of its type cannot be written. By options it is an exact
+  decimal, or a string.
 * Messages are written one after the other, with nothing between them by default, or into object container files.
 * A name that Avro for Java refuses, or that two fields would have, makes the table one that cannot be written.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.loss import Loss
 from ggfmt.formats.api.losses import (
@@ -23,14 +26,29 @@ from ggfmt.formats.api.losses import (
     KEYS_NOT_SHOWN,
     MISSING_AS_NULL,
     NESTED_AS_TEXT,
+    SCALE_OF_COLUMN,
     SIZES_NOT_SHOWN,
+    TIME_FILLED,
     TYPES_NEAREST,
     TYPES_NOT_SHOWN,
 )
-from ggfmt.formats.goldengate.losses import KEY_UPDATES, NUMBERS, TOKENS
+from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, TOKENS
+from ggfmt.formats.goldengate.metacolumns import (
+    ALL_TOKENS,
+    KEY_COLUMNS,
+    OBJECT_NAME,
+    OP_TYPE,
+    POSITION,
+    TIMESTAMP,
+    MetaColumn,
+    columns_of,
+    now,
+    template_option,
+)
 from ggfmt.formats.goldengate.options import SCHEMA_DIRECTORY, iso8601_option, op_key_option, pk_update_option
+from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
-from ggfmt.options.value_types import Bool, Charset, Delimiter, SchemaDirectory
+from ggfmt.options.value_types import Bool, Charset, Delimiter, Int, SchemaDirectory
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,59 @@ class AvroOptions(Options):
     )
     version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
+    meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
+    enable_decimal_logical_type: bool = option(
+        Bool(),
+        False,
+        "Write numbers that are neither machine integers nor floating as exact decimals, a logical type of bytes.",
+        since="12.3.2",
+    )
+    oracle_number_scale: int = option(
+        Int(0, 38),
+        38,
+        "With decimals: how many digits a NUMBER without precision and scale has behind the point.",
+        since="12.3.2",
+    )
+    max_precision: int | None = option(
+        Int(1),
+        None,
+        "With decimals: the most digits that one has; more is a reject. Readers have limits: Spark's is 38.",
+        since="21",
+        example="38",
+    )
+    map_oracle_numbers_as_strings: bool = option(
+        Bool(), False, "With decimals: write a NUMBER without precision and scale as a string.", since="19.1"
+    )
+    map_large_numbers_as_strings: bool = option(
+        Bool(),
+        False,
+        "Write numbers that may have more digits than a long (18) or a double (15) always holds as strings; decimals "
+        "stay such.",
+        since="19.1",
+    )
+    enable_timestamp_logical_type: bool = option(
+        Bool(),
+        False,
+        "Write dates and times as microseconds since 1970 in UTC; `gg.format.timestamp` has the mask of their texts.",
+        since="12.3.2",
+    )
+
+    @property
+    def fixed(self) -> tuple[MetaColumn, ...]:
+        """The metadata columns of releases that have fixed ones."""
+        return (
+            MetaColumn(OBJECT_NAME, "table"),
+            MetaColumn(OP_TYPE, "op_type"),
+            MetaColumn(TIMESTAMP, "op_ts"),
+            MetaColumn(now(self.iso8601_format), "current_ts"),
+            MetaColumn(POSITION, "pos"),
+            MetaColumn(KEY_COLUMNS, "primary_keys"),
+            MetaColumn(ALL_TOKENS, "tokens"),
+        )
+
+    def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
+        """The metadata columns of messages."""
+        return columns_of(self, context, self.fixed)
 
 
 @dataclass(frozen=True)
@@ -79,25 +150,48 @@ class AvroOpOptions(AvroOptions):
     )
 
 
+def _is_missing_option() -> bool:
+    doc = "Write behind each column a boolean `<COLUMN>_isMissing`, as `avro_op` always does."
+    return option(Bool(), False, doc, since="12.3")
+
+
 @dataclass(frozen=True)
 class AvroRowOptions(AvroOpOptions):
     pk_update_handling: str = pk_update_option()
+    include_is_missing_fields: bool = _is_missing_option()
 
 
 @dataclass(frozen=True)
 class AvroRowOcfOptions(AvroOptions):
     pk_update_handling: str = pk_update_option()
+    include_is_missing_fields: bool = _is_missing_option()
+
+
+def is_flagged(options: AvroOptions, by_image: bool) -> bool:
+    """Whether behind each column there is a field that tells whether it is missing."""
+    return by_image or (isinstance(options, AvroRowOptions | AvroRowOcfOptions) and options.include_is_missing_fields)
 
 
 _LOSSES = (
     NESTED_AS_TEXT,
-    DIGITS_OF_DOUBLE.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
+    DIGITS_OF_DOUBLE.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE).except_when("treatAllColumnsAsStrings=true"),
+    DIGITS_OF_DOUBLE.of(Kind.DECIMAL)
+    .except_when("treatAllColumnsAsStrings=true", "enableDecimalLogicalType=true")
+    .saying(" of a decimal type"),
+    SCALE_OF_COLUMN.when("enableDecimalLogicalType=true"),
+    TIME_FILLED.to(6)
+    .when("enableTimestampLogicalType=true")
+    .saying(", and one that does not fit the mask is a reject"),
     EMPTY_FOR_ABSENT,
+    NO_TIME,
+    NO_POSITION,
     TOKENS,
 )
-_ROW_LOSSES = (*KEY_UPDATES, BEFORE_NOT_SHOWN, MISSING_AS_NULL, *_LOSSES)
+_MISSING = MISSING_AS_NULL.except_when("includeIsMissingFields=true")
+_ROW_LOSSES = (*KEY_UPDATES, BEFORE_NOT_SHOWN, _MISSING, *_LOSSES)
 _STREAM_LOSSES = (KEYS_NOT_SHOWN.saying(" to a reader"), TYPES_NOT_SHOWN.saying(": a reader needs the schema"))
 _CONTAINER_LOSSES = (
+    KEYS_NOT_SHOWN.by_template(KEY_COLUMNS),
     TYPES_NEAREST.has("Avro"),
     SIZES_NOT_SHOWN,
     TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),

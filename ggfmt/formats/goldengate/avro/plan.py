@@ -1,10 +1,12 @@
-"""From decoded Avro messages to operations: what a schema says of its table, and the columns of its messages."""
+"""From decoded Avro messages to operations."""
 
 from __future__ import annotations
 
 import base64
 from array import array
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import fastavro
@@ -12,27 +14,50 @@ import pyarrow as pa
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.columnar.from_python import MISSING, int64s, text_column, texts, token_maps
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.goldengate.avro.schema import METADATA, MISSING_SUFFIX
-from ggfmt.formats.goldengate.types import AVRO_KINDS
+from ggfmt.columnar.timestamps import times_of_micros
+from ggfmt.formats.goldengate.avro.described import (
+    Schema,
+    column_types,
+    flags_of,
+    is_by_image,
+    is_decimal,
+    is_timestamp,
+)
+from ggfmt.formats.goldengate.metacolumn_roles import Roles
+from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn
-from ggfmt.model.table import Column, SqlType, TableDef, join_name
+from ggfmt.model.table import TableDef
 
-Schema = Any  # a parsed JSON document
+_EPOCH = datetime(1970, 1, 1)
 
 
 class Plan:
-    """How the messages of one schema become operations of one definition."""
+    """How the messages of one schema become operations of one definition. `metadata` are the metadata columns, one of
+    them the operation type; `keys` are the words for operation types."""
 
-    def __init__(self, schema: Schema, table: TableDef, keys: Sequence[str]) -> None:
+    def __init__(self, schema: Schema, table: TableDef, keys: Sequence[str], metadata: Sequence[MetaColumn]) -> None:
         self.table = table
-        self.decode: FastSchema = fastavro.parse_schema(schema)
+        self.decode: FastSchema = fastavro.parse_schema(without_logical_types(schema))
+        types = column_types(schema, metadata)
+        self._texts = {name: _text_of(kind) for name, kind in types.items()}
         self.by_image = is_by_image(schema)
-        self.unknown = [name for name in column_types(schema) if name not in table.column_names]
+        self.unknown = [name for name in types if name not in table.column_names]
+        self._flags = flags_of(schema, metadata)
+        self._names = [column.name for column in metadata]
+        self._roles = roles = Roles.of(metadata)
+        assert roles.op is not None
+        self.op_field = self._names[roles.op]
         self._kinds = {key: OP_TYPES[place] for place, key in reversed(list(enumerate(keys)))}
 
     def kind(self, message: dict[str, Any]) -> str | None:
-        return self._kinds.get(message["op_type"])
+        return self._kinds.get(message[self.op_field])
+
+    def op_key(self, message: dict[str, Any]) -> str:
+        return str(message[self.op_field])
+
+    def position(self, message: dict[str, Any]) -> str | None:
+        position = self._roles.position
+        return None if position is None else message[self._names[position]]
 
     def images(self, messages: Sequence[dict[str, Any]], kinds: Sequence[str]) -> tuple[Image, Image]:
         """The before and after images of decoded messages."""
@@ -51,100 +76,85 @@ class Plan:
         return ChangeBatch(
             self.table,
             texts(kinds),
-            texts([message["op_ts"] for message in messages]),
-            texts([message["pos"] for message in messages]),
+            self._times(messages),
+            self._at(messages, self._roles.position),
             before,
             after,
             int64s(ordinals),
-            token_maps(message["tokens"] for message in messages) if tokens else None,
+            self._tokens(messages) if tokens else None,
             None if self.by_image else pa.repeat(pa.scalar(False), len(messages)),
         )
+
+    def _at(self, messages: Sequence[dict[str, Any]], place: int | None) -> pa.StringArray:
+        """The texts of a metadata column; nulls if there is none."""
+        if place is None:
+            return pa.nulls(len(messages), pa.string())
+        return texts([message[self._names[place]] for message in messages])
+
+    def _times(self, messages: Sequence[dict[str, Any]]) -> pa.StringArray:
+        if self._roles.op_ts is None and self._roles.micros is not None:
+            return times_of_micros(self._at(messages, self._roles.micros))
+        return self._at(messages, self._roles.op_ts)
+
+    def _tokens(self, messages: Sequence[dict[str, Any]]) -> pa.MapArray | None:
+        """The tokens: those of the field with all of them, else those that are fields of their own."""
+        roles = self._roles
+        if roles.tokens is not None:
+            return token_maps(message[self._names[roles.tokens]] for message in messages)
+        if not roles.single:
+            return None
+        named = [(self._names[place], token) for place, token in roles.single]
+        return token_maps({token: message[name] for name, token in named if message[name]} for message in messages)
 
     def _image(self, images: Sequence[dict[str, Any] | None]) -> Image:
         columns = tuple(self._column(name, images) for name in self.table.column_names)
         return Image(columns, pa.array([image is not None for image in images], pa.bool_()))
 
     def _column(self, name: str, images: Sequence[dict[str, Any] | None]) -> ImageColumn:
-        flag = name + MISSING_SUFFIX if self.by_image else ""
+        show = self._texts.get(name, _text)
+        flag = self._flags.get(name, "")
         return text_column(
             [
-                MISSING if image is None or image.get(flag) or name not in image else _text(image[name])
+                MISSING if image is None or image.get(flag) or name not in image else show(image[name])
                 for image in images
             ]
         )
 
 
-def _fields(schema: Schema) -> dict[str, Schema]:
-    fields = schema.get("fields") if isinstance(schema, dict) else None
-    return {field["name"]: field["type"] for field in fields or ()}
+def without_logical_types(schema: Schema) -> Schema:
+    """The schema whose values are those that stand in the bytes."""
+    if isinstance(schema, list):
+        return [without_logical_types(part) for part in schema]
+    if isinstance(schema, dict):
+        return {name: without_logical_types(part) for name, part in schema.items() if name != "logicalType"}
+    return schema
 
 
-def is_by_image(schema: Schema) -> bool:
-    """Whether messages of a schema have before and after images."""
-    fields = _fields(schema)
-    return "before" in fields and isinstance(_inner(fields["before"]), dict)
+def _text_of(kind: Schema) -> Callable[[Any], str | None]:
+    """What makes a text of a value of a type."""
+    if is_decimal(kind):
+        return partial(_decimal_text, scale=kind["scale"])
+    return _time_text if is_timestamp(kind) else _text
 
 
-def column_types(schema: Schema) -> dict[str, Schema]:
-    """The columns that a schema has, with the types of their values."""
-    fields = _fields(schema)
-    if is_by_image(schema):
-        fields = _fields(_inner(fields["before"]))
-    else:
-        fields = {name: kind for name, kind in fields.items() if name not in METADATA}
-    return {
-        name: _inner(kind)
-        for name, kind in fields.items()
-        if not (name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in fields)
-    }
+def _time_text(value: int | None) -> str | None:
+    """A time as trails have it, with six digits of a second; a number beyond the years 1 to 9999 stays one."""
+    if value is None:
+        return None
+    try:
+        return (_EPOCH + timedelta(microseconds=value)).isoformat(" ", "microseconds")
+    except OverflowError:
+        return str(value)
 
 
-def table_of(schema: Schema, keys: Sequence[str] = ()) -> TableDef | Diagnostic:
-    """The definition in a schema, with the names of its key columns; a Diagnostic if it is none of GoldenGate's."""
-    fields = _fields(schema)
-    lacking = [name for name in METADATA if name not in fields]
-    if lacking:
-        return Diagnostic("GG313", f"the schema has no field `{lacking[0]}`, and so is none of GoldenGate's")
-    odd = [name for name in METADATA if not _METADATA_TYPES.get(name, _is_text)(_inner(fields[name]))]
-    if odd:
-        return Diagnostic("GG313", f"the type of the field `{odd[0]}` is not the one that GoldenGate gives it")
-    if is_by_image(schema) and not _same_record(_inner(fields["before"]), _inner(fields.get("after"))):
-        return Diagnostic("GG313", "the schema has `before` and no `after` of the same type")
-    namespace = schema.get("namespace")
-    if not isinstance(schema.get("name"), str) or not isinstance(namespace, str | None):
-        return Diagnostic("GG313", "the schema does not name its table")
-    name = join_name(namespace, schema["name"])
-    columns = []
-    for column, kind in column_types(schema).items():
-        if not isinstance(kind, str) or kind not in AVRO_KINDS:
-            return Diagnostic("GG313", "the type of a column is not understood", Span(table=name, field=column))
-        columns.append(Column(column, SqlType(AVRO_KINDS[kind])))
-    return TableDef(name, tuple(columns)).with_keys(keys)
-
-
-def _is_text(kind: Schema) -> bool:
-    return bool(kind == "string")
-
-
-_METADATA_TYPES: dict[str, Callable[[Schema], bool]] = {
-    "primary_keys": lambda kind: isinstance(kind, dict) and kind.get("type") == "array" and kind["items"] == "string",
-    "tokens": lambda kind: isinstance(kind, dict) and kind.get("type") == "map" and kind["values"] == "string",
-}
-
-
-def _same_record(record: Schema, other: Schema) -> bool:
-    """Whether a type is the record too, by its name or once more."""
-    if isinstance(other, str):
-        return other.rpartition(".")[2] == str(record.get("name")).rpartition(".")[2]
-    return isinstance(other, dict) and [(f["name"], f["type"]) for f in other.get("fields", ())] == [
-        (f["name"], f["type"]) for f in record["fields"]
-    ]
-
-
-def _inner(kind: Schema) -> Schema:
-    """The type of a value in a union with null."""
-    values = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
-    return values[0] if len(values) == 1 else kind
+def _decimal_text(value: bytes | None, scale: int) -> str | None:
+    """A decimal as Java's `BigDecimal.toPlainString()` shows it: with all digits of its scale."""
+    if value is None:
+        return None
+    number = int.from_bytes(value, "big", signed=True)
+    digits = str(abs(number)).zfill(scale + 1)
+    sign = "-" if number < 0 else ""
+    return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else sign + digits
 
 
 def _text(value: object) -> str | None:

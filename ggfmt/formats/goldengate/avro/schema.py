@@ -16,12 +16,12 @@ from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.avro.names import is_name
+from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn
 from ggfmt.formats.json.values import compact_json
 from ggfmt.model.table import TableDef
 
 Schema = Any  # a JSON value: an Avro schema or a part of one
 
-METADATA = ("table", "op_type", "op_ts", "current_ts", "pos", "primary_keys", "tokens")
 IMAGE = "columns"  # the record of an image in the operation format
 MISSING_SUFFIX = "_isMissing"
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
@@ -52,19 +52,33 @@ class AvroSchema:
         return crc_64_avro(canonical_form(self.document).encode())
 
 
-def row_schema(table: TableDef, types: Sequence[str]) -> AvroSchema:
-    """The schema of row messages; `types` has the Avro type of each column."""
-    fields = [_optional(name, kind) for name, kind in zip(table.column_names, types, strict=True)]
-    return AvroSchema(_record(table, fields))
+def row_schema(
+    table: TableDef, metadata: Sequence[MetaColumn], types: Sequence[Schema], flagged: bool = False
+) -> AvroSchema:
+    """The schema of row messages; `types` has the Avro type of each column, `flagged`: a flag is behind each."""
+    return AvroSchema(_record(table, metadata, _columns(table, types, flagged)))
 
 
-def operation_schema(table: TableDef, types: Sequence[str]) -> AvroSchema:
+def operation_schema(
+    table: TableDef, metadata: Sequence[MetaColumn], types: Sequence[Schema], flagged: bool = True
+) -> AvroSchema:
     """The schema of operation messages; `types` has the Avro type of each column."""
+    image = {"type": "record", "name": IMAGE, "fields": _columns(table, types, flagged)}
+    return AvroSchema(_record(table, metadata, [_optional("before", image), _optional("after", IMAGE)]))
+
+
+def _columns(table: TableDef, types: Sequence[Schema], flagged: bool) -> list[Schema]:
     fields: list[Schema] = []
     for name, kind in zip(table.column_names, types, strict=True):
-        fields += [_optional(name, kind), {"name": name + MISSING_SUFFIX, "type": "boolean"}]
-    image = {"type": "record", "name": IMAGE, "fields": fields}
-    return AvroSchema(_record(table, [_optional("before", image), _optional("after", IMAGE)]))
+        fields.append(_optional(name, kind))
+        if flagged:
+            fields.append({"name": name + MISSING_SUFFIX, "type": "boolean"})
+    return fields
+
+
+def metadata_schema(metadata: Sequence[MetaColumn]) -> Mapping[str, Schema]:
+    """The schema of a record of the metadata alone, with which the messages of all tables start."""
+    return {"type": "record", "name": "metadata", "fields": [_metadata_field(column) for column in metadata]}
 
 
 def wrapper_schema(fingerprint: bool) -> AvroSchema:
@@ -78,31 +92,60 @@ def _optional(name: str, kind: Schema) -> Schema:
     return {"name": name, "type": ["null", kind], "default": None}
 
 
-def _record(table: TableDef, fields: Sequence[Schema]) -> Mapping[str, Schema]:
+def _metadata_field(column: MetaColumn) -> Schema:
+    if column.keyword == KEY_COLUMNS:
+        return {"name": column.name, "type": {"type": "array", "items": "string"}}
+    if column.keyword == ALL_TOKENS:
+        return {"name": column.name, "type": {"type": "map", "values": "string"}, "default": {}}
+    return {"name": column.name, "type": "string"}
+
+
+def _record(table: TableDef, metadata: Sequence[MetaColumn], fields: Sequence[Schema]) -> Mapping[str, Schema]:
     namespace = ".".join(table.parts[:-1])
     return {
         "type": "record",
         "name": table.name,
         **({"namespace": namespace} if namespace else {}),
-        "fields": [
-            *({"name": name, "type": "string"} for name in METADATA[:5]),
-            {"name": "primary_keys", "type": {"type": "array", "items": "string"}},
-            {"name": "tokens", "type": {"type": "map", "values": "string"}, "default": {}},
-            *fields,
-        ],
+        "fields": [*map(_metadata_field, metadata), *fields],
     }
 
 
-def name_problem(table: TableDef, by_image: bool) -> Diagnostic | None:
-    """Why there is no Avro schema of a table (GG206); None if there is one. `by_image`: the operation format."""
-    for problem in _name_problems(table, by_image):
-        help = "replace the characters or the name by `gg.schemareplaceregex` and `gg.schemareplacestring`"
-        place = replace(problem.span, table=table.full_name)
-        return replace(problem, span=place, help=help)
+def name_problem(
+    table: TableDef, metadata: Sequence[MetaColumn], by_template: bool, by_image: bool, flagged: bool
+) -> Diagnostic | None:
+    """Why there is no Avro schema of a table (GG206); None if there is one. `by_template`: the metadata are those of a
+    template. `by_image`: the operation format. `flagged`: a flag is behind each column."""
+    for problem in _name_problems(table, by_image, flagged):
+        return _at(table, problem, _REPLACE)
+    others = ("before", "after") if by_image else table.column_names
+    flags = [name + MISSING_SUFFIX for name in table.column_names] if flagged and not by_image else []
+    for name in (column.name for column in metadata):
+        if not is_name(name):
+            message = f"the field `{name}` of `metaColumnsTemplate` is not a legal Avro name"
+            return _at(table, Diagnostic("GG206", message), _RENAME)
+        if name in others and by_image:
+            message = f"the field `{name}` of `metaColumnsTemplate` has the name of an image"
+            return _at(table, Diagnostic("GG206", message), _RENAME)
+        if name in flags:
+            message = f"the field `{name}` of `metaColumnsTemplate` has the name of a field of `includeIsMissingFields`"
+            return _at(table, Diagnostic("GG206", message), _RENAME)
+        if name in others:
+            message = (
+                f"the column has the name of a {'field of `metaColumnsTemplate`' if by_template else 'metadata field'}"
+            )
+            return _at(table, Diagnostic("GG206", message, Span(field=name)), _RENAME if by_template else _REPLACE)
     return None
 
 
-def _name_problems(table: TableDef, by_image: bool) -> Iterator[Diagnostic]:
+_REPLACE = "replace the characters or the name by `gg.schemareplaceregex` and `gg.schemareplacestring`"
+_RENAME = "give the field another name in `metaColumnsTemplate`: `${keyword[name]}`"
+
+
+def _at(table: TableDef, problem: Diagnostic, help: str) -> Diagnostic:
+    return replace(problem, span=replace(problem.span, table=table.full_name), help=help)
+
+
+def _name_problems(table: TableDef, by_image: bool, flagged: bool) -> Iterator[Diagnostic]:
     for part in table.parts:
         if not is_name(part):
             yield Diagnostic("GG206", f"`{part}` in the name of the table is not a legal Avro name")
@@ -114,11 +157,15 @@ def _name_problems(table: TableDef, by_image: bool) -> Iterator[Diagnostic]:
     for name in table.column_names:
         if not is_name(name):
             yield Diagnostic("GG206", f"`{name}` is not a legal Avro name", Span(field=name))
-        elif by_image and name + MISSING_SUFFIX in columns:
+        elif flagged and name + MISSING_SUFFIX in columns:
             message = f"the column has the name of the field that tells whether `{name}` is missing"
             yield Diagnostic("GG206", message, Span(field=name + MISSING_SUFFIX))
-        elif not by_image and name in METADATA:
-            yield Diagnostic("GG206", "the column has the name of a metadata field", Span(field=name))
+
+
+def is_flag(name: str, fields: Mapping[str, object]) -> bool:
+    """Whether a field tells of another whether it is missing: columns may be null, and flags may not."""
+    suffixed = name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in fields
+    return suffixed and fields[name] == "boolean"
 
 
 def jackson(value: Schema, depth: int = 0) -> str:
@@ -145,6 +192,8 @@ def canonical_form(schema: Schema, namespace: str = "") -> str:
     if isinstance(schema, str):
         return _quoted(schema if schema in PRIMITIVES or not namespace else f"{namespace}.{schema}")
     kind = schema["type"]
+    if kind in PRIMITIVES:
+        return _quoted(kind)  # less what makes it a logical type
     if kind != "record":
         content = "items" if kind == "array" else "values"
         return f'{{"type":"{kind}","{content}":{canonical_form(schema[content], namespace)}}}'

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import fastavro
@@ -37,15 +39,22 @@ class AvroShow(Show):
         lines = [*hex_lines(data)] if self.framed else []
         record = data
         if self._wrapper is not None:
-            wrapped = _decoded(data, self._wrapper)
+            wrapped = decoded(data, self._wrapper)
             record = wrapped["payload"]
             lines += json_lines(laid_out({**wrapped, "payload": f"{len(record)} bytes, which are:"}))[0]
-        lines += json_lines(laid_out(_decoded(record, self._schema)))[0]
+        lines += json_lines(laid_out(decoded(record, self._schema)))[0]
         if self._delimiter:
             ending: Line = (ShownPiece("remark", "line delimiter "), ShownPiece("delimiter", self._delimiter.decode()))
             lines.append(ending)
         return Shown(tuple(lines))
 
 
-def _decoded(data: bytes, schema: Any) -> Any:
-    return fastavro.schemaless_reader(io.BytesIO(data), schema, None)
+def decoded(data: bytes, schema: Any) -> Any:
+    """A record as a reader sees it, with decimals and times as texts."""
+    return _shown(fastavro.schemaless_reader(io.BytesIO(data), schema, None))
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _shown(item) for name, item in value.items()}
+    return str(value) if isinstance(value, Decimal | datetime) else value

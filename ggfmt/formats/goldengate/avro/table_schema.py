@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context
-from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions
-from ggfmt.formats.goldengate.avro.schema import AvroSchema, operation_schema, row_schema, wrapper_schema
-from ggfmt.formats.goldengate.types import MessageType, target_type
+from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, is_flagged
+from ggfmt.formats.goldengate.avro.schema import (
+    AvroSchema,
+    name_problem,
+    operation_schema,
+    row_schema,
+    wrapper_schema,
+)
+from ggfmt.formats.goldengate.avro.types import avro_types
 from ggfmt.model.table import TableDef
 from ggfmt.options.releases import RELEASES
-
-_AVRO_TYPES = {
-    MessageType.STRING: "string",
-    MessageType.BOOLEAN: "boolean",
-    MessageType.INTEGER: "long",
-    MessageType.FLOAT: "float",
-    MessageType.DOUBLE: "double",
-}
-
-
-def avro_types(table: TableDef, options: AvroOptions, release: str) -> list[str]:
-    """The Avro type of each column, less the `null` that stands in a union with it."""
-    if options.treat_all_columns_as_strings:
-        return ["string"] * len(table.columns)
-    return [_AVRO_TYPES[target_type(column.type, release)] for column in table.columns]
 
 
 def avro_schema(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> AvroSchema:
     """The schema of a table's messages: `by_image` tells operation messages from row messages."""
     make = operation_schema if by_image else row_schema
-    return make(table, avro_types(table, options, context.release))
+    types = [column.schema for column in avro_types(table, options, context)]
+    return make(table, options.metadata(context), types, is_flagged(options, by_image))
+
+
+def table_problem(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> Diagnostic | None:
+    """Why a table cannot be written as Avro; None if it can."""
+    by_template = options.meta_columns_template is not None
+    return name_problem(table, options.metadata(context), by_template, by_image, is_flagged(options, by_image))
 
 
 def wrapper(options: AvroOptions, context: Context) -> AvroSchema | None:

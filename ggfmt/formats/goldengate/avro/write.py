@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import fastavro
 import pyarrow as pa
@@ -16,18 +15,30 @@ import pyarrow.compute as pc
 from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes, zigzag_varint
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import Piece, join_binary
-from ggfmt.columnar.metadata import or_empty
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
 from ggfmt.formats.api.writing import Formatter, Framing, RowErrors, SchemaFile, WriteSide
 from ggfmt.formats.avro.container import MessageStream, ObjectContainer
 from ggfmt.formats.goldengate import hive_ddl
-from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, AvroRowOcfOptions, AvroRowOptions
-from ggfmt.formats.goldengate.avro.schema import METADATA, name_problem
-from ggfmt.formats.goldengate.avro.show import AvroShow
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types, by_fingerprint, wrapper
+from ggfmt.formats.goldengate.avro import (
+    AvroOpOptions,
+    AvroOptions,
+    AvroRowOcfOptions,
+    AvroRowOptions,
+    is_flagged,
+)
+from ggfmt.formats.goldengate.avro.show import AvroShow, decoded
+from ggfmt.formats.goldengate.avro.table_schema import (
+    avro_schema,
+    by_fingerprint,
+    table_problem,
+    wrapper,
+)
+from ggfmt.formats.goldengate.avro.types import avro_types
 from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
+from ggfmt.formats.goldengate.metacolumn_values import MetaValues
+from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OBJECT_NAME, OP_TYPE, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.misfits import misfits
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.java.charsets import byte_order_mark, encoder
@@ -46,9 +57,12 @@ class AvroFormatter(Formatter):
         super().__init__(table, context, clock)
         self.options = options
         self._context = context
-        self._problem = name_problem(table, self.by_image)
-        self._types = avro_types(table, options, context.release)
-        self._columns = Columns(self._types, flagged=self.by_image)
+        self._problem = table_problem(table, options, context, self.by_image)
+        self._metadata = options.metadata(context)
+        self._values = MetaValues(table, op_keys(options), context, clock)
+        self._shows_tokens = context.include_tokens or options.meta_columns_template is not None
+        self._types = avro_types(table, options, context)
+        self._columns = Columns([column.encode for column in self._types], flagged=is_flagged(options, self.by_image))
         self._table = text_bytes(table.full_name)
         self._op_keys = pa.array(map(text_bytes, op_keys(options)), pa.binary())
         self._primary_keys = array_bytes(table.primary_keys)
@@ -60,31 +74,38 @@ class AvroFormatter(Formatter):
                 number = schema.fingerprint if by_fingerprint(options, context) else schema.hash
                 self._wrapper_head = self._table + zigzag_varint(number)
         prefix = "before and after: " if self.by_image else ""
-        columns = (f"{prefix}{name} ({kind})" for name, kind in zip(table.column_names, self._types, strict=True))
-        self.fields = (*METADATA, *columns)
+        columns = (f"{prefix}{name} ({kind.title})" for name, kind in zip(table.column_names, self._types, strict=True))
+        self.fields = (*(column.name for column in self._metadata), *columns)
 
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:
         if self._problem is not None:
             places = ((row, batch.position[row].as_py()) for row in range(len(batch)))
             raise RowErrors([(row, self._problem.at(position=position)) for row, position in places])
         count = len(batch)
-        stamps = self.clock.stamps(count, self.options.iso8601_format)
         columns, bad = self._data(batch)
         if bad:
-            raise RowErrors(misfits(batch, bad, lambda column: _WANTED[self._types[column]]))
-        message = [
-            self._table,
-            self._op_keys.take(pc.index_in(batch.op, _OP_TYPES)),
-            *strings(or_empty(batch.op_ts)),
-            *([text_bytes(stamps.as_py())] if isinstance(stamps, pa.Scalar) else strings(stamps)),
-            *strings(or_empty(batch.position)),
-            self._primary_keys,
-            string_maps(batch.tokens) if self.include_tokens and batch.tokens is not None else END,
-            *columns,
-        ]
+            raise RowErrors(misfits(batch, bad, lambda column: self._types[column].wanted))
+        message: list[Piece] = []
+        for column in self._metadata:
+            message += self._metadata_value(column, batch)
+        message += columns
         if not self._wrapper_head:
             return join_binary([*message, self._end], count)
         return join_binary([self._wrapper_head, *strings(join_binary(message, count)), self._end], count)
+
+    def _metadata_value(self, column: MetaColumn, batch: ChangeBatch) -> list[Piece]:
+        if column.keyword == OBJECT_NAME:
+            return [self._table]
+        if column.keyword == OP_TYPE:
+            return [self._op_keys.take(pc.index_in(batch.op, _OP_TYPES))]
+        if column.keyword == KEY_COLUMNS:
+            return [self._primary_keys]
+        if column.keyword == ALL_TOKENS:
+            return [string_maps(batch.tokens) if self._shows_tokens and batch.tokens is not None else END]
+        value = self._values.of(column, batch)
+        if isinstance(value, str):
+            return [text_bytes(value)]
+        return [text_bytes(value.as_py())] if isinstance(value, pa.Scalar) else strings(value)
 
     def traced(self, messages: pa.BinaryArray) -> Iterator[str]:
         document = avro_schema(self.table, self.options, self._context, self.by_image).document
@@ -92,22 +113,12 @@ class AvroFormatter(Formatter):
         for message in messages.to_pylist():
             if outer is not None:
                 parsed = fastavro.parse_schema(dict(outer.document))
-                wrapped: Any = fastavro.schemaless_reader(io.BytesIO(message), parsed, None)
-                message = wrapped["payload"]
-            decoded = fastavro.schemaless_reader(io.BytesIO(message), schema, None)
-            yield json.dumps(decoded, ensure_ascii=False)
+                message = decoded(message, parsed)["payload"]
+            yield json.dumps(decoded(message, schema), ensure_ascii=False)
 
     @abstractmethod
     def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
         """The pieces behind the metadata; and (row, column) of values that cannot be written."""
-
-
-_WANTED = {
-    "boolean": "`true` or `false`",
-    "long": "a whole number of 64 bits",
-    "float": "a number in the range of a float",
-    "double": "a number in the range of a double",
-}
 
 
 class AvroRowFormatter(AvroFormatter):
@@ -121,7 +132,7 @@ class AvroRowFormatter(AvroFormatter):
         image = batch.row_image()
         shown = pc.not_equal(batch.op, OpType.TRUNCATE.value)
         for column, values in zip(self.table.columns, image.columns, strict=True):
-            if values.present is not None:
+            if values.present is not None and not self.options.include_is_missing_fields:
                 self.count(MISSING_AS_NULL, column.name, pc.and_not(shown, values.present).true_count)
         return self._columns.required(image, len(batch))
 
@@ -137,7 +148,7 @@ class AvroOpFormatter(AvroFormatter):
 
 def _schema_files(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> tuple[SchemaFile, ...]:
     """The schema of a table, and that of the wrappers if there are some; none for a table that has no schema."""
-    if not options.generate_schema or name_problem(table, by_image) is not None:
+    if not options.generate_schema or table_problem(table, options, context, by_image) is not None:
         return ()
     schemas = {table.full_name: avro_schema(table, options, context, by_image)}
     outer = wrapper(options, context)
@@ -156,7 +167,7 @@ def _hive_table(
     table: TableDef, options: AvroOptions, context: Context, location: str, by_image: bool
 ) -> str | Diagnostic:
     """A Hive table over the container files of a table, which takes its columns from their schema."""
-    problem = name_problem(table, by_image)
+    problem = table_problem(table, options, context, by_image)
     return problem or hive_ddl.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
 
 
@@ -164,14 +175,18 @@ def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> F
     return MessageStream()
 
 
+def _projection(options: AvroOptions, by_image: bool) -> Projection:
+    return replace(Projection() if by_image else row_projection(options), tokens=needs_tokens(options))
+
+
 def _writer(by_image: bool, container: bool) -> WriteSide:
     return WriteSide(
         formatter=AvroOpFormatter if by_image else AvroRowFormatter,
         framing=partial(_container, by_image=by_image) if container else _stream,
-        projection=(lambda options: Projection()) if by_image else row_projection,
+        projection=partial(_projection, by_image=by_image),
         schema=partial(_schema_files, by_image=by_image),
         ddl=partial(_hive_table, by_image=by_image) if container else None,
-        problem=partial(name_problem, by_image=by_image),
+        problem=partial(table_problem, by_image=by_image),
         show=partial(AvroShow, by_image=by_image, container=container),
     )
 

@@ -1,0 +1,27 @@
+"""Kernels for Avro's `timestamp-micros` (Avro specification 1.8): microseconds since 1970 as a long."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.avro import NULL, AvroEncoder, Encoded, longs, optional
+from ggfmt.columnar.timestamps import text_micros
+from ggfmt.java.date_mask import DateMask
+
+
+def optional_micros(mask: DateMask) -> AvroEncoder:
+    """The encoder of n unions of null and a time, of texts by a mask; a text without a zone is taken as UTC."""
+    return partial(_micros, mask=mask)
+
+
+def _micros(values: pa.StringArray, mask: DateMask) -> Encoded:
+    if values.null_count == len(values):
+        return [NULL], []
+    unlike = pc.invert(pc.match_substring_regex(values, mask.pattern)).fill_null(False)
+    if unlike.true_count:
+        return [NULL], pc.indices_nonzero(unlike).to_pylist()
+    numbers, bad = text_micros(pc.replace_substring_regex(values, mask.pattern, mask.rewrite))
+    return ([NULL], bad) if bad else optional(values, longs(numbers))

@@ -1,0 +1,89 @@
+"""What readers of GoldenGate's Avro share: decoded messages become batches of operations."""
+
+from __future__ import annotations
+
+import struct
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Event, Reject
+from ggfmt.formats.goldengate.avro.plan import Plan
+from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans
+from ggfmt.formats.records.refused import legal_values
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Catalog
+
+DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
+
+
+@dataclass
+class _Table(HeldTable):
+    plan: Plan
+
+
+class AvroReader(BatchingReader[_Table]):
+    """What both kinds of readers share: decoded messages become batches, none of which reaches over a chunk. The places
+    of messages are known only to whoever decodes them. `most_rows` are those of a batch, 0 for no bound."""
+
+    most_rows: ClassVar[int] = 0
+
+    def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        super().__init__(catalog, projection, source)
+        self._keys = op_keys(source.options)
+        self._spans: list[tuple[int, int]] = []
+
+    @abstractmethod
+    def messages(self, chunk: Chunk) -> Iterator[Event]:
+        """Holds the messages of a chunk."""
+
+    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+        self._spans = []
+        self.know_spans(self._spans)
+        yield from self.messages(chunk)
+        yield from self.hand_out(True)
+
+    def spans(self, chunk: Chunk) -> Spans:
+        return self._spans
+
+    def columns(self, table: _Table) -> ChangeBatch:
+        return table.plan.batch(table.operations, table.ordinals, self.projection.tokens)
+
+    def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[Event]:
+        """Keeps a message that lies there in the present chunk, unless it is no operation."""
+        problem = self._problem(plan, message)
+        if problem is not None:
+            yield self._reject(start, end, problem)
+            return
+        table = self.tables.get(plan.table.full_name)
+        if table is None or table.plan is not plan:
+            table = self.tables[plan.table.full_name] = _Table(plan.table, plan)
+        table.operations.append(message)
+        table.ordinals.append(self._next(start, end))
+        if len(table.operations) == self.most_rows:
+            yield from self.batch(table)
+
+    def _next(self, start: int, end: int) -> int:
+        """The ordinal of a record that lies there in the present chunk."""
+        self._spans.append((start, end))
+        self.ordinal += 1
+        return self.ordinal - 1
+
+    def _reject(self, start: int, end: int, diagnostic: Diagnostic) -> Reject:
+        return self.reject(self._next(start, end), diagnostic)
+
+    def _problem(self, plan: Plan, message: dict[str, Any]) -> Diagnostic | None:
+        """Why a message is no operation."""
+        place = Span(table=plan.table.full_name, position=plan.position(message))
+        if plan.kind(message) is None:
+            word = plan.op_key(message)
+            word = word if len(word) <= 40 else "that"
+            return Diagnostic("GG304", f"`{plan.op_field}` cannot be `{word}`", place, legal_values(self._keys))
+        if plan.unknown:
+            reason = "the schema has a column that the definition of the table lacks"
+            return Diagnostic("GG204", reason, Span(table=plan.table.full_name, field=plan.unknown[0]))
+        return None
