@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import datetime
 from pathlib import Path
 
@@ -11,12 +12,14 @@ from hypothesis import strategies as st
 from runs import MOMENT, PIPES, operation, run_ggfmt, write_lines
 from strategies import examples, table_names
 
+from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.engine.output.layout import Layout
 from ggfmt.engine.output.verification import verify
+from ggfmt.engine.preparation import RunSettings, make_targets
 from ggfmt.java.text import IllegalValue
 from ggfmt.model.table import TableDef
-from ggfmt.options.template_pieces import Facts
+from ggfmt.options.template_pieces import Facts, Value
 from ggfmt.options.templates import FileNameTemplate, PathTemplate, parse_template
 
 FACTS = Facts(datetime(2026, 1, 5, 7, 8, 9, 4000), "CAT.GG.Orders", ("CAT", "GG", "Orders"), "RBD01")
@@ -137,3 +140,41 @@ def test_two_tables_in_one_file_are_refused(tmp_path: Path) -> None:
 def test_a_layout_that_is_not_known_is_refused(tmp_path: Path, settings: tuple[str, ...]) -> None:
     with pytest.raises(ConfigurationError, match="GG515"):
         written(tmp_path, *settings)
+
+
+EVERY_PIECE = (
+    "gg.handler.d.partitioner.GG.T=NAME",
+    "gg.handler.d.pathMappingTemplate="
+    "${staticMap[GG.T=t,GG.U=u][rest]}/${toLowerCase[${schemaName}]}/${columnValue[NAME][null][none]}",
+    "gg.handler.d.fileNameMappingTemplate="
+    "${regex[${tableName}][T][new]}_${substring[${groupName}][0][2]}_${currentTimestamp[yyyy-MM-dd_HH]}${emptyString}.csv",
+    "ggfmt.groupName=rep1",
+)
+
+
+def test_a_layout_travels_to_workers() -> None:
+    """Spark sends what tasks are told as pickles."""
+    configuration = read_configuration([], [*PIPES, *EVERY_PIECE])
+    settings = RunSettings(inputs=[], handlers=configuration.handlers, own=configuration.run, output="out")
+    (target,) = make_targets(settings)
+    received = pickle.loads(pickle.dumps(target))
+    assert received == target
+    table, partition = TableDef("GG.T"), (Value(True, "x"),)
+    place = received.layout.place(table, MOMENT, partition)
+    assert place == target.layout.place(table, MOMENT, partition)
+    assert place.path == f"t/gg/x/new_re_{MOMENT:%Y-%m-%d_%H}.csv"
+
+
+@pytest.mark.parametrize("below", ["", "/deep", "/deep/down"])
+def test_a_directory_that_would_be_a_file_of_another_table_is_refused_before_the_commit(
+    tmp_path: Path, below: str
+) -> None:
+    layout = (
+        f"pathMappingTemplate=${{staticMap[GG.A=a,GG.B=a/A_00000.csv{below}]}}",
+        "fileNameMappingTemplate=${tableName}.csv",
+    )
+    with pytest.raises(Abend, match=r"GG506.*a file and a directory would have one name") as raised:
+        written(tmp_path, *layout)
+    assert str(raised.value.diagnostics[0].span.file).endswith("/d/a/A_00000.csv")
+    assert not (tmp_path / "out" / "d").exists()
+    assert written(tmp_path, layout[0].replace("A_", "B_"), layout[1])
