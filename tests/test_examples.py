@@ -78,6 +78,9 @@ OF_OTHERS = [
     "GG502",
     "GG510",
     "GG511",
+    "GG514",
+    "GG515",
+    "GG516",
 ]
 # Tried in the tests of the formats that they are of.
 OF_FORMATS = ["GG214", "GG215", "GG318", "GG319", "GG409", "GG410"]

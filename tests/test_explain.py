@@ -44,6 +44,9 @@ from ggfmt.render.explanation import (
 
 PROPERTIES = [word for word, _ in titles() if isinstance(meaning(word), PropertySymbol)]
 CHANGE_NO_MESSAGE = {
+    "bom",
+    "fileNameMappingTemplate",
+    "pathMappingTemplate",
     "enableTimestampLogicalType",
     "mapLargeNumbersAsStrings",
     "mapOracleNumbersAsStrings",

@@ -41,6 +41,7 @@ from ggfmt.java.text import IllegalValue, trim
 from ggfmt.options.releases import RELEASES, is_later
 from ggfmt.options.spec import Options, option
 from ggfmt.options.table_keys import TableKeys
+from ggfmt.options.templates import HexBytes, PathTemplate
 from ggfmt.options.value_types import (
     Bool,
     Charset,
@@ -566,8 +567,18 @@ def of_type(type: str, *lines: str, format: str = "json") -> str:
     return "\n".join([*head, *(f"gg.handler.k.{line}" for line in lines)])
 
 
+# Where the default of an option is no text that a file may have, or says too little beside the other properties.
+LAYOUT = {
+    "pathmappingtemplate": "${tableName}/${columnValue[x]}",
+    "filenamemappingtemplate": "${tableName}.txt",
+    "bom": "efbbbf",
+}
+
+
 def values_of(name: str) -> str:
     """A legal value of an option of ggfmt by that name; of other properties anything is legal."""
+    if name.lower() in LAYOUT:
+        return LAYOUT[name.lower()]
     specs = (*HandlerOptions.specs(), *KafkaConnectOptions.specs())
     spec = next((spec for spec in specs if name.lower() in map(str.lower, (spec.name, *spec.aliases))), None)
     if spec is not None and isinstance(spec.kind, Template):
@@ -608,6 +619,21 @@ def test_what_only_other_types_have_is_told_with_their_names(type: HandlerType) 
 def test_what_nobody_knows_is_a_note_where_the_table_of_the_type_has_gaps(type: HandlerType) -> None:
     found = lint(of_type(type.name, "zzzz=1").encode(), "f")
     assert [finding.code for finding in found if finding.code != LEFT_OUT] == ["GG101" if type.complete else "GG125"]
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "expected"),
+    [
+        ("filewriter", "true", ["GG136"]),
+        ("FileWriter", " TRUE ", ["GG136"]),
+        ("filewriter", "false", []),
+        ("com.example.Handler", "true", []),
+        ("kafka", "true", ["GG110"]),
+    ],
+)
+def test_control_files_that_are_not_written_are_told(type: str, value: str, expected: list[str]) -> None:
+    found = lint(of_type(type, f"CreateControlFile={value}").encode(), "f")
+    assert [finding.code for finding in found] == expected
 
 
 def test_without_a_type_properties_of_all_are_accepted() -> None:
@@ -949,6 +975,8 @@ def is_legal(kind: ValueType[Any]) -> Callable[[str], bool]:
 
 
 VALUES: list[tuple[type[ValueType[Any]], Callable[[Any], st.SearchStrategy[Any]]]] = [
+    (PathTemplate, lambda kind: st.sampled_from(["${tableName}", "a_${currentTimestamp}.x"]).map(kind.parse)),
+    (HexBytes, lambda kind: st.binary(min_size=1, max_size=4).map(bytes.hex)),
     (Bool, lambda kind: st.booleans()),
     (Int, lambda kind: st.integers(kind.low, 10**6 if kind.high is None else kind.high)),
     (Size, lambda kind: st.integers(1, 10**12)),

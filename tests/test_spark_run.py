@@ -76,6 +76,23 @@ def test_local_spark_writes_what_one_process_writes(
     assert result.totals.read == 6000
 
 
+def test_spark_gives_the_names_that_one_process_gives(session: SparkRunner, tmp_path: Path) -> None:
+    """Workers make names by templates and by values of columns."""
+    items = [operation(n, TABLES[n % 2], NAME=f"{n // 2 % 3}/é") for n in range(60)]
+    source = write_lines(tmp_path / "in.json", items)
+    layout = (
+        *(f"gg.handler.d.partitioner.{table}=NAME" for table in TABLES[:2]),
+        "gg.handler.d.pathMappingTemplate=${toLowerCase[${tableName}]}/${columnValue[NAME][null][none]}",
+        "gg.handler.d.fileNameMappingTemplate=${regex[${tableName}][T][t]}_${currentTimestamp[yyyy]}.csv",
+        "gg.handler.d.bom=efbbbf",
+    )
+    run_ggfmt([source], tmp_path / "one", *PIPES, *layout, split_size=3_000)
+    run_ggfmt([source], tmp_path / "out", *PIPES, *layout, start=over(session), split_size=3_000)
+    names = data(tmp_path / "out")
+    assert names == data(tmp_path / "one")
+    assert len(names) >= 6
+
+
 def by_command_line(source: Path, out: Path, *arguments: str) -> None:
     """A run as a user starts it, in a process of its own."""
     command = [sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), "--split-size", "60k"]

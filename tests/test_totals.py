@@ -13,7 +13,7 @@ from runs import JSON_LINES, PIPES, manifest, metadata, operation, run_ggfmt, ta
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.engine.output.names import counted, data_file, reject_file, safe_name
+from ggfmt.engine.output.names import counted, plain_place, reject_file, safe_name
 from ggfmt.engine.runner import InProcess
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -233,8 +233,9 @@ def test_no_diagnostic_shows_credentials() -> None:
 
 
 def test_names_of_files() -> None:
-    assert data_file("GG.T", "2015-09-18_13-39-35.447", 3, ".txt", 5) == "GG.T/GG.T_2015-09-18_13-39-35.447_00003.txt"
-    assert data_file("", "S", 12, ".json", 6) == "output_S_000012.json"
+    place = plain_place("GG.T", "2015-09-18_13-39-35.447", ".txt")
+    assert place.numbered(3, 5) == "GG.T/GG.T_2015-09-18_13-39-35.447_00003.txt"
+    assert plain_place("", "S", ".json").numbered(12, 6) == "output_S_000012.json"
     assert reject_file("records", "S", 0, 5) == "_rejects/rejects_S_00000.records"
     assert safe_name("a/é:\x7f") == "a%2Fé%3A%7F"
     assert [counted(number, "file") for number in (0, 1, 2, 1234)] == ["0 files", "1 file", "2 files", "1,234 files"]

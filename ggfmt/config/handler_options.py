@@ -11,6 +11,8 @@ from ggfmt.diagnostics.diagnostic import Span
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.options.releases import DEFAULT_RELEASE, RELEASES
 from ggfmt.options.spec import Options, option
+from ggfmt.options.table_keys import Keys
+from ggfmt.options.templates import FileNameTemplate, HexBytes, NameTemplate, PathTemplate
 from ggfmt.options.value_types import Bool, Choice, NamePart, Pairs, Path, ReleaseChoice, SchemaDirectory, Size, Text
 
 DEFAULT_FORMAT = "delimitedtext"
@@ -45,9 +47,25 @@ class HandlerOptions(Options):
         example="./schemas",
     )
     roll_on_metadata_change: bool = option(Bool(), True, "Start a new file when the definition of a table changes.")
+    path_mapping_template: NameTemplate | None = option(
+        PathTemplate(),
+        None,
+        "Make the directory of files by this template, below that of the handler in the output.",
+        since="12.3",
+        example="dirout/${fullyQualifiedTableName}",
+    )
+    file_name_mapping_template: NameTemplate | None = option(
+        FileNameTemplate(),
+        None,
+        "Name files by this template; the number of each stands before the last suffix.",
+        since="12.3",
+        example="${fullyQualifiedTableName}_${currentTimestamp}.json",
+    )
+    bom: str = option(HexBytes(), "", "Start each file of text with these bytes.", since="12.3", example="efbbbf")
     compression_codec: str = option(
         Choice(CODECS), "null", "Compress the blocks of Avro object container files by this.", aliases=("avroCodec",)
     )
+    partitioner: Keys = ()  # of the properties `partitioner.<TABLE>`, which are no option of one name
 
 
 @dataclass(frozen=True)

@@ -156,19 +156,19 @@ def option_sets() -> dict[str, type[Options]]:
 
 
 def properties_since(release: str) -> tuple[str, ...]:
-    """The properties of handlers and formats that came with a release of GoldenGate."""
-    return tuple(dict.fromkeys(spec.name for spec in _of_goldengate() if spec.since == release))
+    """The properties of formats that came with a release of GoldenGate."""
+    return tuple(dict.fromkeys(spec.name for spec in _of_formats() if spec.since == release))
 
 
 def properties_until(release: str) -> tuple[str, ...]:
-    """The properties of handlers and formats that a release of GoldenGate was the last to have."""
-    return tuple(dict.fromkeys(spec.name for spec in _of_goldengate() if spec.until == release))
+    """The properties of formats that a release of GoldenGate was the last to have."""
+    return tuple(dict.fromkeys(spec.name for spec in _of_formats() if spec.until == release))
 
 
-def _of_goldengate() -> Iterator[OptionSpec]:
-    for options in option_sets().values():
-        if options.of_goldengate:
-            yield from options.specs()
+def _of_formats() -> Iterator[OptionSpec]:
+    for format in FORMATS.values():
+        if format.options.of_goldengate:
+            yield from format.options.specs()
 
 
 def _sections() -> tuple[tuple[str, Mapping[str, Sequence[OptionSpec]]], ...]:

@@ -129,6 +129,16 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=json", *_TRANSFORM, " gg.transforms=note"),
         _file("format=json", *_TRANSFORM, " gg.transforms=notes"),
     ),
+    "GG135": (
+        _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=data.json"),
+        _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=${tableName}.json"),
+    ),
+    "GG136": _handler(
+        "json", "fileNameMappingTemplate=${tableName}_${uuid}.json", "fileNameMappingTemplate=${tableName}.json"
+    ),
+    "GG137": _handler(
+        "json", "pathMappingTemplate=/ogg/dirout/${tableName}", "pathMappingTemplate=dirout/${tableName}"
+    ),
     "GG138": (
         _file("format=json", " ggfmt.compatibility=19.1"),
         _file("format=json", _TEMPLATE, " ggfmt.compatibility=19.1"),
@@ -261,4 +271,15 @@ EXAMPLES: dict[str, _Pair] = {
     "GG511": ("ggfmt verify out", "rm out/notes.txt && ggfmt verify out"),
     "GG512": (_RUN, _RUN.replace("changes/", "changes/part1.json")),
     "GG513": (_RUN + " --checkpoint seen --mode overwrite", _RUN + " --checkpoint seen"),
+    "GG514": (
+        _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=${schemaName}.json"),
+        _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=${fullyQualifiedTableName}.json"),
+    ),
+    "GG515": _handler(
+        "json", "fileNameMappingTemplate=${tableName}_${uuid}.json", "fileNameMappingTemplate=${tableName}.json"
+    ),
+    "GG516": (
+        _file("format=json", "partitioner.GG.T=C", "pathMappingTemplate=${tableName}/C=${columnValue[C]}"),
+        _file("format=json", "partitioner.GG.T=C", "pathMappingTemplate=${tableName}/C=${columnValue[C][null][none]}"),
+    ),
 }

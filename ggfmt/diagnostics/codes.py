@@ -5,417 +5,240 @@ GG1xx configuration, GG2xx table definitions and schemas, GG3xx reading, GG4xx f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 
+from ggfmt.diagnostics.code import Code, Severity, error, warning
 from ggfmt.diagnostics.code_examples import EXAMPLES
+from ggfmt.diagnostics.codes_of_configuration import CODES_OF_CONFIGURATION
 
-
-class Severity(str, Enum):
-    """An error stops a command, a warning stops `validate-config --strict`, a note stops nothing."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
-
-
-@dataclass(frozen=True)
-class Code:
-    """One kind of diagnostic: its severity, its headline in general terms, and an explanation for `ggfmt explain`.
-
-    `before` shows what is wrong and `after` the same mended, in a few lines each.
-    """
-
-    severity: Severity
-    title: str
-    explanation: str
-    before: str = ""
-    after: str = ""
-
-
-def _error(title: str, explanation: str) -> Code:
-    return Code(Severity.ERROR, title, explanation)
-
-
-def _warning(title: str, explanation: str) -> Code:
-    return Code(Severity.WARNING, title, explanation)
-
-
-def _note(title: str, explanation: str) -> Code:
-    return Code(Severity.NOTE, title, explanation)
-
+__all__ = ["CODES", "Code", "Severity"]
 
 _DECLARED: dict[str, Code] = {
-    # Configuration
-    "GG100": _error(
-        "a configuration file cannot be read", "The file does not exist, is a directory, or may not be read."
-    ),
-    "GG101": _warning(
-        "an unknown property",
-        "The key is not a property of the handler or of its format, or its line is part of the value above it, so "
-        "GoldenGate would ignore it in silence.",
-    ),
-    "GG102": _warning(
-        "a property under another name",
-        "The key is a misprint of the manual or an alias. It is read as the property's real name.",
-    ),
-    "GG103": _error("an illegal value", "The value is not one of the property's legal values."),
-    "GG104": _error("a listed handler without properties", "`gg.handlerlist` names a handler that no key configures."),
-    "GG105": _error(
-        "no handler to run", "There is no `gg.handlerlist`, or it is empty, or `--handler` names none of its handlers."
-    ),
-    "GG106": _error("an unknown format", "`gg.handler.<name>.format` is not the id of a format that ggfmt writes."),
-    "GG107": _warning(
-        "a property given twice", "The key occurs more than once, with several values. As in Java, the last one counts."
-    ),
-    "GG108": _error(
-        "malformed properties syntax",
-        "The line is not valid Java properties syntax, for example a bad `\\uXXXX` escape.",
-    ),
-    "GG109": _error("a required property is missing", "The handler cannot be run without the property."),
-    "GG110": _warning(
-        "a property of another format or type",
-        "The property is one that GoldenGate knows, but not of the format or of the `type` that is chosen: it has no "
-        "effect.",
-    ),
-    "GG111": _warning(
-        "a property of another release",
-        "GoldenGate for Big Data has the property from a later release on than `ggfmt.compatibility` says, or not any "
-        "more: the release that is meant ignores it. The first such property of a handler is told, with the releases "
-        "that have all its properties.",
-    ),
-    "GG112": _error(
-        "a format that the handler does not take",
-        "The handler's `type`, or another of its properties, rules the format out; GoldenGate does not start with it.",
-    ),
-    "GG113": _warning(
-        "a comment that is none",
-        "A comment stands on a line of its own and starts with `#` or `!`. `--`, `//` and `;` start none, and behind a "
-        "value, or below a line that ends with a backslash, there can be none: the text is part of the key or of the "
-        "value.",
-    ),
-    "GG114": _warning(
-        "blanks that are trimmed away",
-        "Blanks and control characters at both ends of a value are removed, so that `\\n` alone becomes nothing. "
-        "`CDATA[...]` keeps them.",
-    ),
-    "GG115": _warning(
-        "an unclosed `CDATA[`",
-        "A value is unwrapped only if it starts with `CDATA[`, in capitals, and ends with `]`; otherwise it is taken "
-        "as it is.",
-    ),
-    "GG116": _warning(
-        "delimiters that cannot be told apart",
-        "Two delimiters of a message are equal, or one is part of another or of the text that stands for a NULL or a "
-        "missing column, so that no reader can take the message apart.",
-    ),
-    "GG117": _warning(
-        "a delimiter of several characters",
-        "Hive and most other readers of delimited text know delimiters of one character only. What looks like the code "
-        "of a character, such as `0x01`, is several characters: only `\\u0001`, `\\t`, `\\n`, `\\r` and `\\f` are one.",
-    ),
-    "GG118": _warning(
-        "a text that the encoding lacks",
-        "The `encoding` of the messages has no bytes for the text, which is written as question marks.",
-    ),
-    "GG119": _note(
-        "a schema directory that does not exist",
-        "GoldenGate does not make the directory. ggfmt does, when it writes the first schema.",
-    ),
-    "GG120": _warning(
-        "a replacement that is not carried out",
-        "The pairs of `gg.schemareplaceregex` and `gg.contentreplaceregex` are numbered from 1 on without a gap, and a "
-        "string needs its expression.",
-    ),
-    "GG121": _note(
-        "a row format that needs whole images",
-        "With `pkUpdateHandling=delete-insert`, an update of the primary key becomes a delete of the before image and "
-        "an insert of the after image. If the database logs only what has changed (no supplemental logging of all "
-        "columns), the insert lacks all columns that did not change.",
-    ),
-    "GG122": _warning(
-        "an ignore comment without effect",
-        "`# ggfmt: ignore CODE, ...`, in a comment directly above a key or above other comments of it, silences "
-        "findings of these codes at that key. There are none, or there is no such code.",
-    ),
-    "GG123": _warning(
-        "an unknown type of handlers",
-        "The `type` is not one of GoldenGate's that ggfmt knows, and not the name of a Java class, which has a dot. "
-        "Properties of all types are accepted.",
-    ),
-    "GG124": _note(
-        "a handler that is left out",
-        "Handlers of the type make their messages, or the rows of a database, without a formatter, or what they write "
-        "without a `format` is not known: ggfmt has no messages for them. Other handlers of the file are run.",
-    ),
-    "GG125": _note(
-        "a property that is not known for the type",
-        "Nothing that is known of handlers of this `type` names the property. GoldenGate may have it nevertheless: not "
-        "every table of its manuals was at hand.",
-    ),
-    "GG126": _warning(
-        "a property that ggfmt does not do",
-        "GoldenGate has the property, and its messages follow it. ggfmt does not do it, so that what it writes would "
-        "differ: `ggfmt run`, `preview` and `schema` refuse it (`GG127`).",
-    ),
-    "GG127": _error(
-        "messages that would differ",
-        "GoldenGate has the property, and its messages follow it. ggfmt does not do it, and writes no messages that "
-        "would differ. With `ggfmt.uncovered=ignore`, it writes them as if the property were not there.",
-    ),
-    "GG128": _note(
-        "a property given twice with one value", "The key occurs more than once, always with the same value."
-    ),
-    "GG129": _note(
-        "a placeholder left in a value",
-        "The value holds what a manual or a template writes in place of a value, such as `<name>` or `your-bucket`.",
-    ),
-    "GG130": _note(
-        "a line that is not GoldenGate's",
-        "The line is prose without the `#` of a comment, or a property of another program. GoldenGate ignores it.",
-    ),
-    "GG131": _note(
-        "a template of a handler file",
-        "The file has places that a program fills in before GoldenGate reads it (`{{ }}`, `{% %}`, `%{ }`, `${ }`). "
-        "Lines with such a place are not judged; nor is any other line where they decide on which handlers and formats "
-        "there are.",
-    ),
-    "GG132": _warning(
-        "a list of handlers that is overridden",
-        "Two files that are given together have a `gg.handlerlist` each. The last one counts, so that handlers of the "
-        "other do not run.",
-    ),
-    "GG133": _error(
-        "settings of the linter that cannot be used",
-        "`ggfmt.toml`, the table `[tool.ggfmt]` of a `pyproject.toml`, or an option of `validate-config` names a code "
-        "or a setting that there is not, or the file cannot be read.",
-    ),
-    "GG134": _warning(
-        "a transform that is not carried out",
-        "There are properties of a transform that `gg.transforms` does not name. GoldenGate leaves it out, and so does "
-        "ggfmt.",
-    ),
-    "GG138": _error(
-        "a release whose metadata are not known",
-        "GoldenGate for Big Data 19.1 brought `metaColumnsTemplate`. What it writes for a handler without one is not "
-        "known, so that ggfmt does not write it.",
-    ),
-    "GG139": _note(
-        "messages without metadata",
-        "From release 21 on messages have the metadata of `metaColumnsTemplate` alone. Without one, a reader of rows "
-        "cannot tell a delete from an insert.",
-    ),
+    **CODES_OF_CONFIGURATION,
     # Table definitions
-    "GG201": _error(
+    "GG201": error(
         "definitions that cannot be read",
         "The file does not exist or is no DEFGEN file, GoldenGate JSON schema or Avro schema.",
     ),
-    "GG202": _error(
+    "GG202": error(
         "a malformed table definition", "The file is of a known kind, but one of its entries cannot be understood."
     ),
-    "GG203": _error("two definitions of one table", "Two definition files describe the same table differently."),
-    "GG204": _error(
+    "GG203": error("two definitions of one table", "Two definition files describe the same table differently."),
+    "GG204": error(
         "a column without a definition", "An operation has a column that the definition of its table does not have."
     ),
-    "GG205": _error("a table without a definition", "An operation is of a table that no definition describes."),
-    "GG206": _error(
+    "GG205": error("a table without a definition", "An operation is of a table that no definition describes."),
+    "GG206": error(
         "a name that Avro cannot carry",
         "The name of the table or of a column is not legal in Avro, or two fields of the record would have it.",
     ),
-    "GG208": _error("a table that Hive cannot be told of", "Hive has no way to read what the handler writes."),
-    "GG209": _error("a schema that has changed", "A schema in the directory is not the one that is written now."),
-    "GG210": _error(
+    "GG208": error("a table that Hive cannot be told of", "Hive has no way to read what the handler writes."),
+    "GG209": error("a schema that has changed", "A schema in the directory is not the one that is written now."),
+    "GG210": error(
         "a name that is replaced by none of its own",
         "By `gg.schemareplaceregex` the name of a table or column becomes empty or illegal, or two names become one.",
     ),
-    "GG211": _warning(
+    "GG211": warning(
         "a key that no column has",
         "The messages name a column of the primary key that the table does not have, not even in another case: that "
         "column is not part of the key.",
     ),
-    "GG212": _error(
+    "GG212": error(
         "a pattern that takes too long",
         "A regular expression tries so many ways to match a text that it would not end. The limit is ten seconds of "
         "computing for a column of a batch; it holds on Linux and macOS.",
     ),
-    "GG214": _error(
+    "GG214": error(
         "no directory of schemas",
         "Messages in Confluent's framing name their schema by a number, and no directory of schemas is given.",
     ),
-    "GG215": _error(
+    "GG215": error(
         "a schema without a number",
         "Confluent's framing names the schema of each message by a number, and that of a table is not known.",
     ),
-    "GG216": _error(
+    "GG216": error(
         "times without a mask",
         "`enableTimestampLogicalType` makes numbers of times in columns, and needs `gg.format.timestamp` to read their "
         "texts by: a mask as Java has it, of which ggfmt knows the parts that are digits.",
     ),
     # Reading
-    "GG301": _error("not JSON", "The bytes at this place are not a JSON object."),
-    "GG302": _error("a truncated record", "The file ends in the middle of a record."),
-    "GG303": _error("invalid UTF-8", "The record holds bytes that are not UTF-8."),
-    "GG304": _error("an unknown operation type", "`op_type` is none of insert, update, delete and truncate."),
-    "GG305": _error("a required member is missing", "The record lacks a member that an operation cannot do without."),
-    "GG306": _error(
+    "GG301": error("not JSON", "The bytes at this place are not a JSON object."),
+    "GG302": error("a truncated record", "The file ends in the middle of a record."),
+    "GG303": error("invalid UTF-8", "The record holds bytes that are not UTF-8."),
+    "GG304": error("an unknown operation type", "`op_type` is none of insert, update, delete and truncate."),
+    "GG305": error("a required member is missing", "The record lacks a member that an operation cannot do without."),
+    "GG306": error(
         "a table name that cannot be used",
         "The name is not one to three parts divided by dots, or is too long to name a file.",
     ),
-    "GG307": _error(
+    "GG307": error(
         "images that contradict the operation type",
         "An insert has a before image, a delete has an after image, or the like.",
     ),
-    "GG308": _error(
-        "a member of the wrong type", "A member of the record is not of the type that the format gives it."
-    ),
-    "GG309": _error(
+    "GG308": error("a member of the wrong type", "A member of the record is not of the type that the format gives it."),
+    "GG309": error(
         "an input format that is not recognised", "The first record fits none of the input formats, or more than one."
     ),
-    "GG310": _error(
+    "GG310": error(
         "an input that cannot be read",
         "The input does not exist, has no files, may not be read, changed while it was read, or its compression is "
         "damaged.",
     ),
-    "GG311": _error(
+    "GG311": error(
         "a line with the wrong number of fields",
         "The definition of the table and the options that the text was written with give another number of fields.",
     ),
-    "GG312": _error(
+    "GG312": error(
         "not an operation in XML",
         "The bytes at this place are not well-formed XML, or not one `operation` element as GoldenGate writes it.",
     ),
-    "GG313": _error(
+    "GG313": error(
         "Avro that cannot be read",
         "The bytes are no message of the schema that the definition or the header of the file gives.",
     ),
-    "GG314": _error(
+    "GG314": error(
         "a value that is not as its column is described",
         "The type that the record, or a definition, gives to the column says how its values are written. This one is "
         "not written so.",
     ),
-    "GG315": _error(
+    "GG315": error(
         "a table that the input does not have",
         "The data hold no operation of a table of that name, neither in full nor by the last part of its name.",
     ),
-    "GG316": _error(
+    "GG316": error(
         "a record that is too long",
         "The record has more bytes than `--max-record` allows. It is not read, so that a task needs no more memory "
         "than it has; where rejects are set aside, only its first bytes are.",
     ),
-    "GG317": _warning(
+    "GG317": warning(
         "a column twice in an image",
         "A JSON object has a member twice, which JSON allows. As most readers do, ggfmt takes the last; the value of "
         "the other is lost. Images of other systems than GoldenGate are looked at, members around them are not.",
     ),
-    "GG318": _error(
+    "GG318": error(
         "a schema that is not there",
         "A message in Confluent's framing names a schema that the directory of schemas lacks, or that cannot be read. "
         "Nothing tells where the next message is: the rest of the file is one reject.",
     ),
-    "GG319": _error(
+    "GG319": error(
         "a broken frame",
         "The bytes are no message in Confluent's framing, or none of the schema that it names. Nothing tells where the "
         "next message is: the rest of the file is one reject.",
     ),
-    "GG320": _error(
+    "GG320": error(
         "a record that is no message of Kafka",
         "The first record of the file is a message as a tool wrote it that dumps topics, with the change in it. All "
         "records of such a file have to be messages.",
     ),
-    "GG321": _error(
+    "GG321": error(
         "a message of Kafka that is no text",
         "The message is binary, or was made of Avro, and what the tool wrote that dumped the topic does not tell all "
         "of it any more.",
     ),
     # Formatting
-    "GG401": _error(
+    "GG401": error(
         "a value that is not of its column's type",
         "The value is not a number, or not a boolean, though the definition of the column says so, or it is out of the "
         "range of the type that the format gives to the column.",
     ),
-    "GG402": _error(
+    "GG402": error(
         "a primary key update",
         "The operation changes a primary key column and `pkUpdateHandling` is `abend`, the default.",
     ),
-    "GG403": _warning(
+    "GG403": warning(
         "a delimiter inside a value",
         "A value holds the field or line delimiter. As GoldenGate does, it is written as it is, so that a reader of "
         "the output will see more fields or lines than were written.",
     ),
-    "GG404": _warning(
+    "GG404": warning(
         "characters that the encoding does not have",
         "The output encoding lacks a character. As Java does, its replacement is written in its place.",
     ),
-    "GG405": _error(
+    "GG405": error(
         "a character that XML cannot carry",
         "XML 1.0 has no way to write most control characters, U+FFFE and U+FFFF. A value, a token or a name holds one.",
     ),
-    "GG406": _warning(
+    "GG406": warning(
         "values that the format cannot tell apart",
         "The output shows a missing column, a NULL or a text in the same way as another of these, so that a reader of "
         "it cannot know which it was.",
     ),
-    "GG407": _error(
+    "GG407": error(
         "a loss that is forbidden",
         "Under `--strict-fidelity` a run ends as soon as a handler cannot show a value as it is: see `GG403`, `GG404` "
         "and `GG406`.",
     ),
-    "GG408": _error(
+    "GG408": error(
         "an operation that the format has no form for",
         "The format cannot show operations of this type, or one of its parts.",
     ),
-    "GG409": _error(
+    "GG409": error(
         "no value for a column that cannot be NULL",
         "By the schema of its messages the column cannot be NULL, and the operation has NULL for it, or nothing.",
     ),
-    "GG410": _error(
+    "GG410": error(
         "two fields of one name",
         "A column has the name of a metadata field, or of another field of the messages, which cannot have both.",
     ),
-    "GG411": _error(
+    "GG411": error(
         "a template without a value",
         "`metaColumnsTemplate` names a variable, or the Replicat group, and ggfmt has no text for it: "
         "`ggfmt.variables` and `ggfmt.groupName` give one.",
     ),
     # Running
-    "GG501": _error(
+    "GG501": error(
         "output that exists",
         "The output directory already holds files and `--mode` does not allow to add to or replace them; or "
         "`ggfmt init` was to write a file that exists, without `--force`.",
     ),
-    "GG502": _error("no usable Java", "Spark needs Java 17 or newer, and none was found."),
-    "GG503": _error("Spark did not start", "The Java virtual machine ended before Spark was ready."),
-    "GG504": _error("a master that does not answer", "No Spark master listens at the address given by `--master`."),
-    "GG505": _error("a task that failed", "A Spark task failed more often than Spark retries it."),
-    "GG506": _error("output that cannot be written", "A file or directory of the output cannot be made or written."),
-    "GG507": _error(
+    "GG502": error("no usable Java", "Spark needs Java 17 or newer, and none was found."),
+    "GG503": error("Spark did not start", "The Java virtual machine ended before Spark was ready."),
+    "GG504": error("a master that does not answer", "No Spark master listens at the address given by `--master`."),
+    "GG505": error("a task that failed", "A Spark task failed more often than Spark retries it."),
+    "GG506": error("output that cannot be written", "A file or directory of the output cannot be made or written."),
+    "GG507": error(
         "operations that do not add up",
         "The operations read are not the messages written plus the rejects. This is a defect of ggfmt; nothing was "
         "committed.",
     ),
-    "GG508": _error("a page that there is not", "`ggfmt docs` has no page, and no part of one, by this name."),
-    "GG509": _error(
+    "GG508": error("a page that there is not", "`ggfmt docs` has no page, and no part of one, by this name."),
+    "GG509": error(
         "a commit that cannot be ended",
         "An earlier run was cut off as it committed, and what it left behind is damaged, incomplete or of another "
         "version of ggfmt; or a document of the output cannot be understood.",
     ),
-    "GG510": _error(
+    "GG510": error(
         "an output that is not as its manifest says",
         "`ggfmt verify` found that a file is missing or has another content, or that counts do not add up.",
     ),
-    "GG511": _error(
+    "GG511": error(
         "an output with something else in it",
         "`ggfmt verify` found a file that no manifest lists, or what a run leaves behind that is at work or was cut "
         "off.",
     ),
-    "GG512": _error(
+    "GG512": error(
         "records that ggfmt fails at",
         "A record led to an error that ggfmt did not foresee. This is a defect of ggfmt; nothing was committed.",
     ),
-    "GG513": _error(
+    "GG513": error(
         "a checkpoint that does not fit the run",
         "The checkpoint is of another output or of other handlers, the output has lost what the checkpoint knows of, "
         "or the options contradict each other.",
+    ),
+    "GG514": error(
+        "one file for two tables",
+        "The templates of a handler give one name to the files of two tables, or to rows of a table that `partitioner` "
+        "divides. Nothing was committed.",
+    ),
+    "GG515": error(
+        "no name for a file",
+        "The templates of a handler ask for something that ggfmt does not know, or that a table does not have. Nothing "
+        "was committed.",
+    ),
+    "GG516": error(
+        "an operation without a file",
+        "A file has the value of a column in its name, and an operation has none. Brackets of `${columnValue[]}` give "
+        "a text for NULL and for a missing column; see `ggfmt docs output`.",
     ),
 }
 

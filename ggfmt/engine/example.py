@@ -19,10 +19,11 @@ from ggfmt.formats.api.reading import Event
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
+from ggfmt.options.templates import HexBytes, PathTemplate
 from ggfmt.options.value_types import Bool, NamePart, Path, Size
 
 _HANDLER = "out"
-_KINDS_BESIDE_MESSAGES = (Path, NamePart, Size)
+_KINDS_BESIDE_MESSAGES = (Path, NamePart, Size, PathTemplate, HexBytes)
 _MOMENT = datetime(2015, 9, 18, 13, 39, 35, 447000)
 _TABLE = TableDef(
     "GG.TCUSTORD",

@@ -47,7 +47,7 @@ class HandlerSettings:
     """One handler as everything that formats for it knows it.
 
     `roll_on_metadata_change`: a file holds one definition of a table, because the handler or the format wants that.
-    `truncates` is what becomes of truncates, by `ggfmt.truncates`.
+    `truncates` is what becomes of truncates, by `ggfmt.truncates`; `bom` stands at the start of each file.
     """
 
     handler: str
@@ -57,6 +57,7 @@ class HandlerSettings:
     partition_by_table: bool = True
     roll_on_metadata_change: bool = True
     truncates: str = WRITE
+    bom: bytes = b""
 
     @classmethod
     def of(cls, config: HandlerConfig, own: RunOptions, native: str | None = None) -> HandlerSettings:
@@ -80,6 +81,7 @@ class HandlerSettings:
             handler.partition_by_table,
             handler.roll_on_metadata_change or FORMATS[config.format].by_table,
             own.truncates,
+            bytes.fromhex(handler.bom),
         )
 
     @property
@@ -98,7 +100,8 @@ class HandlerSettings:
 
     def framing(self, table: TableDef | None) -> Framing:
         """The framing of files of one definition, or of those of all tables."""
-        return self.write_side.framing(table if self.partition_by_table else None, self.options, self.context)
+        framing = self.write_side.framing(table if self.partition_by_table else None, self.options, self.context)
+        return _Marked(framing, self.bom) if self.bom else framing
 
     def preamble(self, table: TableDef) -> Preamble | None:
         """What a file says of a definition before its operations; None if nothing."""
@@ -136,6 +139,17 @@ def _timestamp_mask(config: HandlerConfig) -> str:
     return config.timestamp_mask
 
 
+class _Marked(Framing):
+    """A framing whose files start with some bytes more."""
+
+    def __init__(self, framing: Framing, mark: bytes) -> None:
+        self.header = mark + framing.header
+        self._framing = framing
+
+    def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
+        return self._framing.frame(messages)
+
+
 def fingerprint(table: TableDef) -> str:
     """A short text that two definitions have in common only if they are equal."""
     return hashlib.sha256(repr((table.full_name, table.columns)).encode()).hexdigest()[:16]
@@ -146,7 +160,8 @@ class Formatted:
     """Messages, as the formatter that made them left them.
 
     `operations` are the operations that could be formatted, `arranged` those that were written for them, one for each
-    message, and `sources` has for each of these the row of `operations` that it comes from.
+    message, and `sources` has for each of these the row of `operations` that it comes from. `rows` are the rows that
+    `operations` have in the batch.
     """
 
     formatter: Formatter
@@ -154,6 +169,7 @@ class Formatted:
     arranged: ChangeBatch
     sources: Sequence[int]
     messages: pa.Array
+    rows: Sequence[int]
 
     def traced(self) -> Iterator[str]:
         """The messages as text for a log, where they are no text themselves."""
@@ -216,7 +232,7 @@ class Pipeline:
                 messages = formatter.format(arranged)
                 if self._nested_are_texts:
                     _count_nested(formatter, part)
-                return refused, Formatted(formatter, part, arranged, sources, messages)
+                return refused, Formatted(formatter, part, arranged, sources, messages, left)
             except RowErrors as errors:
                 bad = {left[sources[row]]: diagnostic for row, diagnostic in reversed(errors.rows)}
                 refused += sorted(bad.items(), key=lambda item: item[0])

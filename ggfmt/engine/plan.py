@@ -12,6 +12,7 @@ from datetime import datetime
 
 from ggfmt.engine.files import resolved
 from ggfmt.engine.inputs import PlannedInput
+from ggfmt.engine.output.layout import Layout
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
@@ -59,7 +60,7 @@ class HandlerOutput:
     settings: HandlerSettings
     root: str
     max_file_size: int
-    suffix: str
+    layout: Layout
     schema_path: str | None = None
 
     @property
@@ -79,10 +80,12 @@ class HandlerOutput:
 
 @dataclass(frozen=True)
 class Job:
-    """All that the tasks of a run have in common. `events` are metadata changes in input order;
-    `settled` tells that every definition in the input is known, so that no task need look for more."""
+    """All that the tasks of a run have in common. `moment` is the time in the names of files, in UTC; `events` are
+    metadata changes in input order; `settled` tells that every definition in the input is known, so that no task need
+    look for more."""
 
     run: str
+    moment: datetime
     input_format: str
     targets: tuple[HandlerOutput, ...]
     catalog: Catalog

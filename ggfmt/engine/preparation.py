@@ -30,6 +30,7 @@ from ggfmt.engine.files import (
 )
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.output.chosen_layout import chosen_layout
 from ggfmt.engine.output.commit import hold_all
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import is_below
@@ -74,17 +75,19 @@ class RunSettings:
 @dataclass(frozen=True)
 class PreparedRun:
     """A run that can start. The output directories are held for it, and `replaced` has for each of them the files that
-    it replaces, relative to the directory; `moment` is the time in the names of its files, in UTC. `idle` says why a
-    run with a checkpoint has nothing to do."""
+    it replaces, relative to the directory. `idle` says why a run with a checkpoint has nothing to do."""
 
     job: Job
     inputs: tuple[PlannedInput, ...]
     outputs: tuple[OutputDirectory, ...]
     replaced: tuple[tuple[str, ...], ...]
-    moment: datetime
     mode: str
     checkpoint: Checkpoint | None = None
     idle: str | None = None
+
+    @property
+    def moment(self) -> datetime:
+        return self.job.moment
 
 
 def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
@@ -124,6 +127,7 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         moment = _after(moment, outputs)
     job = Job(
         run,
+        moment,
         input_format,
         tuple(targets),
         Catalog(settings.definitions or {}),
@@ -135,7 +139,7 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         replacements=settings.replacements,
         staging={output.root: output.staging(run) for output in outputs},
     )
-    return PreparedRun(job, tuple(inputs), outputs, replaced, moment, mode, checkpoint, idle)
+    return PreparedRun(job, tuple(inputs), outputs, replaced, mode, checkpoint, idle)
 
 
 def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
@@ -146,7 +150,8 @@ def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
 
 
 def make_targets(settings: RunSettings) -> list[HandlerOutput]:
-    """One target for each handler; ConfigurationError GG109 where there is nowhere to write to."""
+    """One target for each handler; ConfigurationError GG109 where there is nowhere to write to, GG515 where names of
+    files cannot be made."""
     problems = []
     targets = []
     for config in settings.handlers:
@@ -167,7 +172,8 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
         if own.options is not config.options:
             encoding = own.options.encoding  # type: ignore[attr-defined]
             log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
-        targets.append(HandlerOutput(own, root, handler.max_file_size, handler.file_suffix, handler.schema_file_path))
+        layout = chosen_layout(config, own, settings.own.group_name)
+        targets.append(HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path))
     if problems:
         raise ConfigurationError(*problems)
     return targets

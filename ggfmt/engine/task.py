@@ -21,20 +21,12 @@ from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import child, defect, file_system, open_planned, unreadable
 from ggfmt.engine.inputs import reader_of
-from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.rejects import RejectFiles
-from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries
-from ggfmt.engine.output.store import Store
-from ggfmt.engine.pipeline import Pipeline, Preamble, fingerprint
-from ggfmt.engine.plan import HandlerOutput, Job, Range, Split
-from ggfmt.formats.api.context import Projection
-from ggfmt.formats.api.losses import CHARACTER_REPLACED
+from ggfmt.engine.output.writer import HandlerWriter, Written
+from ggfmt.engine.plan import Job, Range, Split
 from ggfmt.formats.api.reading import Chunk, CrossedBorder, Event, Reader, Reject, Remark, SchemaChange
-from ggfmt.formats.api.writing import Note
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 
-_STRICT_HELP = "choose another format or other options, or leave out `--strict-fidelity`"
 STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abend, so that others need not start
 
 
@@ -46,21 +38,6 @@ class DefinitionMet:
     split: int
     ordinal: int
     source: str
-
-
-@dataclass
-class Written:
-    """What one handler got in one task."""
-
-    files: list[StagedFile] = field(default_factory=list)
-    rejects: list[StagedFile] = field(default_factory=list)
-    rejected: Counter[str] = field(default_factory=Counter)
-    messages: int = 0
-    extras: int = 0
-    left_out: int = 0
-    notes: Counter[Note] = field(default_factory=Counter)
-    lost_characters: int = 0
-    traces: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -128,7 +105,7 @@ class _Task:
         self.split = split
         self.outcome = Outcome(split.ordinal)
         clock = Clock(job.current_timestamp)
-        self.outputs = [_Output(job, split, target, attempt, clock) for target in job.targets]
+        self.outputs = [HandlerWriter(job, split, target, attempt, clock) for target in job.targets]
         projection = [output.projection for output in self.outputs]
         combined = projection[0]
         for other in projection[1:]:
@@ -154,6 +131,8 @@ class _Task:
                 self.outcome.written[output.target.handler] = output.close()
         except _Stop:
             pass
+        except Abend as error:
+            (self.outcome.abend,) = error.diagnostics
         except CrossedBorder:
             self.outcome.crossed = self.input
         self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
@@ -205,7 +184,7 @@ class _Task:
         self.outcome.undefined = True
         raise _Stop
 
-    def _forbid_losses(self, output: _Output) -> None:
+    def _forbid_losses(self, output: HandlerWriter) -> None:
         """Abend for the first values that a handler could not show as they are, where losses are forbidden."""
         loss = output.loss() if self.job.strict else None
         if loss is not None:
@@ -237,7 +216,7 @@ class _Task:
                 self._reject(output, chunk.data[start:end], place)
             self._forbid_losses(output)
 
-    def _reject(self, output: _Output, record: bytes, diagnostic: Diagnostic) -> None:
+    def _reject(self, output: HandlerWriter, record: bytes, diagnostic: Diagnostic) -> None:
         if not self.job.quarantine:
             self.outcome.abend = diagnostic
             raise _Stop
@@ -247,113 +226,6 @@ class _Task:
 def _every_row(batch: ChangeBatch, diagnostic: Diagnostic) -> Iterator[tuple[int, Diagnostic]]:
     for row, position in enumerate(batch.position.to_pylist()):
         yield row, diagnostic.at(position=position)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table as the files of one handler have it at present; without a series of its own where tables share files."""
-
-    definition: TableDef
-    preamble: Preamble | None
-    series: StagedSeries | None
-
-
-class _Output:
-    """One handler's part of a task."""
-
-    def __init__(self, job: Job, split: Split, target: HandlerOutput, attempt: int, clock: Clock) -> None:
-        self.target = target
-        self._settings = target.settings
-        self._pipeline = Pipeline(target.settings, clock)
-        self._split = split.ordinal
-        self._trace = job.trace
-        self._directory = child(job.staging[target.root], f"{split.ordinal:06d}-{attempt}-{target.handler}")
-        Store(self._directory).make_directory("")
-        self.rejects = RejectFiles(self._directory, target.handler, split.ordinal)
-        self._result = Written()
-        self._tables: dict[str, _Table] = {}
-        self._interleaved = None
-        if not self._settings.partition_by_table:
-            self._interleaved = Interleaved(self._series("", str(job.epoch_at(split)), None))
-
-    @property
-    def projection(self) -> Projection:
-        return self._settings.projection
-
-    def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
-        """Formats a batch, less the operations that cannot be formatted, which are handed back by their row."""
-        refused, formatted = self._pipeline.format(batch)
-        yield from refused
-        if formatted is None:
-            return
-        if self._trace:
-            self._result.traces += formatted.traced()
-        self._result.messages += len(formatted.messages)
-        self._result.extras += len(formatted.messages) - len(formatted.operations)
-        table = self._table(batch.table)
-        if self._interleaved is not None:
-            self._interleaved.write(formatted.messages, formatted.arranged, table.preamble)
-        else:
-            assert table.series is not None
-            preambles = () if table.preamble is None else (table.preamble,)
-            table.series.write(formatted.messages, formatted.arranged.position, preambles)
-
-    def loss(self) -> Diagnostic | None:
-        """The first values of those written so far that are not shown as they are."""
-        for note, count in self._pipeline.notes.items():
-            reason = f"{counted(count, 'value')} {note.detail} (`{note.loss}`)"
-            return Diagnostic("GG407", reason, Span(table=note.table, field=note.field), _STRICT_HELP)
-        lost = sum(series.lost for series in self._every_series())
-        if lost:
-            reason = f"the encoding does not have {counted(lost, 'character')} (`{CHARACTER_REPLACED.id}`)"
-            return Diagnostic("GG407", reason, help="choose another `encoding`")
-        return None
-
-    def end_of_chunk(self) -> None:
-        if self._interleaved is not None:
-            self._interleaved.end_of_chunk()
-
-    def new_epoch(self, epoch: int) -> None:
-        """Takes note of a metadata change event, which a file of all tables may have to end at."""
-        if self._interleaved is not None:
-            self._interleaved.end_of_chunk()
-            self._interleaved.series.new_definition(str(epoch), self._settings.framing(None))
-
-    def close(self) -> Written:
-        """Ends all files and says what was written."""
-        result = self._result
-        for series in self._every_series():
-            series.roll()
-            result.files += series.files
-            result.lost_characters += series.lost
-        result.notes = self._pipeline.notes
-        result.left_out = self._pipeline.left_out
-        result.rejects = self.rejects.close()
-        result.rejected.update(self.rejects.by_code)
-        return result
-
-    def _every_series(self) -> list[StagedSeries]:
-        if self._interleaved is not None:
-            return [self._interleaved.series]
-        return [table.series for table in self._tables.values() if table.series is not None]
-
-    def _table(self, definition: TableDef) -> _Table:
-        """What there is of a table, once its files know that the definition holds from here on."""
-        name = definition.full_name
-        table = self._tables.get(name)
-        if table is not None and table.definition == definition:
-            return table
-        series = None if table is None else table.series
-        if series is not None:
-            series.new_definition(fingerprint(definition), self._settings.framing(definition))
-        elif self._interleaved is None:
-            series = self._series(name, fingerprint(definition), definition)
-        table = self._tables[name] = _Table(definition, self._settings.preamble(definition), series)
-        return table
-
-    def _series(self, name: str, definition: str, table: TableDef | None) -> StagedSeries:
-        framing = self._settings.framing(table)
-        return StagedSeries(self.target, self._directory, self._split, name, definition, framing)
 
 
 def _exists(path: str) -> bool:

@@ -14,6 +14,7 @@ from ggfmt.config.goldengate_keys import (
 )
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, HandlerOptions
 from ggfmt.config.handler_types import CHOOSING, HANDLER_TYPES, Formats, names_of, types_having
+from ggfmt.config.partitioner import is_partitioner, partitioner_property, read_partitioner
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import (
     HandlerKey,
@@ -83,7 +84,8 @@ class Assembly:
                 self._take_handler_property(key.rest, entry)
             elif self.format is not None:
                 self._take_format_property(key.format_property, key.misspells_format, entry, self.format)
-        self.handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""))
+        partitioner = read_partitioner(self.given, self.illegal, self.findings)
+        self.handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""), partitioner=partitioner)
         self.options: Options | None = None
         if self.format is not None:
             self.options = self.format.options(**self._values(self.format.options.specs(), "format."))
@@ -181,7 +183,9 @@ class Assembly:
             self._give(f"format.{own.spec.name}", entry)
             return
         match = None if self.is_left_out else find_option(name, HandlerOptions.specs())
-        if match is not None:
+        if is_partitioner(name) and not self.is_left_out:
+            self._give(partitioner_property(name), entry)
+        elif match is not None:
             if match.renamed and name.lower() not in _NAMES_ELSEWHERE:
                 self._report_renamed(entry, match.spec.name)
             self._give(match.spec.name, entry)

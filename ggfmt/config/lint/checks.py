@@ -13,6 +13,7 @@ from itertools import combinations, product
 from typing import Any
 
 from ggfmt.config.comments import has_comment
+from ggfmt.config.file_layout import absolute_paths, not_done, shared_names
 from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_types import FILE_TYPES
 from ggfmt.config.lint.assembly import Assembly
@@ -22,10 +23,11 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
 from ggfmt.java.charsets import encoder
-from ggfmt.java.text import visible
+from ggfmt.java.text import trim, visible
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation, SchemaDirectory, Text
 
+CONTROL_FILE = "createControlFile"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
@@ -42,6 +44,8 @@ def check_handler(assembly: Assembly) -> Iterator[Diagnostic]:
     """What is wrong with a handler besides its keys and illegal values."""
     values = list(_values(assembly, assembly.handler, ""))
     yield from _texts(values)
+    yield from _file_layout(assembly)
+    yield from _control_files(assembly)
     if assembly.format is None or assembly.options is None:
         return
     of_format = list(_values(assembly, assembly.options, "format."))
@@ -96,6 +100,30 @@ def _container_files(assembly: Assembly, format: Format) -> Iterator[Diagnostic]
         message = f"`{format.name}` is not a format of handlers of the type `{visible(assembly.type_text)}`"
         help = f"choose another format, or one of the types {listing(FILE_TYPES)}"
         yield Diagnostic("GG112", message, assembly.given["format"].value_span, help)
+
+
+def _file_layout(assembly: Assembly) -> Iterator[Diagnostic]:
+    """Names of files. The group is that of a machine, and may be given when files are written."""
+    shared = shared_names(assembly.handler)
+    found = [("GG135", shared)] if shared is not None else []
+    found += [("GG136", problem) for problem in not_done(assembly.handler, group="any")]
+    found += [("GG137", problem) for problem in absolute_paths(assembly.handler)]
+    for code, problem in found:
+        entry = assembly.given.get(problem.property)
+        if entry is not None:
+            yield Diagnostic(code, f"`{entry.key}` {problem.message}", entry.value_span, problem.help)
+
+
+def _control_files(assembly: Assembly) -> Iterator[Diagnostic]:
+    """No release needs them to make messages, so that `createControlFile` is no option; but somebody waits for them."""
+    if assembly.is_custom or (assembly.type is not None and not assembly.type.has(CONTROL_FILE)):
+        return
+    key = f"gg.handler.{assembly.name}.{CONTROL_FILE}".lower()
+    given = [entry for entry in assembly.entries if entry.key.lower() == key]
+    if given and trim(given[-1].value).lower() == "true":
+        message = f"`{given[-1].key}` makes GoldenGate write control files, and ggfmt writes none"
+        help = "`_ggfmt/manifest.json` lists the files of each run; see `ggfmt docs output`"
+        yield Diagnostic("GG136", message, given[-1].value_span, help)
 
 
 def _schema_directories(values: list[_Value], format: Format, options: Options) -> Iterator[Diagnostic]:

@@ -12,7 +12,6 @@ from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import trim
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, has, is_later
-from ggfmt.options.spec import Options
 
 GOLDENGATE = "GoldenGate for Big Data"
 
@@ -77,18 +76,16 @@ def _metadata(assembly: Assembly, release: str) -> Iterator[Diagnostic]:
 def _uses(assembly: Assembly) -> list[_Use]:
     """What the handler uses, in the order of the files."""
     uses = [_Use(entry, known.since, None) for entry, known in assembly.uncovered.values() if _is_on(entry)]
-    sets: list[tuple[str, Options]] = [("", assembly.handler)]
-    sets += [("format.", assembly.options)] if assembly.options is not None else []
-    for prefix, options in sets:
-        for spec in options.specs():
-            name, value = prefix + spec.name, getattr(options, spec.attr)
-            entry = assembly.given.get(name)
-            if entry is None or name in assembly.illegal or not spec.since:
-                continue
-            # As by default, or switched off, is what a release does that does not have the property yet. One that has
-            # it no more does what it does with the switch off.
-            as_ever = value == spec.default or (value is False and spec.default is not True)
-            uses.append(_Use(entry, FIRST_RELEASE if as_ever else spec.since, None if value is False else spec.until))
+    # What a handler itself does beside its format is the same in the messages of all releases.
+    for spec in assembly.options.specs() if assembly.options is not None else ():
+        name, value = f"format.{spec.name}", getattr(assembly.options, spec.attr)
+        entry = assembly.given.get(name)
+        if entry is None or name in assembly.illegal or not spec.since:
+            continue
+        # As by default, or switched off, is what a release does that does not have the property yet. One that has it no
+        # more does what it does with the switch off.
+        as_ever = value == spec.default or (value is False and spec.default is not True)
+        uses.append(_Use(entry, FIRST_RELEASE if as_ever else spec.since, None if value is False else spec.until))
     chosen = assembly.given.get("format")
     if chosen is not None and assembly.format is not None and assembly.format.since != FIRST_RELEASE:
         uses.append(_Use(chosen, assembly.format.since, None, assembly.format.name))

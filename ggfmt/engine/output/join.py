@@ -24,7 +24,7 @@ class Group:
 
 
 def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]) -> list[Group]:
-    """The files of each handler and table in order, those that follow each other put together.
+    """The files of each handler, table and partition in order, those that follow each other put together.
 
     A group grows until it has `JOIN_BYTES`, but to no more than `MOST_JOINED_BYTES` and the handler's `maxFileSize`. So
     a table of one definition has at most one file more than it has times `JOIN_BYTES`, if `maxFileSize` is no less than
@@ -32,10 +32,10 @@ def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]
     """
     groups: list[Group] = []
 
-    def series(file: StagedFile) -> tuple[str, str]:
-        return file.handler, file.table
+    def series(file: StagedFile) -> tuple[str, str, str]:
+        return file.handler, file.table, "" if file.place is None else file.place.path
 
-    for (handler, _), members in groupby(sorted(files, key=lambda f: (*series(f), f.split, f.sequence)), series):
+    for (handler, *_), members in groupby(sorted(files, key=lambda f: (*series(f), f.split, f.sequence)), series):
         limit = min(MOST_JOINED_BYTES, max_file_size(handler))
         parts: list[StagedFile] = []
         size = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from dataclasses import dataclass
 from datetime import datetime
 
 METADATA_DIRECTORY = "_ggfmt"
@@ -65,12 +66,33 @@ def moment_of(run: str) -> datetime | None:
         return None
 
 
-def data_file(table: str, run_stamp: str, part: int, suffix: str, digits: int) -> str:
-    """The path of an output file below its handler's directory; `table` is empty for a file of all tables."""
+@dataclass(frozen=True)
+class Place:
+    """Where the files of one series are: their directory, below that of their handler or empty, and their name before
+    and after the number of each."""
+
+    directory: str
+    stem: str
+    ending: str
+
+    @property
+    def path(self) -> str:
+        """All but the numbers."""
+        return self.name("")
+
+    def numbered(self, part: int, digits: int) -> str:
+        """The path of a file below its handler's directory."""
+        return self.name(f"_{part:0{digits}d}")
+
+    def name(self, number: str) -> str:
+        return "/".join(filter(None, (self.directory, f"{self.stem}{number}{self.ending}")))
+
+
+def plain_place(table: str, run_stamp: str, suffix: str) -> Place:
+    """The place of the files of a table where no template says another; `table` is empty for files of all tables."""
     room = FILE_NAME_BYTES - len(run_stamp) - 2 - NUMBER_BYTES - len(suffix.encode())
     name = safe_name(table, min(NAME_BYTES, room)) if table else ALL_TABLES
-    file = f"{name}_{run_stamp}_{part:0{digits}d}{suffix}"
-    return f"{name}/{file}" if table else file
+    return Place(name if table else "", f"{name}_{run_stamp}", suffix)
 
 
 def reject_file(kind: str, run_stamp: str, part: int, digits: int) -> str:

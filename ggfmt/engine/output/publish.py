@@ -17,7 +17,8 @@ from ggfmt.engine.execution import RunResults
 from ggfmt.engine.files import below, child
 from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit
 from ggfmt.engine.output.directory import OutputDirectory
-from ggfmt.engine.output.names import data_file, folded, reject_file, safe_file_name, stamp
+from ggfmt.engine.output.layout import Partition, two_series
+from ggfmt.engine.output.names import Place, folded, reject_file, safe_file_name, stamp
 from ggfmt.engine.output.records import MANIFEST, as_bytes, earlier_manifest, records, reduced, run_file
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.output.store import FAILURES
@@ -44,13 +45,16 @@ class Naming:
 
     Parts are counted from 0 for each table, with as many digits as the last one needs, so that names in order are parts
     in order. Tables whose names differ in case only are counted together, for the disks that take them for one. Names
-    that are taken already are left out where `may_be_taken` says that there can be some.
+    that are taken already are left out where there can be some: in a run that adds files (`appends`) by templates, or
+    at the time of an earlier one (`same_time`).
     """
 
-    def __init__(self, outputs: Sequence[OutputDirectory], moment: datetime, may_be_taken: bool) -> None:
+    def __init__(self, outputs: Sequence[OutputDirectory], moment: datetime, appends: bool, same_time: bool) -> None:
         self._outputs = {output.root: output for output in outputs}
         self._stamp = stamp(moment)
-        self._may_be_taken = may_be_taken
+        self._appends = appends
+        self._same_time = appends and same_time
+        self._owners: dict[tuple[str, str, Place], tuple[str, Partition]] = {}
         self._taken: dict[tuple[str, str], set[str]] = {}
 
     def names(self, files: Sequence[tuple[StagedFile, HandlerOutput, bool]]) -> Iterator[Named]:
@@ -58,25 +62,37 @@ class Naming:
         parts: dict[str, int] = {}
         for file, target, is_reject in files:
             series = self._series(file, target, is_reject)
+            self._check_alone(file, target)
             digits = max(LEAST_DIGITS, len(str(counts[series] - 1)))
             while True:
                 part = parts[series] = parts.get(series, -1) + 1
                 if is_reject:
                     name = reject_file(file.table, self._stamp, part, digits)
                 else:
-                    name = data_file(file.table, self._stamp, part, target.suffix, digits)
+                    assert file.place is not None
+                    name = file.place.numbered(part, digits)
                 name = f"{target.handler}/{name}"
-                if not self._is_taken(target.root, name):
+                if not self._is_taken(target, name):
                     yield Named(file, target, is_reject, name)
                     break
 
     @staticmethod
     def _series(file: StagedFile, target: HandlerOutput, is_reject: bool) -> str:
-        return folded("/".join((target.root, target.handler, "rejects" if is_reject else "data", file.table)))
+        name = file.place.path if file.place is not None and target.layout.has_templates else file.table
+        return folded("/".join((target.root, target.handler, "rejects" if is_reject else "data", name)))
 
-    def _is_taken(self, root: str, name: str) -> bool:
-        if not self._may_be_taken:
+    def _check_alone(self, file: StagedFile, target: HandlerOutput) -> None:
+        """Abend GG514 if another table, or another partition of it, has the place of the file."""
+        if file.place is not None:
+            own = file.table, file.partition
+            first = self._owners.setdefault((target.root, target.handler, file.place), own)
+            if first != own:
+                raise two_series(first, own, target.layout.columns(file.table), file.place.path)
+
+    def _is_taken(self, target: HandlerOutput, name: str) -> bool:
+        if not (self._same_time or (self._appends and target.layout.has_templates)):
             return False
+        root = target.root
         directory, _, last = name.rpartition("/")
         if (root, directory) not in self._taken:
             self._taken[root, directory] = {folded(existing) for existing in self._outputs[root].existing(directory)}
@@ -108,8 +124,8 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] =
 
 def _named(prepared: PreparedRun, results: RunResults) -> list[Named]:
     # The clock's time is after that of all earlier runs; one that was given may be that of an earlier run.
-    may_be_taken = prepared.mode == "append" and prepared.job.current_timestamp is not None
-    naming = Naming(prepared.outputs, prepared.moment, may_be_taken)
+    same_time = prepared.job.current_timestamp is not None
+    naming = Naming(prepared.outputs, prepared.moment, prepared.mode == "append", same_time)
     targets = {target.handler: target for target in results.job.targets}
     every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
     return list(naming.names([(file, targets[file.handler], is_reject) for file, is_reject in every]))

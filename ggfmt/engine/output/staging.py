@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.engine.files import child, file_system, is_local
+from ggfmt.engine.output.layout import Partition
+from ggfmt.engine.output.names import Place
 from ggfmt.engine.pipeline import Preamble
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.formats.api.writing import Framing
@@ -34,7 +36,8 @@ class PlacedPreamble:
 @dataclass(frozen=True)
 class StagedFile:
     """A file in staging. `table` is empty for a file of many tables. Files of the same `definition` may be joined;
-    `header` is how many bytes stand once in a file, at its start, and `preambles` are in the order of their places."""
+    `header` is how many bytes stand once in a file, at its start, and `preambles` are in the order of their places.
+    `place` is where messages will be, and `partition` has the values that divide them from others of the table."""
 
     handler: str
     table: str
@@ -49,14 +52,24 @@ class StagedFile:
     first_position: str | None
     last_position: str | None
     preambles: tuple[PlacedPreamble, ...] = ()
+    place: Place | None = None
+    partition: Partition = ()
 
 
 class StagedSeries:
-    """The files of one table (or of all) that a task writes for one handler; `lost` counts the characters that the
-    encoding could not carry."""
+    """The files of one table (or of all, or of a partition of one) that a task writes for one handler; `lost` counts
+    the characters that the encoding could not carry."""
 
     def __init__(
-        self, target: HandlerOutput, directory: str, split: int, table: str, definition: str, framing: Framing
+        self,
+        target: HandlerOutput,
+        directory: str,
+        split: int,
+        table: str,
+        definition: str,
+        framing: Framing,
+        place: Place,
+        partition: Partition = (),
     ) -> None:
         self.files: list[StagedFile] = []
         self.lost = 0
@@ -64,6 +77,8 @@ class StagedSeries:
         self._handler = target.handler
         self._table = table
         self._split = split
+        self._place = place
+        self._partition = partition
         self._framing = framing
         self._max = target.max_file_size
         self._roll_on_change = target.settings.roll_on_metadata_change
@@ -186,6 +201,8 @@ class StagedSeries:
                 self._hash.hexdigest(),
                 *self._positions,
                 tuple(self._preambles),
+                self._place,
+                self._partition,
             )
         )
         self._path, self._stream = None, None

@@ -44,13 +44,20 @@ def _check(store: Store, targets: Sequence[str]) -> None:
         if key in names:
             raise _refused(store, target, f"two files would have one name, the other is `{names[key]}`")
         names[key] = target
-    for directory in sorted({parent(target) for target in targets}):
-        if directory in names:
+    for directory in sorted({above for target in targets for above in _directories(target)}):
+        if (folded(directory) if one_case else directory) in names:
             raise _refused(store, directory, "a file and a directory would have one name")
+    for directory in sorted({parent(target) for target in targets}):
         _check_directory(store, directory)
     for target in targets if store.local else ():
         if os.path.isdir(store.inner(target)):
             raise _refused(store, target, "there is a directory where a file is to be")
+
+
+def _directories(name: str) -> list[str]:
+    """All directories that a name lies in, below the root."""
+    parts = name.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def _check_free(store: Store, targets: Iterable[str]) -> None:

@@ -1,0 +1,92 @@
+"""Times written by Java's date masks (`java.text.SimpleDateFormat`), in UTC and with English names; `date_mask` reads.
+
+What depends on the country that a Java process is set to (weeks, and the years that they belong to) is refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from ggfmt.java.text import IllegalValue
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_OF_COUNTRY = {"Y": "the year of a week", "w": "the week of a year", "W": "the week of a month"}
+_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
+
+_NUMBERS: dict[str, Callable[[datetime], int]] = {
+    "D": lambda moment: moment.timetuple().tm_yday,
+    "F": lambda moment: (moment.day - 1) // 7 + 1,
+    "d": lambda moment: moment.day,
+    "u": datetime.isoweekday,
+    "H": lambda moment: moment.hour,
+    "k": lambda moment: moment.hour or 24,
+    "K": lambda moment: moment.hour % 12,
+    "h": lambda moment: moment.hour % 12 or 12,
+    "m": lambda moment: moment.minute,
+    "s": lambda moment: moment.second,
+    "S": lambda moment: moment.microsecond // 1000,
+}
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """A mask: texts, and pairs of a letter and how often it stands there."""
+
+    pieces: tuple[str | tuple[str, int], ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What stands in every time that it shows."""
+        return tuple(piece for piece in self.pieces if isinstance(piece, str))
+
+    def show(self, moment: datetime) -> str:
+        """The time, which is taken as one of UTC."""
+        return "".join(piece if isinstance(piece, str) else _field(*piece, moment) for piece in self.pieces)
+
+
+def parse_date_format(mask: str) -> DateFormat:
+    """The mask; IllegalValue for a letter that Java does not know, or that means one thing here and another there."""
+    pieces: list[str | tuple[str, int]] = []
+    at = 0
+    while at < len(mask):
+        match = _TOKEN.match(mask, at)
+        if match is None:
+            raise IllegalValue(f"has the date mask `{mask}`, in which a `'` is not closed", "write `''` for a `'`")
+        at = match.end()
+        letter = match[2]
+        if match[1] is not None:
+            pieces.append(match[1].replace("''", "'") or "'")
+        elif letter is None:
+            pieces.append(match[0])
+        elif letter in _OF_COUNTRY:
+            message = f"has `{letter}` in its date mask: {_OF_COUNTRY[letter]} is not the same in all countries"
+            raise IllegalValue(message, "write `yyyy` for the year, and `MM` and `dd` for the day")
+        elif letter in "yMLEGazZX" or letter in _NUMBERS:
+            pieces.append((letter, len(match[0])))
+        else:
+            message = f"has `{letter}` in its date mask, which no Java date has"
+            raise IllegalValue(message, "put text between `'`, or write a mask such as `yyyy-MM-dd_HH-mm-ss.SSS`")
+    return DateFormat(tuple(pieces))
+
+
+def _field(letter: str, count: int, moment: datetime) -> str:
+    if letter in _NUMBERS:
+        return f"{_NUMBERS[letter](moment):0{count}d}"
+    if letter == "y":
+        return f"{moment.year % 100:02d}" if count == 2 else f"{moment.year:0{count}d}"
+    if letter in "ML":
+        name = _MONTHS[moment.month - 1]
+        return f"{moment.month:0{count}d}" if count < 3 else name[:3] if count == 3 else name
+    if letter == "E":
+        name = _DAYS[moment.weekday()]
+        return name[:3] if count < 4 else name
+    if letter == "z":
+        return "UTC" if count < 4 else "Coordinated Universal Time"
+    return {"G": "AD", "a": "AM" if moment.hour < 12 else "PM", "Z": "+0000", "X": "Z"}[letter]
