@@ -511,7 +511,8 @@ def test_every_format_reads_its_own_defaults(read: Read) -> None:
             for spec in format.options.specs()
             if spec.default_text
         ]
-        configuration = read(f"gg.handlerlist=k\ngg.handler.k.format={name}\n" + "\n".join(lines))
+        lines = ["gg.handlerlist=k", f"gg.handler.k.format={name}", f"ggfmt.compatibility={format.since}", *lines]
+        configuration = read("\n".join(lines))
         assert only(configuration).options == format.options()
         assert configuration.diagnostics == ()
 

@@ -44,6 +44,7 @@ from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.options.table_keys import TableKeys
 from ggfmt.options.value_types import Bool, Charset, Choice, Int
 from ggfmt.render.preview import preview_text
 
@@ -312,7 +313,10 @@ def drawn_options(data: st.DataObject, name: str, folder: str) -> Any:
         elif isinstance(kind, Template):
             values[spec.attr] = data.draw(st.one_of(st.none(), templates(True).map(kind.parse)), spec.attr)
         elif isinstance(kind, Int):
-            values[spec.attr] = data.draw(st.one_of(st.just(spec.default), st.integers(kind.low, kind.low + 40)))
+            high = kind.low + 40 if kind.high is None else kind.high
+            values[spec.attr] = data.draw(st.one_of(st.just(spec.default), st.integers(kind.low, high)), spec.attr)
+        elif isinstance(kind, TableKeys):
+            values[spec.attr] = ()
         elif spec.attr == "schema_directory":
             values[spec.attr] = folder
         else:
@@ -344,7 +348,8 @@ def test_bytes_are_those_of_a_run(
         source = Path(folder) / "in.json"
         source.write_bytes(as_input(made))
         options = drawn_options(data, name, f"{folder}/dirdef")
-        handler = HandlerConfig("h", name, options, HandlerOptions(include_tokens=tokens, compression_codec=codec))
+        own = HandlerOptions(include_tokens=tokens, compression_codec=codec)
+        handler = HandlerConfig("h", name, options, own, timestamp_mask="yyyy-MM-dd HH:mm:ss.SSSSSS")
         definitions = {made.table.name: table_def(made.table)} if defined else {}
         shared: Any = {"input_format": "json", "definitions": definitions, "current_timestamp": MOMENT}
         wanted = PreviewSettings([str(source)], [handler], ALL, **shared)
@@ -352,7 +357,7 @@ def test_bytes_are_those_of_a_run(
         result = execute(RunSettings([str(source)], [handler], f"{folder}/out", quarantine=True, **shared), InProcess)
         if getattr(options, "enable_field_descriptor_headers", False):
             return  # what stands before the messages of a file has a test of its own
-        mark = byte_order_mark(options.encoding) if not name.startswith("avro") else b""
+        mark = byte_order_mark(getattr(options, "encoding", "UTF-8")) if not name.startswith("avro") else b""
         expected = written(Path(folder) / "out", "h", mark)
         assert previewed(found, "h") == expected
         assert found.rejected == bool(result.totals.rejects)

@@ -127,7 +127,8 @@ def _variables(config: HandlerConfig, own: RunOptions) -> Mapping[str, str]:
 
 def _timestamp_mask(config: HandlerConfig) -> str:
     """The mask of times in columns; ConfigurationError GG216 where messages need one and there is none to read by."""
-    if getattr(config.options, "enable_timestamp_logical_type", False):
+    reads_by_mask = not FORMATS[config.format].handler_type  # Kafka Connect's converter has time stamps of one form
+    if reads_by_mask and getattr(config.options, "enable_timestamp_logical_type", False):
         place = config.place("format.enableTimestampLogicalType")
         try:
             date_mask(config.timestamp_mask)
