@@ -103,6 +103,7 @@ class Contract:
     isolated  a damaged record harms no other: the frames are found again
     texts     records are JSON objects
     recorded  files of other people's messages
+    alone     a case is taken for what it is, by its records alone
     made      the file of a case, of a format that ggfmt does not write
     """
 
@@ -120,6 +121,7 @@ class Contract:
     isolated: bool = True
     texts: bool = True
     recorded: Sequence[Recorded] = ()
+    alone: Callable[[Case], bool] = lambda case: True
     made: Callable[[Case], bytes] | None = None
     name: str = ""
 

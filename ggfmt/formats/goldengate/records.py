@@ -31,7 +31,7 @@ _METADATA_TYPES = {
 def origin(head: bytes) -> tuple[bool, str] | None:
     """Whether a file that starts with `head` is of Data Streams, and what shows it; None if it is no GoldenGate JSON.
 
-    The first operation decides; records that describe the stream do so only where none follows.
+    The first operation with columns decides; others, and records that describe the stream, do so only where none follows.
     """
     described: tuple[bool, str] | None = None
     for record in head_objects(head):
@@ -42,10 +42,14 @@ def origin(head: bytes) -> tuple[bool, str] | None:
             described = described or (True, f"a record has the `op_type` `{kind}`")
         elif "op_type" in record and "qual_table" in record:
             return True, "a record has `qual_table` and `op_type`"
-        elif "op_type" in record and "table" in record and not is_json_row(record):
+        elif "op_type" in record and "table" in record:
+            if is_json_row(record):
+                return described if described and described[0] else None
             if kind in OP_WORDS or kind == UPSERT:
                 return True, f"a record has the `op_type` `{kind}`"
-            return False, "a record has `table` and `op_type`"
+            described = described or (False, "a record has `table` and `op_type`")
+            if kind != OpType.TRUNCATE.value:
+                return described
     return described
 
 
