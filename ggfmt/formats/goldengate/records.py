@@ -31,7 +31,8 @@ _METADATA_TYPES = {
 def origin(head: bytes) -> tuple[bool, str] | None:
     """Whether a file that starts with `head` is of Data Streams, and what shows it; None if it is no GoldenGate JSON.
 
-    The first operation with columns decides; others, and records that describe the stream, do so only where none follows.
+    The first operation with columns decides; a truncate, and records that describe the stream, do so only where none
+    follows.
     """
     described: tuple[bool, str] | None = None
     for record in head_objects(head):
@@ -47,9 +48,10 @@ def origin(head: bytes) -> tuple[bool, str] | None:
                 return described if described and described[0] else None
             if kind in OP_WORDS or kind == UPSERT:
                 return True, f"a record has the `op_type` `{kind}`"
-            described = described or (False, "a record has `table` and `op_type`")
+            written = False, "a record has `table` and `op_type`"
             if kind != OpType.TRUNCATE.value:
-                return described
+                return written
+            described = described or written
     return described
 
 
