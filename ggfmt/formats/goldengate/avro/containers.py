@@ -13,7 +13,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Discovery, Event, Layout, SchemaChange, too_long
 from ggfmt.formats.avro.blocks import Blocks, Damaged, Header, parts, read_header, unsafe
-from ggfmt.formats.goldengate.avro.described import Template, is_by_image, metadata_of, table_of
+from ggfmt.formats.goldengate.avro.described import Template, is_by_image, metadata_of, starts_with_texts, table_of
 from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.reader import DECODE_ERRORS, AvroReader
 from ggfmt.formats.goldengate.discovery import settle_changes
@@ -53,8 +53,8 @@ class AvroContainerReader(AvroReader):
         header = _header(head)
         if isinstance(header, Diagnostic) or is_by_image(header.schema) is not cls.by_image:
             return None
-        if "connect.name" in header.schema:  # Connect's converter made it
-            return None
+        if "connect.name" in header.schema or not starts_with_texts(header.schema):
+            return None  # Connect's converter made it, or another system did
         return "it starts as an Avro object container of " + ("operations" if cls.by_image else "rows")
 
     @staticmethod

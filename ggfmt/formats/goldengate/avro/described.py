@@ -57,6 +57,12 @@ def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, 
     return found
 
 
+def starts_with_texts(schema: Schema) -> bool:
+    """Whether the fields before the first that may be null have types of metadata: text, a list or a map of texts."""
+    fields = _fields(schema)
+    return all(_is_text(fields[name]) or _is_list(fields[name]) or _is_map(fields[name]) for name in _leading(fields))
+
+
 _HELP = "give the `metaColumnsTemplate` of the handler that wrote it by `--input-config`"
 
 
@@ -165,10 +171,20 @@ def _meta_column(name: str, kind: Schema) -> MetaColumn:
 def _is_typed(column: MetaColumn, kind: Schema) -> bool:
     """Whether a field has the type that the keyword has."""
     if column.keyword == KEY_COLUMNS:
-        return isinstance(kind, dict) and kind.get("type") == "array" and kind.get("items") == "string"
-    if column.keyword == ALL_TOKENS:
-        return isinstance(kind, dict) and kind.get("type") == "map" and kind.get("values") == "string"
+        return _is_list(kind)
+    return _is_map(kind) if column.keyword == ALL_TOKENS else _is_text(kind)
+
+
+def _is_text(kind: Schema) -> bool:
     return bool(inner(kind) == "string")
+
+
+def _is_list(kind: Schema) -> bool:
+    return isinstance(kind, dict) and kind.get("type") == "array" and kind.get("items") == "string"
+
+
+def _is_map(kind: Schema) -> bool:
+    return isinstance(kind, dict) and kind.get("type") == "map" and kind.get("values") == "string"
 
 
 def _is_record(kind: Schema) -> bool:
