@@ -210,6 +210,17 @@ def needs_tokens(options: Any) -> bool:
     return any(column.keyword in _OF_TOKENS for column in options.meta_columns_template or ())
 
 
+def first_columns(iso8601: bool) -> tuple[MetaColumn, ...]:
+    """The fixed columns that messages in JSON and Avro start with in releases that have fixed ones."""
+    return (
+        MetaColumn(OBJECT_NAME, "table"),
+        MetaColumn(OP_TYPE, "op_type"),
+        MetaColumn(TIMESTAMP, "op_ts"),
+        MetaColumn(now(iso8601), "current_ts"),
+        MetaColumn(POSITION, "pos"),
+    )
+
+
 def now(iso8601: bool) -> str:
     """The keyword of the current time stamp."""
     return NOW_ISO8601 if iso8601 else NOW

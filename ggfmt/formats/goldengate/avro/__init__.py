@@ -36,13 +36,9 @@ from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, T
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
-    OBJECT_NAME,
-    OP_TYPE,
-    POSITION,
-    TIMESTAMP,
     MetaColumn,
     columns_of,
-    now,
+    first_columns,
     template_option,
 )
 from ggfmt.formats.goldengate.options import SCHEMA_DIRECTORY, iso8601_option, op_key_option, pk_update_option
@@ -114,11 +110,7 @@ class AvroOptions(Options):
     def fixed(self) -> tuple[MetaColumn, ...]:
         """The metadata columns of releases that have fixed ones."""
         return (
-            MetaColumn(OBJECT_NAME, "table"),
-            MetaColumn(OP_TYPE, "op_type"),
-            MetaColumn(TIMESTAMP, "op_ts"),
-            MetaColumn(now(self.iso8601_format), "current_ts"),
-            MetaColumn(POSITION, "pos"),
+            *first_columns(self.iso8601_format),
             MetaColumn(KEY_COLUMNS, "primary_keys"),
             MetaColumn(ALL_TOKENS, "tokens"),
         )

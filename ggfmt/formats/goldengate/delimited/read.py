@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from ggfmt.columnar.delimited import count_fields, image_column, split, table_of_fields, tokens_of, unquoted
 from ggfmt.columnar.from_python import token_maps
 from ggfmt.columnar.join import join
-from ggfmt.columnar.timestamps import micros_text
+from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
@@ -223,9 +223,7 @@ class DelimitedTextReader(PlacingReader):
 
     def _times(self, metadata: list[pa.StringArray], rows: int) -> pa.StringArray:
         if self._roles.op_ts is None and self._roles.micros is not None:
-            numbers = metadata[self._roles.micros]
-            whole = pc.match_substring_regex(numbers, "^-?[0-9]{1,18}$")
-            return micros_text(pc.if_else(whole, numbers, pa.scalar(None, pa.string())).cast(pa.int64()))[0]
+            return times_of_micros(metadata[self._roles.micros])
         return _at(metadata, self._roles.op_ts, rows)
 
     def _tokens(self, metadata: list[pa.StringArray]) -> pa.MapArray | None:

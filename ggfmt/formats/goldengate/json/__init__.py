@@ -29,13 +29,9 @@ from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, N
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
-    OBJECT_NAME,
-    OP_TYPE,
-    POSITION,
-    TIMESTAMP,
     MetaColumn,
     columns_of,
-    now,
+    first_columns,
     template_option,
 )
 from ggfmt.formats.goldengate.options import SCHEMA_DIRECTORY, iso8601_option, op_key_option, pk_update_option
@@ -80,14 +76,8 @@ class JsonRecordOptions(Options):
     @property
     def fixed(self) -> tuple[MetaColumn, ...]:
         """The metadata of releases that have fixed ones, less the tokens."""
-        columns = (
-            MetaColumn(OBJECT_NAME, "table"),
-            MetaColumn(OP_TYPE, "op_type"),
-            MetaColumn(TIMESTAMP, "op_ts"),
-            MetaColumn(now(self.iso8601_format), "current_ts"),
-            MetaColumn(POSITION, "pos"),
-        )
-        return (*columns, *[MetaColumn(KEY_COLUMNS, "primary_keys")] * self.include_primary_keys)
+        keys = (MetaColumn(KEY_COLUMNS, "primary_keys"),) if self.include_primary_keys else ()
+        return (*first_columns(self.iso8601_format), *keys)
 
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
         """The metadata members of messages."""
