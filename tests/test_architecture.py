@@ -20,10 +20,11 @@ LAYERS: dict[str, set[str]] = {
     "model": set(),
     "logs": {"java"},
     "docs": set(),
+    "kernels": set(),
     "options": {"diagnostics", "java"},
     "spark": {"diagnostics"},
 }
-LAYERS["columnar"] = LAYERS["options"] | {"model", "options"}
+LAYERS["columnar"] = LAYERS["options"] | {"kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}

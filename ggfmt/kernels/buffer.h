@@ -1,0 +1,52 @@
+/* Bytes that grow, and the Python object that such bytes become. */
+#ifndef GGFMT_BUFFER_H
+#define GGFMT_BUFFER_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* What became of a record: TAKEN into columns, ODD and so left to the exact reader, or no memory was left. */
+typedef enum { TAKEN = 0, ODD = 1, NO_MEMORY = -1 } Verdict;
+
+typedef struct {
+    char *data;
+    size_t size;
+    size_t capacity;
+} Bytes;
+
+/* Makes room for so many bytes more; -1 if there is no memory. */
+int bytes_grow(Bytes *bytes, size_t more);
+void bytes_free(Bytes *bytes);
+
+static inline int bytes_reserve(Bytes *bytes, size_t more) {
+    return bytes->capacity - bytes->size >= more ? 0 : bytes_grow(bytes, more);
+}
+
+/* Copies `length` bytes to where there is room for SLACK bytes more than that. `readable` is how many can be read from
+   `from` on: most texts are short, and a copy of a fixed size costs less than a call. */
+#define SLACK 16
+static inline void copy_short(char *to, const char *from, size_t length, size_t readable) {
+    if (length <= SLACK && readable >= SLACK)
+        memcpy(to, from, SLACK);
+    else
+        memcpy(to, from, length);
+}
+
+static inline int bytes_append(Bytes *bytes, const void *from, size_t length) {
+    if (bytes_reserve(bytes, length) < 0)
+        return -1;
+    if (length)
+        memcpy(bytes->data + bytes->size, from, length);
+    bytes->size += length;
+    return 0;
+}
+
+/* The bytes as an object with the buffer protocol, which owns them from now on; NULL, with an exception, on failure. */
+PyObject *bytes_take(Bytes *bytes);
+
+extern PyTypeObject BufferType;
+
+#endif

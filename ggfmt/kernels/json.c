@@ -1,0 +1,280 @@
+#include "json.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* Ends a string or stands out in it: a quote, a backslash, or a control character, which no string may hold. */
+static inline int stands_out(unsigned char c) {
+    return c == '"' || c == '\\' || c < 0x20;
+}
+
+static inline const char *to_next(const char *at, const char *end) {
+#if defined(__SSE2__)
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
+    for (; end - at >= 16; at += 16) {
+        __m128i block = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(block, control), block);
+        __m128i found = _mm_or_si128(low, _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash)));
+        int mask = _mm_movemask_epi8(found);
+        if (mask)
+            return at + __builtin_ctz((unsigned)mask);
+    }
+#endif
+    while (at < end && !stands_out((unsigned char)*at))
+        at++;
+    return at;
+}
+
+const char *json_string(const char *at, const char *end, int *escaped) {
+    *escaped = 0;
+    for (;;) {
+        at = to_next(at, end);
+        if (at >= end)
+            return NULL;
+        if (*at == '"')
+            return at;
+        if (*at != '\\' || end - at < 2)
+            return NULL;
+        *escaped = 1;
+        at += 2;
+    }
+}
+
+static inline const char *digits(const char *at, const char *end) {
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at;
+}
+
+const char *json_number(const char *at, const char *end, int *integer) {
+    const char *start = at;
+    if (at < end && *at == '-')
+        at++;
+    const char *first = at;
+    at = digits(at, end);
+    if (at == first || (*first == '0' && at - first > 1))
+        return NULL;
+    *integer = at - first <= 18 && !(*first == '0' && first != start); /* Python has no -0 */
+    if (at < end && *at == '.') {
+        const char *fraction = ++at;
+        at = digits(at, end);
+        if (at == fraction)
+            return NULL;
+        *integer = 0;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        if (at < end && (*at == '+' || *at == '-'))
+            at++;
+        const char *exponent = at;
+        at = digits(at, end);
+        if (at == exponent)
+            return NULL;
+        *integer = 0;
+    }
+    return at;
+}
+
+static const char *word(const char *at, const char *end, const char *text, size_t length) {
+    return (size_t)(end - at) >= length && memcmp(at, text, length) == 0 ? at + length : NULL;
+}
+
+/* A string whose escapes are checked too. */
+static const char *checked_string(const char *at, const char *end) {
+    int escaped;
+    const char *close = json_string(at, end, &escaped);
+    if (close != NULL && escaped) {
+        Bytes unused = {0};
+        Verdict verdict = json_unescape(&unused, at, close);
+        bytes_free(&unused);
+        if (verdict != TAKEN)
+            return NULL;
+    }
+    return close == NULL ? NULL : close + 1;
+}
+
+static const char *value_at(const char *at, const char *end, int depth) {
+    int ignored;
+    if (at >= end)
+        return NULL;
+    switch (*at) {
+    case '"':
+        return checked_string(at + 1, end);
+    case 'n':
+        return word(at, end, "null", 4);
+    case 't':
+        return word(at, end, "true", 4);
+    case 'f':
+        return word(at, end, "false", 5);
+    case '{':
+    case '[':
+        break;
+    default:
+        return json_number(at, end, &ignored);
+    }
+    if (depth >= JSON_DEPTH)
+        return NULL;
+    char close = *at == '{' ? '}' : ']';
+    at = json_space(at + 1, end);
+    if (at < end && *at == close)
+        return at + 1;
+    for (;;) {
+        if (close == '}') {
+            if (at >= end || *at != '"' || (at = checked_string(at + 1, end)) == NULL)
+                return NULL;
+            at = json_space(at, end);
+            if (at >= end || *at != ':')
+                return NULL;
+            at = json_space(at + 1, end);
+        }
+        at = value_at(at, end, depth + 1);
+        if (at == NULL)
+            return NULL;
+        at = json_space(at, end);
+        if (at >= end)
+            return NULL;
+        if (*at == close)
+            return at + 1;
+        if (*at != ',')
+            return NULL;
+        at = json_space(at + 1, end);
+    }
+}
+
+const char *json_value(const char *at, const char *end) {
+    return value_at(at, end, 0);
+}
+
+const char *json_bracketed(const char *at, const char *end) {
+    int depth = 0, escaped;
+    while (at < end) {
+        char c = *at++;
+        if (c == '"') {
+            at = json_string(at, end, &escaped);
+            if (at == NULL)
+                return NULL;
+            at++;
+        } else if (c == '{' || c == '[') {
+            depth++;
+        } else if ((c == '}' || c == ']') && --depth == 0) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+int is_utf8(const char *from, const char *to) {
+    const unsigned char *at = (const unsigned char *)from, *end = (const unsigned char *)to;
+    while (at < end) {
+        if (end - at >= 8) {
+            uint64_t block;
+            memcpy(&block, at, 8);
+            if (!(block & 0x8080808080808080u)) {
+                at += 8;
+                continue;
+            }
+        }
+        unsigned char c = *at++;
+        if (c < 0x80)
+            continue;
+        int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+        if (c < 0xc2 || c > 0xf4 || end - at < more)
+            return 0;
+        /* No longer form than needed, no halves of surrogate pairs, nothing above U+10FFFF. */
+        if ((c == 0xe0 && *at < 0xa0) || (c == 0xed && *at > 0x9f) || (c == 0xf0 && *at < 0x90) || (c == 0xf4 && *at > 0x8f))
+            return 0;
+        for (; more; more--, at++)
+            if ((*at & 0xc0) != 0x80)
+                return 0;
+    }
+    return 1;
+}
+
+static int hex_digits(const char *at, const char *end, uint32_t *code) {
+    if (end - at < 4)
+        return 0;
+    *code = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = at[i];
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                                : 16;
+        if (digit == 16)
+            return 0;
+        *code = *code << 4 | digit;
+    }
+    return 1;
+}
+
+static size_t utf8_of(uint32_t code, char *out) {
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (char)(0xc0 | code >> 6);
+        out[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (char)(0xe0 | code >> 12);
+        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | code >> 18);
+    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+/* The character that an escape stands for, from behind its backslash; behind it, or NULL. */
+static const char *escape_at(const char *at, const char *end, uint32_t *code) {
+    static const char names[] = "\"\\/bfnrt", stand_for[] = "\"\\/\b\f\n\r\t";
+    if (at >= end)
+        return NULL;
+    char c = *at++;
+    if (c != 'u') {
+        const char *found = c ? strchr(names, c) : NULL;
+        if (found == NULL)
+            return NULL;
+        *code = (uint32_t)stand_for[found - names];
+        return at;
+    }
+    if (!hex_digits(at, end, code))
+        return NULL;
+    at += 4;
+    if (*code >= 0xd800 && *code < 0xe000) {
+        uint32_t low;
+        if (*code >= 0xdc00 || end - at < 6 || at[0] != '\\' || at[1] != 'u' || !hex_digits(at + 2, end, &low) ||
+            low < 0xdc00 || low >= 0xe000)
+            return NULL;
+        *code = 0x10000 + ((*code - 0xd800) << 10) + (low - 0xdc00);
+        at += 6;
+    }
+    return at;
+}
+
+Verdict json_unescape(Bytes *out, const char *at, const char *end) {
+    size_t before = out->size;
+    if (bytes_reserve(out, (size_t)(end - at) + 4) < 0) /* an escape is longer than what it stands for */
+        return NO_MEMORY;
+    while (at < end) {
+        const char *next = to_next(at, end);
+        memcpy(out->data + out->size, at, (size_t)(next - at));
+        out->size += (size_t)(next - at);
+        if (next == end)
+            return TAKEN;
+        uint32_t code;
+        at = *next == '\\' ? escape_at(next + 1, end, &code) : NULL;
+        if (at == NULL) {
+            out->size = before;
+            return ODD;
+        }
+        out->size += utf8_of(code, out->data + out->size);
+    }
+    return TAKEN;
+}
