@@ -5,8 +5,8 @@ REVISION: int
 
 class Buffer: ...
 
-# offsets, data, validity or None, nulls, present or None, bits of texts or None
-Column = tuple[Buffer, Buffer, Buffer | None, int, Buffer | None, Buffer | None]
+# Offsets, data, validity or None, nulls, present or None, and of which values are texts: None, True for all, or bits.
+Column = tuple[Buffer, Buffer, Buffer | None, int, Buffer | None, Buffer | bool | None]
 
 class JsonScanner:
     def __init__(
@@ -20,6 +20,7 @@ class JsonScanner:
     def bind(self, identity: bytes, names: tuple[bytes, ...], keys: tuple[int, ...]) -> int: ...
     def unbind(self, number: int) -> None: ...
     def rows(self, number: int) -> int: ...
+    def largest(self) -> int: ...
     def take(
         self, number: int
     ) -> tuple[

@@ -87,7 +87,11 @@ PyObject *column_take(Column *column, int64_t rows) {
     PyObject *offsets = offsets_of(column, rows);
     PyObject *validity = nulls ? bits_of(column, rows, LITERAL, 0) : none();
     PyObject *present = missing ? bits_of(column, rows, IS_NULL, 0) : none();
-    PyObject *texts = counts[TEXT] ? bits_of(column, rows, TEXT, 1) : none();
+    PyObject *texts = none();
+    if (counts[TEXT]) {
+        Py_DECREF(texts);
+        texts = counts[LITERAL] ? bits_of(column, rows, TEXT, 1) : PyBool_FromLong(1);
+    }
     PyObject *data = bytes_take(&column->data);
     PyObject *result = NULL;
     if (offsets && validity && present && texts && data)

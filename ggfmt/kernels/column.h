@@ -43,8 +43,8 @@ void column_cut(Column *column, int64_t row);
 void column_free(Column *column);
 
 /* The column as a tuple for Python, which is empty afterwards: offsets (int32, rows + 1), data, validity bits or None,
-   how many are null or missing, bits of where it is present or None for everywhere, bits of where the value is no
-   LITERAL or None where none was a TEXT. NULL, with an exception, on failure. */
+   how many are null or missing, bits of where it is present or None for everywhere; and which values are TEXT: None for
+   none, True for all, else bits. NULL, with an exception, on failure. */
 PyObject *column_take(Column *column, int64_t rows);
 
 #endif

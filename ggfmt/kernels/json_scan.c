@@ -12,10 +12,11 @@
 
 #include <stdlib.h>
 
-enum Action { SKIP, ENTER, IDENTITY, SLOT, OP, TOKENS, BEFORE, AFTER, SAME };
+/* What a member is. NOTE is a slot that holds no more than that the member is there. */
+enum Action { SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME };
 
 /* Kinds of JSON values that a slot takes. */
-enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32, ABSENT_TOO = 64 };
+enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32 };
 
 enum { MOST_MEMBERS = 64, MOST_SLOTS = 32, MOST_DEPTH = 8, MOST_TOKENS = 16 };
 
@@ -54,7 +55,7 @@ typedef struct {
     Column *slots;
     Column token_names;
     Column token_texts;
-    Bytes token_ends; /* int32 by row */
+    Bytes token_offsets; /* int32 by row, and a first 0 */
     Bytes ops;        /* a letter by row */
     Bytes images;     /* 1 before, 2 after, by row */
     Bytes ordinals;   /* int64 by row */
@@ -161,7 +162,7 @@ static void table_free(Scanner *s, Table *table) {
         column_free(&table->slots[i]);
     column_free(&table->token_names);
     column_free(&table->token_texts);
-    bytes_free(&table->token_ends);
+    bytes_free(&table->token_offsets);
     bytes_free(&table->ops);
     bytes_free(&table->images);
     bytes_free(&table->ordinals);
@@ -390,6 +391,10 @@ static Verdict member(Scanner *s, const Node *node, const char **place, const ch
             return ODD;
         s->slot[node->place] = span;
         break;
+    case NOTE:
+        s->slot[node->place] = (Span){at, at, LITERAL, 0};
+        at = json_value(at, end);
+        break;
     case OP:
         at = spanned(at, end, &span, &kinds);
         if (at == NULL || kinds != STRINGS || take_op(s, &span) != TAKEN)
@@ -513,10 +518,12 @@ static Verdict put_row(Scanner *s, Table *table, int64_t row, int image_bits, in
     Verdict verdict = put_tokens(s, table, end);
     if (verdict != TAKEN)
         return verdict;
-    int32_t token_end = (int32_t)table->token_names.rows;
+    int32_t token_offset = (int32_t)table->token_names.rows;
     char bits = (char)image_bits;
-    if (bytes_append(&table->token_ends, &token_end, sizeof token_end) < 0 || bytes_append(&table->ops, &s->op, 1) < 0 ||
-        bytes_append(&table->images, &bits, 1) < 0 || bytes_append(&table->ordinals, &ordinal, sizeof ordinal) < 0)
+    if (table->token_offsets.size == 0 && bytes_append(&table->token_offsets, "\0\0\0\0", sizeof(int32_t)) < 0)
+        return NO_MEMORY;
+    if (bytes_append(&table->token_offsets, &token_offset, sizeof token_offset) < 0 ||
+        bytes_append(&table->ops, &s->op, 1) < 0 || bytes_append(&table->images, &bits, 1) < 0 || bytes_append(&table->ordinals, &ordinal, sizeof ordinal) < 0)
         return NO_MEMORY;
     return TAKEN;
 }
@@ -530,15 +537,15 @@ static void cut_rows(Scanner *s, Table *table, int64_t row) {
     for (int i = 0; i < s->slots; i++)
         column_cut(&table->slots[i], row);
     size_t rows = (size_t)row;
-    if (table->token_ends.size > rows * sizeof(int32_t))
-        table->token_ends.size = rows * sizeof(int32_t);
+    if (table->token_offsets.size > (rows + 1) * sizeof(int32_t))
+        table->token_offsets.size = (rows + 1) * sizeof(int32_t);
     if (table->ops.size > rows)
         table->ops.size = rows;
     if (table->images.size > rows)
         table->images.size = rows;
     if (table->ordinals.size > rows * sizeof(int64_t))
         table->ordinals.size = rows * sizeof(int64_t);
-    int64_t tokens = row ? ((int32_t *)table->token_ends.data)[row - 1] : 0;
+    int64_t tokens = row ? ((int32_t *)table->token_offsets.data)[row] : 0;
     column_cut(&table->token_names, tokens);
     column_cut(&table->token_texts, tokens);
 }
@@ -659,6 +666,9 @@ static int read_members(Scanner *s, Node *node, PyObject *members, int depth) {
             child->takes = (int)PyLong_AsLong(argument);
             if (PyErr_Occurred())
                 return -1;
+            break;
+        case NOTE:
+            child->place = s->slots++;
             break;
         case SAME:
             if (copy_bytes(argument, &child->same, &child->same_length) < 0)
@@ -885,14 +895,30 @@ static PyObject *scanner_rows(PyObject *self, PyObject *number) {
     return table == NULL ? NULL : PyLong_FromLongLong(table->rows);
 }
 
-static PyObject *columns_taken(Column *columns, int count, int64_t rows) {
-    PyObject *result = PyTuple_New(count);
+static PyObject *scanner_largest(PyObject *self, PyObject *Py_UNUSED(none)) {
+    const Scanner *s = (Scanner *)self;
+    int64_t rows = 0;
+    for (int i = 0; i < s->table_count; i++)
+        if (s->tables[i].rows > rows)
+            rows = s->tables[i].rows;
+    return PyLong_FromLongLong(rows);
+}
+
+/* The columns of which `only` is true, NULL for all. */
+static PyObject *columns_taken(Column *columns, int count, int64_t rows, const uint8_t *only) {
+    Py_ssize_t length = 0;
+    for (int i = 0; i < count; i++)
+        length += only == NULL || only[i];
+    PyObject *result = PyTuple_New(length);
+    Py_ssize_t place = 0;
     for (int i = 0; result != NULL && i < count; i++) {
+        if (only != NULL && !only[i])
+            continue;
         PyObject *column = column_take(&columns[i], rows);
         if (column == NULL)
             Py_CLEAR(result);
         else
-            PyTuple_SET_ITEM(result, i, column);
+            PyTuple_SET_ITEM(result, place++, column);
     }
     return result;
 }
@@ -903,26 +929,27 @@ static PyObject *scanner_take(PyObject *self, PyObject *number) {
     if (table == NULL)
         return NULL;
     int64_t rows = table->rows, tokens = table->token_names.rows;
-    PyObject *before = columns_taken(table->before, table->columns, rows);
-    PyObject *after = columns_taken(table->after, table->columns, rows);
-    PyObject *slots = columns_taken(table->slots, s->slots, rows);
+    int old_count = s->row_only && !s->key_updates ? 0 : table->columns;
+    PyObject *before = columns_taken(table->before, old_count, rows, s->row_only ? table->is_key : NULL);
+    PyObject *after = columns_taken(table->after, table->columns, rows, NULL);
+    PyObject *slots = columns_taken(table->slots, s->slots, rows, NULL);
     PyObject *names = column_take(&table->token_names, tokens);
     PyObject *texts = column_take(&table->token_texts, tokens);
-    PyObject *ends = bytes_take(&table->token_ends);
+    PyObject *offsets = bytes_take(&table->token_offsets);
     PyObject *ops = bytes_take(&table->ops);
     PyObject *image_bits = bytes_take(&table->images);
     PyObject *ordinals = bytes_take(&table->ordinals);
     table->rows = 0;
     PyObject *result = NULL;
-    if (before && after && slots && names && texts && ends && ops && image_bits && ordinals)
-        result = Py_BuildValue("(LOOOOOOOOO)", (long long)rows, before, after, slots, names, texts, ends, ops, image_bits,
+    if (before && after && slots && names && texts && offsets && ops && image_bits && ordinals)
+        result = Py_BuildValue("(LOOOOOOOOO)", (long long)rows, before, after, slots, names, texts, offsets, ops, image_bits,
                                ordinals);
     Py_XDECREF(before);
     Py_XDECREF(after);
     Py_XDECREF(slots);
     Py_XDECREF(names);
     Py_XDECREF(texts);
-    Py_XDECREF(ends);
+    Py_XDECREF(offsets);
     Py_XDECREF(ops);
     Py_XDECREF(image_bits);
     Py_XDECREF(ordinals);
@@ -934,7 +961,7 @@ static PyObject *scanner_take(PyObject *self, PyObject *number) {
 static PyObject *found(Scanner *s, Py_ssize_t taken, Py_ssize_t start, Py_ssize_t end, Verdict verdict) {
     if (verdict == NO_MEMORY)
         return PyErr_NoMemory();
-    if (verdict == ODD && s->table == NULL && (s->whole || s->parts == s->identities)) {
+    if (verdict == ODD && s->table == NULL && (s->whole || s->parts == s->identities) && find_table(s) == ODD) {
         if (write_identity(s) < 0)
             return PyErr_NoMemory();
         return Py_BuildValue("nnny#", taken, start, end, s->identity.data, (Py_ssize_t)s->identity.size);
@@ -1002,6 +1029,7 @@ static PyMethodDef scanner_methods[] = {
     {"bind", scanner_bind, METH_VARARGS, "bind(identity, column_names, key_places) -> the number of a table"},
     {"unbind", scanner_unbind, METH_O, "unbind(number): records of its identity are odd from now on"},
     {"rows", scanner_rows, METH_O, "rows(number) -> how many rows a table has"},
+    {"largest", scanner_largest, METH_NOARGS, "largest() -> how many rows the table with the most has"},
     {"take", scanner_take, METH_O, "take(number) -> the columns of a table, which is empty afterwards"},
     {"scan", scanner_scan, METH_VARARGS, "scan(data, place, ordinal) -> (taken, start, end, identity)"},
     {"scan_spans", scanner_scan_spans, METH_VARARGS, "scan_spans(data, spans, place, ordinal) -> as scan"},

@@ -6,6 +6,7 @@ and the value is null it is *NULL*; otherwise it has the value, which is the tex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -128,6 +129,56 @@ class ChangeBatch:
             columns.append(ImageColumn(pc.if_else(delete, old.values, new.values), present, json=json))
         exists = pc.if_else(delete, self.before.exists_mask(count), self.after.exists_mask(count))
         return Image(tuple(columns), exists)
+
+
+def in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
+    """Batches of one definition as one, in the order of their ordinals; operations of one record are in one batch."""
+    if len(batches) == 1:
+        return batches[0]
+    ordinal = pa.concat_arrays([batch.ordinal for batch in batches])
+    order = pc.array_sort_indices(ordinal)
+    before = _images_of([batch.before for batch in batches], batches)
+    after = _images_of([batch.after for batch in batches], batches)
+    if all(batch.before.columns is batch.after.columns for batch in batches):
+        after = Image(before.columns, after.exists)
+    key_update = _masks([batch.key_update for batch in batches], batches, False)
+    together = replace(
+        batches[0],
+        op=pa.concat_arrays([batch.op for batch in batches]),
+        op_ts=pa.concat_arrays([batch.op_ts for batch in batches]),
+        position=pa.concat_arrays([batch.position for batch in batches]),
+        before=before,
+        after=after,
+        ordinal=ordinal,
+        tokens=None if batches[0].tokens is None else pa.concat_arrays([batch.tokens for batch in batches]),
+        key_update=key_update,
+    )
+    return together.take(order)
+
+
+def _images_of(images: Sequence[Image], batches: Sequence[ChangeBatch]) -> Image:
+    columns = tuple(
+        ImageColumn(
+            pa.concat_arrays([column.values for column in same]),
+            _masks([column.present for column in same], batches, True),
+            json=_masks([column.json for column in same], batches, False),
+        )
+        for same in zip(*(image.columns for image in images), strict=True)
+    )
+    return Image(columns, _masks([image.exists for image in images], batches, True))
+
+
+def _masks(
+    masks: Sequence[pa.BooleanArray | None], batches: Sequence[ChangeBatch], lacking: bool
+) -> pa.BooleanArray | None:
+    """The masks of batches one after the other; `lacking` is what one that is None says everywhere."""
+    if all(mask is None for mask in masks):
+        return None
+    whole = [
+        pa.repeat(pa.scalar(lacking), len(batch)) if mask is None else mask
+        for mask, batch in zip(masks, batches, strict=True)
+    ]
+    return pa.concat_arrays(whole)
 
 
 def either(

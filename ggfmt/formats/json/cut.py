@@ -77,6 +77,15 @@ class Spans(Sequence[tuple[int, int]]):
         return self._places[place], self._places[place + 1]
 
 
+def is_value(data: bytes, start: int, end: int) -> bool:
+    """Whether there is a JSON value in a range, and nothing besides it but white space."""
+    try:
+        _decode(memoryview(data)[start:end])
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 class Cut:
     """The records of data that starts where one may start; `more` tells that other bytes follow.
 
@@ -130,9 +139,7 @@ class Cut:
         line = self._data.find(b"\n", place, place + self._limit) if self._lines else -1
         if line < 0:
             return None
-        try:
-            _decode(self._view[place:line])
-        except (ValueError, RecursionError):
+        if not is_value(self._data, place, line):
             return None
         return place + len(self._data[place:line].rstrip(WHITE))
 

@@ -16,7 +16,7 @@ from ggfmt.columnar.from_python import texts, token_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Message, Reader, Reject, SchemaChange
-from ggfmt.model.change import ChangeBatch
+from ggfmt.model.change import ChangeBatch, in_order
 from ggfmt.model.table import Catalog, TableDef
 
 BATCH_ROWS = 4096
@@ -158,26 +158,38 @@ class BatchingReader(PlacingReader, Generic[Table]):
 
     @property
     def holds(self) -> bool:
-        return any(table.operations for table in self.tables.values())
+        return any(map(self.held, self.tables.values()))
+
+    def held(self, table: Table) -> int:
+        """How many operations wait of a table."""
+        return len(table.operations)
 
     def hand_out(self, everything: bool) -> Iterator[Event]:
         for table in self.tables.values():
-            if everything or self.projection.in_order or len(table.operations) >= BATCH_ROWS:
+            if everything or self.projection.in_order or self.held(table) >= BATCH_ROWS:
                 yield from self.batch(table)
 
     def batch(self, table: Table) -> Iterator[Event]:
         """The operations held for a table as one batch, after rejects of those that turn out to be none."""
+        rejects: list[Reject] = []
+        batches = list(self.collect(table, rejects))
+        yield from sorted(rejects, key=lambda reject: reject.ordinal)
+        if batches:
+            batch = in_order(batches)
+            yield self._with_messages(batch) if self.wrapped else batch
+
+    def collect(self, table: Table, rejects: list[Reject]) -> Iterator[ChangeBatch]:
+        """The operations held for a table, which are not held any more; adds those that turn out to be none."""
         while table.operations:
             batch = self.columns(table)
-            if isinstance(batch, ChangeBatch):
-                table.operations, table.ordinals = [], array("q")  # nobody holds them while the batch is written
-                yield self._with_messages(batch) if self.wrapped else batch
-                return
             operations, ordinals = table.operations, table.ordinals
-            table.operations, table.ordinals = [], array("q")
+            table.operations, table.ordinals = [], array("q")  # nobody holds them while the batch is written
+            if isinstance(batch, ChangeBatch):
+                yield batch
+                return
             for row in sorted(batch):
                 place = {"table": table.definition.full_name, "position": self.position(operations[row])}
-                yield self.reject(ordinals[row], batch[row].at(**place))
+                rejects.append(self.reject(ordinals[row], batch[row].at(**place)))
             table.operations = [operation for row, operation in enumerate(operations) if row not in batch]
             table.ordinals = array("q", (ordinal for row, ordinal in enumerate(ordinals) if row not in batch))
 

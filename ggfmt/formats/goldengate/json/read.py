@@ -7,85 +7,66 @@
   types are spelled out.
 * Members that the format does not know are kept out of the way and counted.
 
-A chunk is decoded at once into one struct class per table, which a msgspec union tells apart by the table's name.
-Whatever does not fit (a new member, a number in a text column, a damaged record) takes the slow path: record by
-record, and a class that has learned from it.
+A native scanner takes what is regular. Without it, and for what it leaves, a chunk is decoded at once (`decoders`).
+Whatever does not fit (a new member, a number in a text column, a damaged record) takes the slow path: record by record,
+and a decoder that has learned from it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, BinaryIO, Literal, Union
+from typing import Any, BinaryIO
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec import Raw
 
-from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
+from ggfmt.columnar.from_python import int64s, texts, token_maps
 from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.goldengate.json import records as records
+from ggfmt.formats.goldengate.json.decoders import NO_RAW, Decoders, JsonTable
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
 from ggfmt.formats.goldengate.json.laid_out import READ_SIDE, by_options
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
-from ggfmt.formats.json.values import plain_name, scalar_text
-from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
+from ggfmt.formats.json.values import scalar_text
+from ggfmt.formats.records import scanner as scanner
+from ggfmt.formats.records.batching import Spans, Wrong
 from ggfmt.formats.records.problems import contradictions
-from ggfmt.formats.records.rows import JsonRows, key_updates
+from ggfmt.formats.records.rows import key_updates
+from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.scanning import ScanningReader
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
-from ggfmt.model.table import Catalog, Kind
+from ggfmt.model.table import Catalog, TableDef
 
-_OP_NAMES = Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"]
-_RAW_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE, Kind.BOOLEAN})
-_NO_RAW = Raw(b"")
 _METADATA = b'"OBJECT_METADATA"'
 _TABLE_NAME = re.compile(rb'table"\s*:\s*"([^"\\]*)"')
 _META = attrgetter("op_type", "op_ts", "pos", "before", "after")
 _OP_TYPES = frozenset(OP_TYPES)
 
 MANY_TABLES = 256
+_MOST_EXTRA = 24  # members that nobody knows: with more the scanner has no room
 
 
-class _Never(msgspec.Struct, tag=MISSING, tag_field="table"):
-    """A second member for the union of a single table: only a union insists on its tag. Nothing is ever one of these,
-    not even where there is no table and so no union."""
-
-    never: Raw = msgspec.field(name=MISSING.lstrip("\0"))
-
-
-class _NeverQualified(msgspec.Struct, tag=MISSING, tag_field="qual_table"):
-    never: Raw = msgspec.field(name=MISSING.lstrip("\0"))
-
-
-@dataclass
-class _Table(HeldTable):
-    """`operation` is the class of the table's operations, and what it was made of."""
-
-    rows: JsonRows
-    operation: tuple[object, type[Any]] | None = None
-
-
-class JsonReader(BatchingReader[_Table]):
+class JsonReader(ScanningReader[JsonTable]):
     """Reads GoldenGate JSON; see the module's docstring."""
 
     sniff = staticmethod(records.sniff)
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._extra: list[str] = []
-        self._typed_tokens = False
-        self._tag = "table"
+        self._decoders = Decoders(projection.tokens)
         self._decoder: msgspec.json.Decoder[Any] | None = None
-        self._by_class: dict[type[Any], _Table] = {}
-        # Of many tables a split has few: classes of all of them would take longer than its data.
-        self._met: set[str] | None = set() if len(catalog.tables()) > MANY_TABLES else None
+        self.use_scanner(self._grammar())
+        # Of many tables a split has few: classes of all of them would take longer than its data. And what the scanner
+        # leaves is of fewer still.
+        few = self.scanner is None and len(catalog.tables()) <= MANY_TABLES
+        self._met: set[str] | None = None if few else set()
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
@@ -98,7 +79,7 @@ class JsonReader(BatchingReader[_Table]):
     def spans(self, chunk: Chunk) -> Spans:
         return json_files.record_spans(chunk)
 
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+    def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         try:
             operations = self._decode(chunk)
         except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
@@ -106,12 +87,84 @@ class JsonReader(BatchingReader[_Table]):
         else:
             self._hold(operations)
 
+    # The scanner
+
+    def _grammar(self) -> Grammar | None:
+        """What the scanner is to know of records; None if there are too many members that nobody knows."""
+        if len(self._decoders.extra) > _MOST_EXTRA:
+            return None
+        members = (
+            scanner.identity(self._decoders.tag, required=True),
+            scanner.op("op_type"),
+            scanner.slot("op_ts", scanner.STRING | scanner.NULL),
+            scanner.skip("current_ts"),
+            scanner.slot("pos", scanner.STRING | scanner.INTEGER | scanner.NULL),
+            scanner.skip("primary_keys"),
+            scanner.tokens("tokens"),
+            scanner.before("before"),
+            scanner.after("after"),
+            *map(scanner.note, self._unknown_members),
+        )
+        return Grammar(members, {name: name[0] for name in records.OP_NAMES})
+
+    @property
+    def _unknown_members(self) -> list[str]:
+        return [name for name in self._decoders.extra if name != self._decoders.tag]
+
+    def know(self, identity: bytes) -> bool:
+        try:
+            name = msgspec.json.decode(identity.rstrip(b"\0"), type=str)
+        except ValueError:
+            return False
+        definition = self.catalog.get(name)
+        if definition is None:
+            return False
+        self._table(definition)
+        assert self.scanner is not None
+        return not self.scanner.rows(name) and self.scanner.bind(identity, definition)
+
+    def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
+        record = chunk.data[start:end]
+        self._meet(_tables_named(record))
+        return self._take_one(record, chunk.last and end == len(chunk.data))
+
+    def scanned_columns(self, table: JsonTable, scanned: Scanned) -> ChangeBatch:
+        op_ts, position, *_ = (column.values for column in scanned.slots)
+        for place, name in enumerate(self._unknown_members, 2):
+            count = scanned.note(place)
+            if count:
+                self.members[name] += count
+        key_update = None
+        if self.projection.row_only:
+            before = Image(scanned.after, pc.equal(scanned.op, OpType.DELETE.value))
+            after = Image(scanned.after, scanned.has_after)
+            if self.projection.key_updates:
+                key_update = scanner.key_updates(scanned, table.definition)
+        else:
+            before = Image(scanned.before, unless_all(scanned.has_before))
+            after = Image(scanned.after, unless_all(scanned.has_after))
+        return ChangeBatch(
+            table.definition,
+            scanned.op,
+            op_ts,
+            position,
+            before,
+            after,
+            scanned.ordinal,
+            scanned.tokens,
+            key_update,
+        )
+
+    def scanned_position(self, scanned: Scanned, row: int) -> str | None:
+        position: str | None = scanned.slots[1].values[row].as_py()
+        return position
+
     # Decoding
 
     def _decode(self, chunk: Chunk) -> list[Any]:
         if not chunk.data.isascii():
             str(chunk.data, "utf-8")  # members that are skipped or kept raw are not checked otherwise
-        self._meet(found[1].decode("utf-8", "replace") for found in _TABLE_NAME.finditer(chunk.data))
+        self._meet(_tables_named(chunk.data))
         decoder = self._decoder or self._learn()
         if chunk.spans is None:
             return decoder.decode_lines(chunk.data)
@@ -128,50 +181,15 @@ class JsonReader(BatchingReader[_Table]):
 
     def _learn(self) -> msgspec.json.Decoder[Any]:
         """A decoder for the tables of the catalog, with what was learned so far."""
-        never = _Never if self._tag == "table" else _NeverQualified
-        self._by_class = {}
-        for definition in self.catalog.tables():
-            name = definition.full_name
-            if self._met is not None and name not in self._met:
-                continue
-            table = self.tables.get(name)
-            if table is None:
-                raw = (column.name for column in definition.columns if column.type.kind in _RAW_KINDS)
-                table = self.tables[name] = _Table(definition, JsonRows(definition, raw))
-            self._by_class[self._class_of(table)] = table
-        classes = (*self._by_class, never)
-        self._decoder = msgspec.json.Decoder(Union[classes])  # noqa: UP007 - made at run time
+        definitions = (table for table in self.catalog.tables() if self._met is None or table.full_name in self._met)
+        self._decoder = self._decoders.decoder([self._table(definition) for definition in definitions])
         return self._decoder
 
-    def _class_of(self, table: _Table) -> type[Any]:
-        """The class of a table's operations, the same as before where nothing new was learned of it."""
-        row = table.rows.row_class()
-        learned = (row, self._tag, self._typed_tokens, len(self._extra))
-        if table.operation is None or table.operation[0] != learned:
-            tokens: Any = (dict[str, Raw] if self._typed_tokens else dict[str, str]) | None
-            extra = {f"x{i}": plain_name(name) for i, name in enumerate(self._extra) if name != self._tag}
-            members: list[Any] = [
-                ("op_type", _OP_NAMES),
-                ("op_ts", str | None, None),
-                ("pos", str | int | None, None),
-                ("current_ts", Raw, _NO_RAW),
-                ("primary_keys", Raw, _NO_RAW),
-                ("tokens", tokens if self.projection.tokens else Raw, None),
-                ("before", row | None, None),
-                ("after", row | None, None),
-            ]
-            members += [(member, Raw, _NO_RAW) for member in extra]
-            operation = msgspec.defstruct(
-                "Operation",
-                members,
-                rename=extra,
-                tag=table.definition.full_name,
-                tag_field=self._tag,
-                forbid_unknown_fields=True,
-                gc=False,
-            )
-            table.operation = learned, operation
-        return table.operation[1]
+    def _table(self, definition: TableDef) -> JsonTable:
+        table = self.tables.get(definition.full_name)
+        if table is None:
+            table = self.tables[definition.full_name] = JsonTable.of(definition)
+        return table
 
     def _hold(self, operations: Sequence[Any]) -> None:
         """Keeps decoded operations, in order, with the tables they belong to."""
@@ -179,12 +197,12 @@ class JsonReader(BatchingReader[_Table]):
         self.ordinal += len(operations)
         classes = set(map(type, operations))
         if len(classes) == 1:
-            table = self._by_class[classes.pop()]
+            table = self._decoders.table_of(classes.pop())
             table.operations += operations
             table.ordinals.extend(range(first, self.ordinal))
             return
         for ordinal, operation in enumerate(operations, first):
-            table = self._by_class[type(operation)]
+            table = self._decoders.table_of(type(operation))
             table.operations.append(operation)
             table.ordinals.append(ordinal)
 
@@ -192,20 +210,23 @@ class JsonReader(BatchingReader[_Table]):
 
     def _read_singly(self, chunk: Chunk) -> Iterator[Event]:
         for start, end in self.spans(chunk):
-            record = chunk.data[start:end]
-            # There may be thousands of metadata records in a row: each would have a decoder made that it then ends.
-            soon_outdated = self._decoder is None and _METADATA in record
-            operation = None if soon_outdated else self._decode_one(record)
+            yield from self._take_one(chunk.data[start:end], chunk.last and end == len(chunk.data))
+
+    def _take_one(self, record: bytes, last: bool) -> Iterator[Event]:
+        """The events of a record; `last` tells that the file ends with it."""
+        # There may be thousands of metadata records in a row: each would have a decoder made that it then ends.
+        soon_outdated = self._decoder is None and _METADATA in record
+        operation = None if soon_outdated else self._decode_one(record)
+        if operation is None:
+            verdict = records.examine(record, last, self.catalog)
+            if isinstance(verdict, records.JsonOperation):
+                yield from self.hand_out(True)
+                self._learn_from(verdict)
+                operation = self._decode_one(record)
             if operation is None:
-                verdict = records.examine(record, chunk.last and end == len(chunk.data), self.catalog)
-                if isinstance(verdict, records.JsonOperation):
-                    yield from self.hand_out(True)
-                    self._learn_from(verdict)
-                    operation = self._decode_one(record)
-                if operation is None:
-                    yield from self._exceptional(verdict)
-                    continue
-            self._hold([operation])
+                yield from self._exceptional(verdict)
+                return
+        self._hold([operation])
 
     def _decode_one(self, record: bytes) -> Any | None:
         try:
@@ -224,10 +245,8 @@ class JsonReader(BatchingReader[_Table]):
     def _learn_from(self, seen: records.JsonOperation) -> None:
         """Makes the next decoder fit for what an operation has that the present one does not know."""
         self._meet([seen.table])
-        self._tag = seen.tag
-        known = {*records.MEMBERS, *self._extra} - {"qual_table"} | {seen.tag}
-        self._extra += [name for name in seen.members if name not in known]
-        self._typed_tokens |= seen.typed_tokens
+        if self._decoders.learn_from(seen) and self.scanner is not None:
+            self.use_scanner(self._grammar())
         table = self.tables.get(seen.table)
         if table is not None:
             table.rows.keep_raw(seen.not_text)
@@ -250,6 +269,8 @@ class JsonReader(BatchingReader[_Table]):
                 yield from self.change_schema(settled, ordinal)
                 self.tables.pop(settled.full_name, None)
                 self._decoder = None
+                if self.scanner is not None:
+                    self.scanner.forget(settled.full_name)
 
     # Batches
 
@@ -257,7 +278,7 @@ class JsonReader(BatchingReader[_Table]):
     def position(operation: Any) -> str | None:
         return None if operation.pos is None else str(operation.pos)
 
-    def columns(self, table: _Table) -> ChangeBatch | Wrong:
+    def columns(self, table: JsonTable) -> ChangeBatch | Wrong:
         operations = table.operations
         kinds, op_ts, positions, befores, afters = zip(*map(_META, operations), strict=True)
         if not _OP_TYPES.issuperset(kinds):
@@ -270,8 +291,8 @@ class JsonReader(BatchingReader[_Table]):
             empty = table.rows.row_class()()
             mended = [_without_empty_image(operations[row], kinds[row], empty) for row in wrong]
             return self.columns(table) if any(mended) else wrong
-        for index, name in enumerate(self._extra):
-            count = sum(getattr(operation, f"x{index}", _NO_RAW) is not _NO_RAW for operation in operations)
+        for index, name in enumerate(self._decoders.extra):
+            count = sum(getattr(operation, f"x{index}", NO_RAW) is not NO_RAW for operation in operations)
             if count:
                 self.members[name] += count
         key_update = None
@@ -297,9 +318,14 @@ class JsonReader(BatchingReader[_Table]):
 
     def _token_texts(self, operation: Any) -> dict[str, str]:
         tokens = operation.tokens or {}
-        if not self._typed_tokens:
+        if not self._decoders.typed_tokens:
             return tokens
         return {name: scalar_text(value) for name, value in tokens.items()}
+
+
+def _tables_named(data: bytes) -> Iterator[str]:
+    """The names of tables in records, as far as they can be seen at once."""
+    return (found[1].decode("utf-8", "replace") for found in _TABLE_NAME.finditer(data))
 
 
 def _without_empty_image(operation: Any, kind: str, empty: Any) -> bool:

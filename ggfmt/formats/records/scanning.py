@@ -1,0 +1,126 @@
+"""Readers of JSON records with a native scanner: it takes what is regular, and the exact reader what it leaves.
+
+Operations that the scanner took and those of the exact reader are held side by side, and become one batch in the order
+of their records. Without kernels, and where most records are odd, all is left to the exact reader.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from array import array
+from collections.abc import Iterator
+
+from ggfmt.formats.api.reading import Chunk, Event, Reject
+from ggfmt.formats.json.cut import is_value
+from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, Table, Wrong
+from ggfmt.formats.records.scanner import Grammar, Scanned, Scanner, places_of
+from ggfmt.kernels import native
+from ggfmt.model.change import ChangeBatch
+
+_FEW = 16  # odd records of a chunk say nothing of the next ones
+_MANY = 4  # if one record of so many is odd, the exact reader is faster with all of them
+_PAUSE = 16  # chunks that it gets then
+
+
+class ScanningReader(BatchingReader[Table]):
+    """A reader that has a scanner take what it can. `scanner` is None where all is left to the exact reader."""
+
+    scanner: Scanner | None = None
+    _pause = 0
+
+    def use_scanner(self, grammar: Grammar | None) -> None:
+        """Has records of a grammar taken by a scanner from here on; nothing may be held of what the one before took."""
+        asked = self.projection
+        self.scanner = None
+        if native is not None and grammar is not None:
+            self.scanner = Scanner(grammar, asked.row_only, asked.row_only and asked.key_updates, asked.tokens)
+
+    @abstractmethod
+    def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
+        """As `take_in`, without a scanner."""
+
+    @abstractmethod
+    def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
+        """The events of one record, which lies in a chunk from `start` to `end`. With the `identity` that it has, the
+        scanner can be told of the table."""
+
+    @abstractmethod
+    def scanned_columns(self, table: Table, scanned: Scanned) -> ChangeBatch | Wrong:
+        """As `columns`, of operations that the scanner took."""
+
+    @abstractmethod
+    def scanned_position(self, scanned: Scanned, row: int) -> str | None:
+        """The position of an operation that turned out to be none."""
+
+    def know(self, identity: bytes) -> bool:
+        """Tells the scanner of a table by the identity of its records alone; false where that cannot be done."""
+        return False
+
+    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+        if self.scanner is None or self._pause:
+            self._pause = max(0, self._pause - 1)
+            yield from self.take_in_exactly(chunk)
+            return
+        first = self.ordinal
+        odd = 0
+        places = None if chunk.spans is None else places_of(chunk.spans)
+        place = 0
+        while self.scanner is not None:
+            if places is None:
+                found = self.scanner.scan(chunk.data, place, self.ordinal)
+            else:
+                found = self.scanner.scan_spans(chunk.data, places, self.ordinal - first, self.ordinal)
+            self.ordinal += found.taken
+            if found.start == len(chunk.data):
+                break
+            if found.identity is not None and self.know(found.identity):
+                place = found.start
+                continue
+            if places is None and not is_value(chunk.data, found.start, found.end):
+                chunk = self.settled(chunk)
+                places = places_of(self.spans(chunk))
+                continue
+            odd += 1
+            yield from self.take_odd(chunk, found.start, found.end, found.identity)
+            place = found.end
+        else:
+            yield from self._rest(chunk, places, place, first)
+        if odd > _FEW and odd * _MANY > self.ordinal - first:
+            self._pause = _PAUSE
+
+    def _rest(self, chunk: Chunk, places: array[int] | None, place: int, first: int) -> Iterator[Event]:
+        """The rest of a chunk, after a record that is more than the scanner can be told of."""
+        if places is None:
+            chunk = self.settled(chunk)
+            places = places_of(self.spans(chunk))
+        for index in range(2 * (self.ordinal - first), len(places), 2):
+            yield from self.take_odd(chunk, places[index], places[index + 1], None)
+
+    # Operations that the scanner took
+
+    @property
+    def holds(self) -> bool:
+        return super().holds or (self.scanner is not None and self.scanner.largest() > 0)
+
+    def held(self, table: Table) -> int:
+        taken = 0 if self.scanner is None else self.scanner.rows(table.definition.full_name)
+        return len(table.operations) + taken
+
+    def hand_out(self, everything: bool) -> Iterator[Event]:
+        full = self.scanner is None or self.scanner.largest() >= BATCH_ROWS
+        if full or everything or self.projection.in_order or any(table.operations for table in self.tables.values()):
+            yield from super().hand_out(everything)
+
+    def collect(self, table: Table, rejects: list[Reject]) -> Iterator[ChangeBatch]:
+        name = table.definition.full_name
+        scanned = None if self.scanner is None else self.scanner.take(name)
+        while scanned is not None and len(scanned):
+            batch = self.scanned_columns(table, scanned)
+            if isinstance(batch, ChangeBatch):
+                yield batch
+                break
+            for row in sorted(batch):
+                place = {"table": name, "position": self.scanned_position(scanned, row)}
+                rejects.append(self.reject(scanned.ordinal[row].as_py(), batch[row].at(**place)))
+            scanned = scanned.without(batch)
+        yield from super().collect(table, rejects)
