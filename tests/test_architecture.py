@@ -22,7 +22,7 @@ LAYERS: dict[str, set[str]] = {
     "docs": set(),
     "kernels": set(),
     "options": {"diagnostics", "java"},
-    "spark": {"diagnostics"},
+    "spark": {"diagnostics", "kernels"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}

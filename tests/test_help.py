@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ggfmt import __version__
+from ggfmt import __version__, kernels
 from ggfmt.cli import app
 from ggfmt.cli.help import calls_first, register
 from ggfmt.spark import java_home as java_module
@@ -111,13 +111,14 @@ def test_the_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     java = find_java()
     result = CliRunner().invoke(app, ["--version"])
     assert result.exit_code == 0
-    first, python, spark, java_line, arrow = result.output.splitlines()
+    first, python, spark, java_line, arrow, native = result.output.splitlines()
     assert first == f"ggfmt {__version__}"
     assert re.fullmatch(r"Python 3\.\d+\.\d+\S*", python)
     assert spark == f"Spark {metadata.version('pyspark')}"
     assert java_line == f"Java {java.version} in {java.home} ({java.origin})"
     assert java.version.startswith(str(java.major))
     assert arrow == f"Arrow {metadata.version('pyarrow')}"
+    assert native == f"Kernels: {kernels.state}"
 
 
 def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -129,4 +130,4 @@ def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     for name in ("GGFMT_JAVA_HOME", "JAVA_HOME"):
         monkeypatch.delenv(name, raising=False)
     lines = CliRunner().invoke(app, ["--version"]).output.splitlines()
-    assert lines[2:] == ["Spark not installed", "Java: none found", "Arrow not installed"]
+    assert lines[2:-1] == ["Spark not installed", "Java: none found", "Arrow not installed"]

@@ -100,6 +100,7 @@ def explain(
 
 def version() -> str:
     """The versions of ggfmt, alone in the first line, and of what it runs on."""
+    from ggfmt import kernels
     from ggfmt.spark.java_home import find_java
 
     try:
@@ -114,6 +115,7 @@ def version() -> str:
             f"Spark {_installed('pyspark')}",
             java_line,
             f"Arrow {_installed('pyarrow')}",
+            f"Kernels: {kernels.state}",
         )
     )
 

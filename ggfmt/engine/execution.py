@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ggfmt import kernels
 from ggfmt.columnar.replacement import two_tables
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine import report
 from ggfmt.engine.discovery import discover
 from ggfmt.engine.output.commit import cannot_write
 from ggfmt.engine.output.join import join_group, plan_groups
+from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.plan import HandlerOutput, Job, Splits
@@ -49,6 +51,7 @@ def carry_out(
     started = time.perf_counter()
     splits = Splits(prepared.inputs, runner.parallelism, split_size)
     job, outcomes = _run_tasks(prepared.job, splits, runner, progress)
+    _tell_of_kernels(outcomes)
     totals = report.add_up(outcomes, job.targets)
     imbalance = totals.imbalance()
     if imbalance is not None:
@@ -107,6 +110,18 @@ def _run_tasks(job: Job, splits: Splits, runner: Runner, progress: Progress | No
         met = [seen for outcome in outcomes for seen in outcome.seen]
         _check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
         return job, outcomes
+
+
+def _tell_of_kernels(outcomes: Sequence[Outcome]) -> None:
+    """Says once that tasks ran without the native kernels that this side has."""
+    without = [outcome.kernels for outcome in outcomes if outcome.kernels != kernels.state]
+    if without and kernels.native is not None:
+        log.warning(
+            "%s of %s ran without native kernels, with the same results and more slowly: %s",
+            counted(len(without), "task"),
+            len(outcomes),
+            without[0],
+        )
 
 
 def _drop_staged(job: Job) -> None:

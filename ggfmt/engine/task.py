@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
+from ggfmt import kernels
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
@@ -44,7 +45,7 @@ class DefinitionMet:
 class Outcome:
     """What a task did. `abend` is the first mistake in the data where rejects are not set aside; `undefined` tells that
     the task met a table or a metadata record that nobody had looked for, so that a discovery pass is needed; `crossed`
-    is the place of an input that has to be read in one (see `CrossedBorder`)."""
+    is the place of an input that has to be read in one (see `CrossedBorder`); `kernels` is what the task ran with."""
 
     split: int
     written: dict[str, Written] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class Outcome:
     crossed: int | None = None
     stopped: bool = False
     seconds: float = 0.0
+    kernels: str = kernels.state
 
 
 def unproven(splits: Sequence[Split], outcomes: Sequence[Outcome]) -> set[int]:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.kernels import SWITCH
 from ggfmt.spark.class_archive import class_archive
 from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, java_message, no_py4j
 from ggfmt.spark.java_home import find_java
@@ -318,6 +319,8 @@ class SparkRunner:
             conf["spark.python.unix.domain.socket.enabled"] = "true"
         if loopback:
             conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        if SWITCH in os.environ:
+            conf[f"spark.executorEnv.{SWITCH}"] = os.environ[SWITCH]
         conf |= self._conf
         conf["spark.master"] = self.master
         # The JVM does little work of its own, so a quick start counts for more than the best code.

@@ -232,6 +232,9 @@ class JsonReader(ScanningReader[JsonTable]):
         try:
             if not record.isascii():
                 str(record, "utf-8")
+        except UnicodeDecodeError:
+            return None
+        try:
             return (self._decoder or self._learn()).decode(record)
         except (ValueError, RecursionError):
             pass
@@ -247,9 +250,9 @@ class JsonReader(ScanningReader[JsonTable]):
         self._meet([seen.table])
         if self._decoders.learn_from(seen) and self.scanner is not None:
             self.use_scanner(self._grammar())
-        table = self.tables.get(seen.table)
-        if table is not None:
-            table.rows.keep_raw(seen.not_text)
+        definition = self.catalog.get(seen.table)
+        assert definition is not None, "an operation of a table without one is no JsonOperation"
+        self._table(definition).rows.keep_raw(seen.not_text)
         self._decoder = None
 
     def _exceptional(self, verdict: records.Verdict) -> Iterator[Event]:

@@ -1,0 +1,123 @@
+"""Native kernels: all results are the same without them, and it is told which there are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hostile_json import PROJECTIONS, TABLES, assert_same, file
+from hypothesis import given
+from hypothesis import strategies as st
+from reading import chunk_size, read
+from strategies import examples
+
+from ggfmt import kernels
+from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.reading import Chunk, Event
+from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.spark.shipping import zipped
+
+needs_kernels = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
+
+seeds = st.integers(0, 2**32)
+projections = st.sampled_from(PROJECTIONS)
+
+
+@needs_kernels
+@given(seeds, st.sampled_from((0.0, 0.05, 0.3, 1.0)), projections, st.sampled_from((100, 1000, 10**6)))
+@examples(1)
+def test_a_hostile_file_is_read_as_without_kernels(
+    seed: int, hostile: float, projection: Projection, size: int
+) -> None:
+    with chunk_size(size):
+        assert_same(file(seed, 40, hostile), projection)
+
+
+@needs_kernels
+@given(seeds, st.integers(1, 2000), projections)
+@examples(1)
+def test_a_hostile_file_is_read_as_without_kernels_wherever_it_is_cut(
+    seed: int, size: int, projection: Projection
+) -> None:
+    data = file(seed, 12, 0.1)
+    for start in range(0, max(len(data), 1), size):
+        try:
+            assert_same(data, projection, [(start, size)])
+        except Exception as error:
+            assert type(error).__name__ == "CrossedBorder"
+
+
+def odd_records(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Those that the scanner leaves from here on."""
+    odd = []
+    exactly = JsonReader.take_odd
+
+    def noted(self: JsonReader, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
+        odd.append(chunk.data[start:end])
+        return exactly(self, chunk, start, end, identity)
+
+    monkeypatch.setattr(JsonReader, "take_odd", noted)
+    return odd
+
+
+@needs_kernels
+def test_regular_records_are_taken_by_the_scanner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That nothing is ever odd would be as wrong as that everything is: the tests above would pass."""
+    odd = odd_records(monkeypatch)
+    regular = (
+        b'{"table":"S.ORDERS","op_type":"I","op_ts":"t","pos":"1","after":{"ID":1,"NAME":"a\\u00e9","N":null}}\n'
+    ) * 50
+    assert len(read(regular, TABLES).operations) == 50
+    assert not odd
+    assert len(read(regular + b'{"table":"S.ORDERS","op_type":"D"}\n' + regular, TABLES).operations) == 100
+    assert len(odd) == 1
+
+
+@needs_kernels
+def test_where_most_records_are_odd_all_are_left_to_the_exact_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = odd_records(monkeypatch)
+    data = b'{"table":"S.ORDERS","op_type":"I","after":{"I\\u0044":1}}\n' * 1000
+    with chunk_size(2000):
+        assert len(read(data, TABLES).operations) == 1000
+    assert 0 < len(odd) < 200
+
+
+def state_in(environment: dict[str, str], code: str = "", path: str = "") -> str:
+    """What a new process says of its kernels."""
+    env = {**os.environ, **environment}
+    if path:
+        env["PYTHONPATH"] = path
+    shown = f"{code}\nimport ggfmt.kernels as k\nprint(k.__file__, k.native is not None, k.state, sep='|')"
+    done = subprocess.run([sys.executable, "-c", shown], env=env, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_kernels_can_be_switched_off() -> None:
+    assert state_in({kernels.SWITCH: "off"}).endswith("False|off, by GGFMT_KERNELS")
+
+
+def test_without_an_extension_module_there_are_no_kernels() -> None:
+    block = "import sys; sys.modules['ggfmt.kernels._native'] = None"
+    assert state_in({}, block).partition("|")[2].startswith("False|none was built")
+
+
+def test_an_extension_module_of_other_sources_is_not_used() -> None:
+    old = "import sys, types; sys.modules['ggfmt.kernels._native'] = types.ModuleType('old')"
+    assert state_in({}, old).endswith("False|it was built from other sources: install ggfmt again")
+
+
+@needs_kernels
+def test_kernels_work_from_the_zip_file_that_executors_get(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "ggfmt.zip")
+    found = state_in({"TMPDIR": str(tmp_path)}, f"import sys; sys.path.insert(0, {str(archive)!r})")
+    assert found == f"{archive}/ggfmt/kernels/__init__.py|True|native"
+    assert [path.name for path in tmp_path.iterdir()] == ["ggfmt.zip"]
+
+
+def test_the_revision_is_the_same_on_both_sides() -> None:
+    header = (Path(kernels.__file__).parent / "revision.h").read_text()
+    assert f"#define GGFMT_REVISION {kernels.REVISION}\n" in header
