@@ -9,8 +9,10 @@ from functools import partial
 
 import pyarrow as pa
 
+from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import defect, open_planned, unreadable
+from ggfmt.engine.inputs import PlannedInput
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import Job, Split, Splits
 from ggfmt.engine.runner import Progress, Runner
@@ -22,6 +24,10 @@ from ggfmt.model.table import Catalog
 log = logging.getLogger("ggfmt")
 
 
+_MOST_AHEAD = 32  # inputs whose first records are looked at before all
+_BYTES_AHEAD = 256 << 10
+
+
 @dataclass(frozen=True)
 class Crossed:
     """Says that the ranges of an input are not on their own; see `CrossedBorder`."""
@@ -31,7 +37,8 @@ class Crossed:
 
 def discover(job: Job, splits: Splits, runner: Runner, progress: Progress | None = None) -> Job:
     """The job with all definitions of its input: those that hold from the start, and the metadata change events."""
-    discovered = find_definitions(job.input_format, job.catalog, splits, runner, progress, job.source)
+    catalog = replace(job.catalog, current={}, provisional=False)
+    discovered = find_definitions(job.input_format, catalog, splits, runner, progress, job.source)
     log.info(
         "in the data: %s, %s",
         counted(len(discovered.tables), "table"),
@@ -39,8 +46,36 @@ def discover(job: Job, splits: Splits, runner: Runner, progress: Progress | None
     )
     source = replace(job.source, facts=discovered.facts)
     return replace(
-        job, catalog=job.catalog.with_tables(discovered.tables), events=discovered.events, settled=True, source=source
+        job, catalog=catalog.with_tables(discovered.tables), events=discovered.events, settled=True, source=source
     )
+
+
+def look_ahead(job: Job, inputs: Sequence[PlannedInput]) -> Job | None:
+    """The job with the definitions that the first records of its inputs show, where its reader tells of all that the
+    rest of them shows besides. None where these are not enough, or cannot be read."""
+    side = FORMATS[job.input_format].read_side.by(job.source)
+    if kernels.native is None or not side.reader.checks_definitions or side.discovery is None:
+        return None
+    findings = []
+    for item in inputs[:_MOST_AHEAD]:
+        discovery = side.discovery(job.catalog, False, job.source)
+        try:
+            with open_planned(item.file) as stream:
+                length = _BYTES_AHEAD if item.layout.splittable else None
+                chunk = next(iter(side.reader.chunks(stream, item.file.shown, 0, length, item.layout)), None)
+                if chunk is not None and chunk.problem is None:
+                    discovery.read(replace(chunk, input=item.index))
+        except MemoryError:
+            raise
+        except Exception:  # whatever it is, the tasks will meet and tell it
+            return None
+        findings.append(discovery.findings())
+    discovered = side.discovery.settle(findings, job.catalog, False)
+    if not discovered.tables or discovered.events or not discovered.complete or discovered.facts:
+        return None
+    log.info("in the first records: %s", counted(len(discovered.tables), "table"))
+    catalog = replace(job.catalog.with_tables(discovered.tables), provisional=True)
+    return replace(job, catalog=catalog)
 
 
 def find_definitions(

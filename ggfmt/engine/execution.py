@@ -12,7 +12,7 @@ from ggfmt import kernels
 from ggfmt.columnar.replacement import two_tables
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine import report
-from ggfmt.engine.discovery import discover
+from ggfmt.engine.discovery import discover, look_ahead
 from ggfmt.engine.output.commit import cannot_write
 from ggfmt.engine.output.join import join_group, plan_groups
 from ggfmt.engine.output.names import counted
@@ -50,7 +50,7 @@ def carry_out(
     """Runs all tasks; Abend if something in the data does not let the run go on."""
     started = time.perf_counter()
     splits = Splits(prepared.inputs, runner.parallelism, split_size)
-    job, outcomes = _run_tasks(prepared.job, splits, runner, progress)
+    job, outcomes = _run_tasks(prepared, splits, runner, progress)
     _tell_of_kernels(outcomes)
     totals = report.add_up(outcomes, job.targets)
     imbalance = totals.imbalance()
@@ -78,13 +78,16 @@ def carry_out(
     )
 
 
-def _run_tasks(job: Job, splits: Splits, runner: Runner, progress: Progress | None) -> tuple[Job, list[Outcome]]:
+def _run_tasks(
+    prepared: PreparedRun, splits: Splits, runner: Runner, progress: Progress | None
+) -> tuple[Job, list[Outcome]]:
     """The outcomes of all splits, after a discovery pass where definitions are lacking; Abend for the first mistake.
 
     All is done again where a file turns out to have a record over the end of a range.
     """
+    job = prepared.job
     if not job.catalog.trusted:
-        job = discover(job, splits, runner, progress)
+        job = look_ahead(job, prepared.inputs) or discover(job, splits, runner, progress)
     while True:
         _check_names(job, job.catalog.current)
         outcomes = runner.run(partial(run_split, job), splits.all, progress)
@@ -95,9 +98,11 @@ def _run_tasks(job: Job, splits: Splits, runner: Runner, progress: Progress | No
             _drop_staged(job)
             splits.read_whole(crossed)
             continue
-        if any(outcome.undefined for outcome in outcomes) and not job.settled:
+        if not job.settled and any(map(partial(_leaves_open, job), outcomes)):
             log.info(
-                "the data has tables or metadata records that no definition file describes: looking for all of them"
+                "the first records do not show all: looking at the others"
+                if job.catalog.provisional
+                else "the data has tables or metadata records that no definition file describes: looking for all of them"
             )
             _drop_staged(job)
             job = discover(job, splits, runner, progress)
@@ -110,6 +115,12 @@ def _run_tasks(job: Job, splits: Splits, runner: Runner, progress: Progress | No
         met = [seen for outcome in outcomes for seen in outcome.seen]
         _check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
         return job, outcomes
+
+
+def _leaves_open(job: Job, outcome: Outcome) -> bool:
+    """Whether all records have to be looked at before what a task says counts. By provisional definitions a value may be
+    a mistake that by those of the whole input is none."""
+    return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)
 
 
 def _tell_of_kernels(outcomes: Sequence[Outcome]) -> None:

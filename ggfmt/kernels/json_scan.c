@@ -48,6 +48,7 @@ typedef struct {
     int columns;
     Names names;
     uint8_t *is_key;
+    char *takes;      /* the kinds of values of each column, which then come in order; NULL for any, in any order */
     uint32_t *stamps; /* of the image that a column was met in last */
     uint32_t stamp;
     Column *before;
@@ -171,6 +172,7 @@ static void table_free(Scanner *s, Table *table) {
     free(table->after);
     free(table->slots);
     free(table->is_key);
+    free(table->takes);
     free(table->stamps);
     free(table->key);
     *table = (Table){0};
@@ -260,6 +262,8 @@ static Verdict image(Table *table, Column *columns, enum Keep keep, int64_t row,
         Span span;
         at = spanned(json_space(at + 1, end), end, &span, &kinds);
         if (at == NULL)
+            return ODD;
+        if (table->takes != NULL && (!(kinds & table->takes[found]) || found < expected))
             return ODD;
         if (keep == KEEP_ALL || (keep == KEEP_KEYS && table->is_key[found])) {
             Verdict verdict = put_span(&columns[found], row, &span, end);
@@ -798,7 +802,8 @@ static int32_t find_key(const Scanner *s, const char *key, size_t length, uint64
 }
 
 /* Gives a table its columns. */
-static int make_columns(Scanner *s, Table *table, PyObject *names, PyObject *keys) {
+static int make_columns(Scanner *s, Table *table, PyObject *names, PyObject *keys, PyObject *takes) {
+    size_t length;
     if (names_read(&table->names, names) < 0)
         return -1;
     size_t count = (size_t)table->names.count;
@@ -812,6 +817,12 @@ static int make_columns(Scanner *s, Table *table, PyObject *names, PyObject *key
         return -1;
     }
     table->columns = table->names.count;
+    if (takes != Py_None && copy_bytes(takes, &table->takes, &length) < 0)
+        return -1;
+    if (takes != Py_None && length != count) {
+        PyErr_SetString(PyExc_ValueError, "each column takes some kinds of values");
+        return -1;
+    }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); i++) {
         long key = PyLong_AsLong(PyTuple_GET_ITEM(keys, i));
         if (key < 0 || key >= table->columns) {
@@ -826,8 +837,8 @@ static int make_columns(Scanner *s, Table *table, PyObject *names, PyObject *key
 
 static PyObject *scanner_bind(PyObject *self, PyObject *args) {
     Scanner *s = (Scanner *)self;
-    PyObject *identity, *names, *keys;
-    if (!PyArg_ParseTuple(args, "O!O!O!", &PyBytes_Type, &identity, &PyTuple_Type, &names, &PyTuple_Type, &keys))
+    PyObject *identity, *names, *keys, *takes;
+    if (!PyArg_ParseTuple(args, "O!O!O!O", &PyBytes_Type, &identity, &PyTuple_Type, &names, &PyTuple_Type, &keys, &takes))
         return NULL;
     const char *key = PyBytes_AS_STRING(identity);
     size_t length = (size_t)PyBytes_GET_SIZE(identity);
@@ -856,7 +867,7 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
         if (find_key(s, key, length, hash) < 0)
             index_table(s, number);
     }
-    if (make_columns(s, &s->tables[number], names, keys) < 0)
+    if (make_columns(s, &s->tables[number], names, keys, takes) < 0)
         return NULL;
     s->tables[number].bound = 1;
     return PyLong_FromLong(number);
@@ -893,6 +904,17 @@ static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
 static PyObject *scanner_rows(PyObject *self, PyObject *number) {
     Table *table = table_numbered((Scanner *)self, number);
     return table == NULL ? NULL : PyLong_FromLongLong(table->rows);
+}
+
+static PyObject *scanner_first(PyObject *self, PyObject *number) {
+    Table *table = table_numbered((Scanner *)self, number);
+    if (table == NULL)
+        return NULL;
+    if (!table->rows) {
+        PyErr_SetString(PyExc_ValueError, "the table has no rows");
+        return NULL;
+    }
+    return PyLong_FromLongLong(*(int64_t *)table->ordinals.data);
 }
 
 static PyObject *scanner_largest(PyObject *self, PyObject *Py_UNUSED(none)) {
@@ -1026,9 +1048,10 @@ static PyObject *scanner_scan_spans(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef scanner_methods[] = {
-    {"bind", scanner_bind, METH_VARARGS, "bind(identity, column_names, key_places) -> the number of a table"},
+    {"bind", scanner_bind, METH_VARARGS, "bind(identity, column_names, key_places, takes) -> the number of a table"},
     {"unbind", scanner_unbind, METH_O, "unbind(number): records of its identity are odd from now on"},
     {"rows", scanner_rows, METH_O, "rows(number) -> how many rows a table has"},
+    {"first", scanner_first, METH_O, "first(number) -> the ordinal of a table's first row"},
     {"largest", scanner_largest, METH_NOARGS, "largest() -> how many rows the table with the most has"},
     {"take", scanner_take, METH_O, "take(number) -> the columns of a table, which is empty afterwards"},
     {"scan", scanner_scan, METH_VARARGS, "scan(data, place, ordinal) -> (taken, start, end, identity)"},

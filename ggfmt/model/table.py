@@ -145,10 +145,14 @@ class Catalog:
     Definitions come from three sources of falling trust: files given by the user (`trusted`), metadata records of the
     stream, and the discovery pass. What a trusted definition says of a column stays true when the stream redefines
     the table: the stream decides which columns there are, the file what they are.
+
+    `provisional`: the discovery pass saw a part of the input only, so that whoever reads the rest has to tell what it
+    would have found there.
     """
 
     trusted: dict[str, TableDef] = field(default_factory=dict)
     current: dict[str, TableDef] = field(default_factory=dict)
+    provisional: bool = False
 
     def get(self, full_name: str) -> TableDef | None:
         return self.current.get(full_name) or self.trusted.get(full_name)
@@ -166,4 +170,5 @@ class Catalog:
 
     def with_tables(self, tables: Iterable[TableDef]) -> Catalog:
         """A catalog in which `tables`, already settled, hold from now on."""
-        return Catalog(self.trusted, {**self.current, **{table.full_name: table for table in tables}})
+        current = {**self.current, **{table.full_name: table for table in tables}}
+        return Catalog(self.trusted, current, self.provisional)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
@@ -170,8 +170,11 @@ class Reader(ABC):
     Operations of a table come in input order. The reader may hold operations back to make larger batches, but never
     over a metadata change event of their table, nor over the end of the split. `others` counts the records met that
     are no operations by kind, `members` the operations with a member that the format does not know by its name,
-    `remarks` those that are odd in some way.
+    `remarks` those that are odd in some way. A reader that `checks_definitions` takes a provisional catalog: it rejects
+    a record in which a discovery pass would find what the catalog does not have, as one of an unknown table.
     """
+
+    checks_definitions: ClassVar[bool] = False
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self.catalog = catalog

@@ -30,7 +30,7 @@ FIELD_TYPES: dict[str, Any] = {
     UNKNOWN: None,
     MIXED: Raw,
 }
-_SQL_TYPES = {"number": SqlType(Kind.DECIMAL), "boolean": SqlType(Kind.BOOLEAN)}
+SQL_TYPES = {"number": SqlType(Kind.DECIMAL), "boolean": SqlType(Kind.BOOLEAN)}
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class Merge:
                 if not before[following]:
                     heappush(free, (met[following], following))
         sure = all(second in self._after[first] for first, second in pairwise(order))
-        columns = tuple(Column(name, _SQL_TYPES.get(self._types[name], STRING)) for name in order)
+        columns = tuple(Column(name, SQL_TYPES.get(self._types[name], STRING)) for name in order)
         return TableDef(self._table, columns).with_keys(self._keys or ()), sure
 
     def _reachable(self, start: str) -> set[str]:

@@ -129,9 +129,12 @@ class PlacingReader(Reader):
 
 @dataclass
 class HeldTable:
-    """The operations of a table that were read and not yet handed out, and the ordinals of their records."""
+    """The operations of a table that were read and not yet handed out, and the ordinals of their records; `done` are
+    those that are columns already, and `refused` those that turned out to be none when they became columns."""
 
     definition: TableDef
+    done: list[ChangeBatch] = field(default_factory=list, kw_only=True)
+    refused: list[Reject] = field(default_factory=list, kw_only=True)
     operations: list[Any] = field(default_factory=list, kw_only=True)
     ordinals: array[int] = field(default_factory=lambda: array("q"), kw_only=True)
 
@@ -162,24 +165,38 @@ class BatchingReader(PlacingReader, Generic[Table]):
 
     def held(self, table: Table) -> int:
         """How many operations wait of a table."""
-        return len(table.operations)
+        return len(table.operations) + sum(map(len, table.done)) + len(table.refused)
 
     def hand_out(self, everything: bool) -> Iterator[Event]:
-        for table in self.tables.values():
-            if everything or self.projection.in_order or self.held(table) >= BATCH_ROWS:
-                yield from self.batch(table)
+        least = 1 if everything or self.projection.in_order else BATCH_ROWS
+        due = [table for table in self.tables.values() if self.held(table) >= least]
+        for table in sorted(due, key=self.first):
+            yield from self.batch(table)
+
+    def first(self, table: Table) -> int:
+        """The ordinal of the first operation held for a table that has some."""
+        firsts: list[int] = [batch.ordinal[0].as_py() for batch in table.done]
+        return min([*firsts, *table.ordinals[:1], *(reject.ordinal for reject in table.refused)])
 
     def batch(self, table: Table) -> Iterator[Event]:
         """The operations held for a table as one batch, after rejects of those that turn out to be none."""
-        rejects: list[Reject] = []
-        batches = list(self.collect(table, rejects))
+        batches = list(self.collect(table))
+        rejects, table.refused = table.refused, []
         yield from sorted(rejects, key=lambda reject: reject.ordinal)
         if batches:
             batch = in_order(batches)
             yield self._with_messages(batch) if self.wrapped else batch
 
-    def collect(self, table: Table, rejects: list[Reject]) -> Iterator[ChangeBatch]:
-        """The operations held for a table, which are not held any more; adds those that turn out to be none."""
+    def set_aside(self) -> None:
+        """Makes columns of all operations held, as they are to be decoded in another way from here on. They stay held:
+        how operations are batched does not depend on how they were decoded."""
+        for table in self.tables.values():
+            table.done = list(self.collect(table))
+
+    def collect(self, table: Table) -> Iterator[ChangeBatch]:
+        """The operations held for a table, which are not held any more, but for those that turn out to be none."""
+        yield from table.done
+        table.done = []
         while table.operations:
             batch = self.columns(table)
             operations, ordinals = table.operations, table.ordinals
@@ -189,7 +206,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
                 return
             for row in sorted(batch):
                 place = {"table": table.definition.full_name, "position": self.position(operations[row])}
-                rejects.append(self.reject(ordinals[row], batch[row].at(**place)))
+                table.refused.append(self.reject(ordinals[row], batch[row].at(**place)))
             table.operations = [operation for row, operation in enumerate(operations) if row not in batch]
             table.ordinals = array("q", (ordinal for row, ordinal in enumerate(ordinals) if row not in batch))
 

@@ -160,14 +160,20 @@ class Scanner:
         self._with_tokens = with_tokens
         self._numbers: dict[str, int] = {}
 
-    def bind(self, identity: bytes, definition: TableDef) -> bool:
+    def bind(self, identity: bytes, definition: TableDef, takes: Sequence[int] | None = None) -> bool:
         """Has records of an identity taken as operations of a table, instead of any other identity that was bound to
-        it; false if no record of the table can be taken. Nothing may be held of the table."""
+        it; false if no record of the table can be taken. Nothing may be held of the table.
+
+        With `takes`, the kinds of values of each column, images with others are odd, and those with columns in another
+        order.
+        """
         if any(not _ODD_IN_NAME.isdisjoint(name) for name in definition.column_names):
             return False
         self.forget(definition.full_name)
         names = tuple(name.encode("utf-8", "surrogatepass") for name in definition.column_names)
-        self._numbers[definition.full_name] = self._native.bind(identity, names, definition.key_indices)
+        self._numbers[definition.full_name] = self._native.bind(
+            identity, names, definition.key_indices, None if takes is None else bytes(takes)
+        )
         return True
 
     def forget(self, table: str) -> None:
@@ -188,6 +194,10 @@ class Scanner:
         """How many operations are held of a table."""
         number = self._numbers.get(table)
         return 0 if number is None else int(self._native.rows(number))
+
+    def first(self, table: str) -> int:
+        """The ordinal of the first operation held of a table that has some."""
+        return int(self._native.first(self._numbers[table]))
 
     def largest(self) -> int:
         """How many operations are held of the table with the most."""

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Iterator
 
-from ggfmt.formats.api.reading import Chunk, Event, Reject
+from ggfmt.formats.api.reading import Chunk, Event
 from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, Table, Wrong
 from ggfmt.formats.records.scanner import Grammar, Scanned, Scanner, places_of
@@ -57,7 +57,8 @@ class ScanningReader(BatchingReader[Table]):
         return False
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
-        if self.scanner is None or self._pause:
+        # The exact way of whole chunks does not see where records contradict definitions that may be wrong.
+        if (self.scanner is None or self._pause) and not self.catalog.provisional:
             self._pause = max(0, self._pause - 1)
             yield from self.take_in_exactly(chunk)
             return
@@ -104,14 +105,21 @@ class ScanningReader(BatchingReader[Table]):
 
     def held(self, table: Table) -> int:
         taken = 0 if self.scanner is None else self.scanner.rows(table.definition.full_name)
-        return len(table.operations) + taken
+        return super().held(table) + taken
+
+    def first(self, table: Table) -> int:
+        name = table.definition.full_name
+        if self.scanner is None or not self.scanner.rows(name):
+            return super().first(table)
+        first = self.scanner.first(name)
+        return min(first, super().first(table)) if super().held(table) else first
 
     def hand_out(self, everything: bool) -> Iterator[Event]:
         full = self.scanner is None or self.scanner.largest() >= BATCH_ROWS
-        if full or everything or self.projection.in_order or any(table.operations for table in self.tables.values()):
+        if full or everything or self.projection.in_order or any(map(super().held, self.tables.values())):
             yield from super().hand_out(everything)
 
-    def collect(self, table: Table, rejects: list[Reject]) -> Iterator[ChangeBatch]:
+    def collect(self, table: Table) -> Iterator[ChangeBatch]:
         name = table.definition.full_name
         scanned = None if self.scanner is None else self.scanner.take(name)
         while scanned is not None and len(scanned):
@@ -121,6 +129,6 @@ class ScanningReader(BatchingReader[Table]):
                 break
             for row in sorted(batch):
                 place = {"table": name, "position": self.scanned_position(scanned, row)}
-                rejects.append(self.reject(scanned.ordinal[row].as_py(), batch[row].at(**place)))
+                table.refused.append(self.reject(scanned.ordinal[row].as_py(), batch[row].at(**place)))
             scanned = scanned.without(batch)
-        yield from super().collect(table, rejects)
+        yield from super().collect(table)

@@ -16,11 +16,12 @@ from msgspec import Raw
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovery, SchemaChange
 from ggfmt.formats.goldengate.json import records as records
+from ggfmt.formats.goldengate.records import OBJECT_METADATA
 from ggfmt.formats.json.files import record_spans
-from ggfmt.formats.json.shapes import Finding, KnownTable, new_shapes, settle
+from ggfmt.formats.json.shapes import JSON_TYPES, MIXED, SQL_TYPES, UNKNOWN, Finding, KnownTable, new_shapes, settle
 from ggfmt.formats.json.values import parse, plain_name
 from ggfmt.formats.records.problems import name_problem
-from ggfmt.model.table import Catalog, TableDef
+from ggfmt.model.table import STRING, Catalog, SqlType, TableDef
 
 
 class JsonDiscovery(Discovery):
@@ -88,7 +89,7 @@ class JsonDiscovery(Discovery):
         members = parse(record, last=False)
         if not isinstance(members, dict):
             return
-        if members.get("op_type") == "OBJECT_METADATA":
+        if members.get("op_type") == OBJECT_METADATA:
             table = records.examine(record, False, Catalog())
             if isinstance(table, TableDef):
                 self._findings.append(SchemaChange.met(table, chunk, start))
@@ -112,3 +113,38 @@ class JsonDiscovery(Discovery):
             for finding in new_shapes(name, known, images, keys, self._every_shape):
                 self._findings.append(finding)
                 self._decoder = None
+
+
+def contradicts(record: bytes, catalog: Catalog) -> bool:
+    """Whether the discovery pass may find something in a record that definitions found elsewhere do not have. That they
+    name columns in the same order is asked too: then the order does not depend on which records were looked at."""
+    members = parse(record, last=False)
+    if not isinstance(members, dict):
+        return False
+    if members.get("op_type") == OBJECT_METADATA:
+        return True
+    name = members.get("table", members.get("qual_table"))
+    if not isinstance(name, str) or members.get("op_type") not in records.OP_NAMES or name_problem(name) is not None:
+        return False
+    definition = catalog.get(name)
+    if definition is None:
+        return True
+    keys = members.get("primary_keys")
+    if isinstance(keys, list) and keys and tuple(map(str, keys)) != definition.primary_keys:
+        return True
+    places = {column.name: place for place, column in enumerate(definition.columns)}
+    for image in (members.get("before"), members.get("after")):
+        if isinstance(image, dict):
+            order = [places.get(column, -1) for column in image]
+            if -1 in order or order != sorted(order):
+                return True
+            types = (definition.columns[place].type for place in order)
+            if any(not _fits(value, type) for value, type in zip(image.values(), types, strict=True)):
+                return True
+    return False
+
+
+def _fits(value: Any, type: SqlType) -> bool:
+    """Whether a column with such a value may have been found to be of a type."""
+    shown = JSON_TYPES.get(value.__class__, MIXED)
+    return shown == UNKNOWN or (shown != MIXED and SQL_TYPES.get(shown, STRING) == type)

@@ -27,10 +27,10 @@ from ggfmt.columnar.from_python import int64s, texts, token_maps
 from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, UnknownTable
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.goldengate.json.decoders import NO_RAW, Decoders, JsonTable
-from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
+from ggfmt.formats.goldengate.json.discovery import JsonDiscovery, contradicts
 from ggfmt.formats.goldengate.json.laid_out import READ_SIDE, by_options
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
@@ -42,7 +42,7 @@ from ggfmt.formats.records.rows import key_updates
 from ggfmt.formats.records.scanner import Grammar, Scanned
 from ggfmt.formats.records.scanning import ScanningReader
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
-from ggfmt.model.table import Catalog, TableDef
+from ggfmt.model.table import Catalog, Kind, TableDef
 
 _METADATA = b'"OBJECT_METADATA"'
 _TABLE_NAME = re.compile(rb'table"\s*:\s*"([^"\\]*)"')
@@ -50,6 +50,12 @@ _META = attrgetter("op_type", "op_ts", "pos", "before", "after")
 _OP_TYPES = frozenset(OP_TYPES)
 
 MANY_TABLES = 256
+# The JSON values of columns of the types that a discovery pass finds.
+_TAKES = {
+    Kind.STRING: scanner.NULL | scanner.STRING,
+    Kind.DECIMAL: scanner.NULL | scanner.INTEGER | scanner.NUMBER,
+    Kind.BOOLEAN: scanner.NULL | scanner.BOOLEAN,
+}
 _MOST_EXTRA = 24  # members that nobody knows: with more the scanner has no room
 
 
@@ -57,6 +63,7 @@ class JsonReader(ScanningReader[JsonTable]):
     """Reads GoldenGate JSON; see the module's docstring."""
 
     sniff = staticmethod(records.sniff)
+    checks_definitions = True
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -99,7 +106,7 @@ class JsonReader(ScanningReader[JsonTable]):
             scanner.slot("op_ts", scanner.STRING | scanner.NULL),
             scanner.skip("current_ts"),
             scanner.slot("pos", scanner.STRING | scanner.INTEGER | scanner.NULL),
-            scanner.skip("primary_keys"),
+            scanner.identity("primary_keys") if self.catalog.provisional else scanner.skip("primary_keys"),
             scanner.tokens("tokens"),
             scanner.before("before"),
             scanner.after("after"),
@@ -112,21 +119,30 @@ class JsonReader(ScanningReader[JsonTable]):
         return [name for name in self._decoders.extra if name != self._decoders.tag]
 
     def know(self, identity: bytes) -> bool:
+        named, keys, *_ = (*identity.split(b"\0"), b"")
         try:
-            name = msgspec.json.decode(identity.rstrip(b"\0"), type=str)
+            name = msgspec.json.decode(named, type=str)
+            told = msgspec.json.decode(keys or b"null", type=tuple[str, ...] | None)
         except ValueError:
             return False
         definition = self.catalog.get(name)
-        if definition is None:
+        if definition is None or (told and told != definition.primary_keys):
             return False
         self._table(definition)
         assert self.scanner is not None
-        return not self.scanner.rows(name) and self.scanner.bind(identity, definition)
+        takes = None
+        if self.catalog.provisional:
+            takes = [_TAKES[column.type.kind] for column in definition.columns]
+        return not self.scanner.rows(name) and self.scanner.bind(identity, definition, takes)
 
     def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
         record = chunk.data[start:end]
+        if self.catalog.provisional and contradicts(record, self.catalog):
+            self.ordinal += 1
+            yield self.reject(self.ordinal - 1, UnknownTable.named("?"))
+            return
         self._meet(_tables_named(record))
-        return self._take_one(record, chunk.last and end == len(chunk.data))
+        yield from self._take_one(record, chunk.last and end == len(chunk.data))
 
     def scanned_columns(self, table: JsonTable, scanned: Scanned) -> ChangeBatch:
         op_ts, position, *_ = (column.values for column in scanned.slots)
@@ -220,7 +236,7 @@ class JsonReader(ScanningReader[JsonTable]):
         if operation is None:
             verdict = records.examine(record, last, self.catalog)
             if isinstance(verdict, records.JsonOperation):
-                yield from self.hand_out(True)
+                self.set_aside()
                 self._learn_from(verdict)
                 operation = self._decode_one(record)
             if operation is None:
