@@ -13,8 +13,9 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.join import Piece, join_binary
-from ggfmt.columnar.strings import text_buffer
+from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import Piece
 from ggfmt.model.change import Image, ImageColumn
 
 _BINARY = pa.binary()

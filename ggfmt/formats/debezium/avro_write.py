@@ -21,7 +21,8 @@ from ggfmt.columnar.avro import NULL, VALUE, Columns, longs, optional_longs, opt
 from ggfmt.columnar.avro import text_bytes as text
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.from_python import token_maps
-from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import Piece
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection

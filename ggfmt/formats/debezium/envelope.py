@@ -16,8 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.join import Piece, join, repeat
-from ggfmt.columnar.strings import escape_json_text, quote_json
+from ggfmt.columnar.escapes import escape_json_text
+from ggfmt.columnar.join import join, repeat
+from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.strings import quote_json
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.connect import schemas as connect

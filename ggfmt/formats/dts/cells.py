@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.avro import NULL, VALUE, longs, optional_doubles, strings, text_bytes, zigzag_varint
-from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.dts.schema import BRANCHES, EMPTY_OBJECTS
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
 from ggfmt.model.change import ImageColumn

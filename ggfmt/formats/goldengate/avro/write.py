@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes, zigzag_varint
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import Piece
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL

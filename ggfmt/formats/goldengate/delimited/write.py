@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join, repeat
-from ggfmt.columnar.metadata import joined_pairs, token_texts
-from ggfmt.columnar.strings import count_holding, represent
+from ggfmt.columnar.join import join, repeat
+from ggfmt.columnar.metadata import token_texts
+from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.strings import count_texts, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
@@ -85,38 +86,43 @@ class DelimitedFormatter(Formatter):
 
     def _metadata_value(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
         if column.keyword == ALL_TOKENS:
-            pair = joined_pairs(self.options.key_value_delimiter)
-            return token_texts(batch.tokens, len(batch), pair, self.options.key_value_pair_delimiter)
+
+            def pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
+                return [names, self.options.key_value_delimiter, values]
+
+            return token_texts(batch.tokens, pair, self.options.key_value_pair_delimiter)
         if column.keyword == KEY_COLUMNS:
             return ",".join(self.table.primary_keys)
         return self._values.of(column, batch)
 
-    def _value(self, place: int, column: ImageColumn) -> pa.StringArray:
-        options, name = self.options, self.table.column_names[place]
-        self._look_for_delimiters(name, column)
-        if self._quoted[place]:
-            values = column.values
-            if count_holding(values, '"'):
-                values = pc.replace_substring(values, '"', '""')
-            nulls = values.null_count
-            values = join(['"', values.fill_null("") if nulls else values, '"'])
-            column = ImageColumn(
-                pc.if_else(column.values.is_valid(), values, pa.scalar(None, pa.string())) if nulls else values,
-                column.present,
-            )
-        self._look_for_representations(name, column)
-        return represent(column, options.null_value_representation, options.missing_value_representation)
+    def _value(self, place: int, column: ImageColumn) -> Piece:
+        options, quoted = self.options, self._quoted[place]
+        self._look_for_losses(self.table.column_names[place], column, quoted)
+        return represent(column, options.null_value_representation, options.missing_value_representation, quoted)
 
-    def _look_for_delimiters(self, column: str, image: ImageColumn) -> None:
-        for name, delimiter in (("field", self.options.field_delimiter), ("line", self.options.line_delimiter)):
-            self.count(DELIMITER_INSIDE, column, count_holding(image.values, delimiter), delimiter=name)
+    def _look_for_losses(self, name: str, column: ImageColumn, quoted: bool) -> None:
+        """Counts values that hold a delimiter, and those that read as what stands for a NULL or a missing column."""
+        options = self.options
+        states = {
+            "a NULL": options.null_value_representation,
+            "a missing column": options.missing_value_representation,
+        }
+        wholes = [_within_quotes(text) if quoted else text for text in states.values()]
+        delimiters = (options.field_delimiter, options.line_delimiter)
+        inside, alike = count_texts(column.values, delimiters, [text or "" for text in wholes])
+        for which, count in zip(("field", "line"), inside, strict=True):
+            self.count(DELIMITER_INSIDE, name, count, delimiter=which)
+        for state, text, count in zip(states, wholes, alike, strict=True):
+            if text is not None:
+                self.count(TEXT_AS_STATE, name, count, state=state)
 
-    def _look_for_representations(self, column: str, image: ImageColumn) -> None:
-        for state, text in (
-            ("a NULL", self.options.null_value_representation),
-            ("a missing column", self.options.missing_value_representation),
-        ):
-            self.count(TEXT_AS_STATE, column, pc.equal(image.values, text).true_count, state=state)
+
+def _within_quotes(text: str) -> str | None:
+    """The value that stands as a text when it is put in quotes; None if none does."""
+    inner = text[1:-1]
+    if len(text) < 2 or text[0] != '"' or text[-1] != '"' or inner.replace('""', "").count('"'):
+        return None
+    return inner.replace('""', '"')
 
 
 class DelimitedTextFormatter(DelimitedFormatter):

@@ -1,0 +1,81 @@
+"""What messages are put together from: constants, arrays, and what says how values of an array stand in a message.
+
+A piece is a text (or bytes) that all rows have, a scalar, an array of n texts (or binaries) without nulls, or one of
+the classes here. `ggfmt.columnar.join` makes n messages of a list of them, by a native kernel in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+Piece: TypeAlias = Any
+
+
+class Encoding(IntEnum):
+    """How a value stands in a message, as `escape.h` has them. Those from `SIZED` on are for the native kernel alone:
+    a string of Avro, and of int64 values their digits and a long of Avro."""
+
+    AS_IS = 0
+    JSON = 1
+    JACKSON = 2
+    CDATA = 3
+    ATTRIBUTE = 4
+    DOUBLED = 5
+    SIZED = 6
+    DIGITS = 7
+    VARINT = 8
+
+
+class Text(NamedTuple):
+    """n values, each between `lead` and `tail`; `null` alone stands for a NULL, None where there is none."""
+
+    values: pa.Array
+    encoding: Encoding = Encoding.AS_IS
+    null: str | bytes | None = None
+    lead: str | bytes = ""
+    tail: str | bytes = ""
+
+
+class Is(NamedTuple):
+    """A condition: the values that are a text. A NULL is none."""
+
+    values: pa.StringArray
+    text: str
+
+
+class Either(NamedTuple):
+    """Some pieces where a condition or a mask without nulls is true, and others elsewhere."""
+
+    where: pa.BooleanArray | Is
+    then: Sequence[Piece]
+    otherwise: Sequence[Piece] = ()
+
+
+class Members(NamedTuple):
+    """Pieces among which each `COMMA` stands for a comma, but for one that nothing stands before. The pieces of each
+    member start with one."""
+
+    pieces: Sequence[Piece]
+
+
+class Comma(NamedTuple):
+    """The class of `COMMA`."""
+
+
+COMMA = Comma()
+
+
+class Each(NamedTuple):
+    """The items of n lists or maps, one after the other with `between` in between. The pieces are of the items of all
+    lists, from the first that the arrays beneath have."""
+
+    lists: pa.ListArray | pa.MapArray
+    pieces: Sequence[Piece]
+    between: str = ""
+
+
+KINDS = (Text, Either, Members, Each, Comma, Is)
