@@ -469,7 +469,7 @@ static PyObject *joined(Plan *plan) {
     PyObject *result = NULL, *end_buffer = NULL, *data_buffer = NULL;
     Outcome outcome = DONE;
     size_t rows = (size_t)plan->rows;
-    if (bytes_reserve(&out, expected(plan)) < 0 || bytes_reserve(&ends, (rows + 1) * sizeof(int32_t)) < 0) {
+    if (bytes_start(&out, expected(plan)) < 0 || bytes_start(&ends, (rows + 1) * sizeof(int32_t)) < 0) {
         outcome = NO_ROOM;
         goto end;
     }
