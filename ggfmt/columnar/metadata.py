@@ -18,18 +18,19 @@ class OpKeys:
     """The words, or their bytes, that a format writes for insert, update, delete and, if it has one, truncate."""
 
     def __init__(self, words: Sequence[str | bytes], type: pa.DataType = _STRING) -> None:
-        self._words = pa.array(words, type)
-        self._plain = tuple(words) == OP_TYPES
+        self._words = tuple(words)
+        self._type = type
+        self._plain = self._words == OP_TYPES
 
     def of(self, op: pa.StringArray) -> pa.Array:
-        return op if self._plain else self._words.take(pc.index_in(op, _OP_TYPES))
+        return op if self._plain else pa.array(self._words, self._type).take(pc.index_in(op, _OP_TYPES))
 
     def piece(self, op: pa.StringArray) -> Piece:
         """The words as a piece of messages."""
         if self._plain:
             return op
-        *words, chosen = zip(OP_TYPES, self._words.to_pylist(), strict=False)
-        piece: Piece = chosen[1]
+        *words, (_, last) = zip(OP_TYPES, self._words, strict=False)
+        piece: Piece = last
         for kind, word in reversed(words):
             piece = Either(Is(op, kind), [word], [piece])
         return piece

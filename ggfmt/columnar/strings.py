@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from decimal import Decimal
 from enum import IntEnum
 
@@ -36,14 +35,13 @@ def known_to_fit(array: pa.StringArray, form: Form) -> bool:
     return kernels.native is not None and kernels.native.fits(array, form)
 
 
-def count_texts(
-    array: pa.StringArray, within: Sequence[str] = (), whole: Sequence[str] = ()
-) -> tuple[list[int], list[int]]:
-    """How many values hold each of some texts, and how many are each of some; none holds the empty text."""
+def count_texts(array: pa.StringArray, within: tuple[str, ...], whole: tuple[str, ...]) -> tuple[int, ...]:
+    """How many values hold each of some texts, and then how many are each of some; none holds the empty text."""
     if kernels.native is not None:
-        counts = kernels.native.count(array, tuple(within), tuple(whole))
-        return list(counts[: len(within)]), list(counts[len(within) :])
-    return [_count_holding(array, text) for text in within], [pc.equal(array, text).true_count for text in whole]
+        counts: tuple[int, ...] = kernels.native.count(array, within, whole)
+        return counts
+    held = (_count_holding(array, text) for text in within)
+    return (*held, *(pc.equal(array, text).true_count for text in whole))
 
 
 def _count_holding(array: pa.StringArray, substring: str) -> int:

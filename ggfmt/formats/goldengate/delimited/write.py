@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -52,6 +52,13 @@ class DelimitedFormatter(Formatter):
             options.wrap_strings_in_quotes and target_type(column.type, context.release) is MessageType.STRING
             for column in table.columns
         ]
+        shown = {
+            "a NULL": options.null_value_representation,
+            "a missing column": options.missing_value_representation,
+        }
+        self._delimiters = (options.field_delimiter, options.line_delimiter)
+        self._states = _by_value((text, state) for state, text in shown.items())
+        self._quoted_states = _by_value((_within_quotes(text), state) for state, text in shown.items())
         fields = []
         for column in self._metadata:
             fields += [f"Name of {column.name}"] * options.include_meta_column_names + [column.title]
@@ -97,24 +104,27 @@ class DelimitedFormatter(Formatter):
 
     def _value(self, place: int, column: ImageColumn) -> Piece:
         options, quoted = self.options, self._quoted[place]
-        self._look_for_losses(self.table.column_names[place], column, quoted)
+        self._count_losses(self.table.column_names[place], column, quoted)
         return represent(column, options.null_value_representation, options.missing_value_representation, quoted)
 
-    def _look_for_losses(self, name: str, column: ImageColumn, quoted: bool) -> None:
+    def _count_losses(self, name: str, column: ImageColumn, quoted: bool) -> None:
         """Counts values that hold a delimiter, and those that read as what stands for a NULL or a missing column."""
-        options = self.options
-        states = {
-            "a NULL": options.null_value_representation,
-            "a missing column": options.missing_value_representation,
-        }
-        wholes = [_within_quotes(text) if quoted else text for text in states.values()]
-        delimiters = (options.field_delimiter, options.line_delimiter)
-        inside, alike = count_texts(column.values, delimiters, [text or "" for text in wholes])
-        for which, count in zip(("field", "line"), inside, strict=True):
-            self.count(DELIMITER_INSIDE, name, count, delimiter=which)
-        for state, text, count in zip(states, wholes, alike, strict=True):
-            if text is not None:
+        states = self._quoted_states if quoted else self._states
+        field, line, *alike = count_texts(column.values, self._delimiters, tuple(states))
+        self.count(DELIMITER_INSIDE, name, field, delimiter="field")
+        self.count(DELIMITER_INSIDE, name, line, delimiter="line")
+        for (_, names), count in zip(states.items(), alike, strict=True):
+            for state in names:
                 self.count(TEXT_AS_STATE, name, count, state=state)
+
+
+def _by_value(states: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
+    """What is shown as each of some values."""
+    named: dict[str, list[str]] = {}
+    for value, state in states:
+        if value is not None:
+            named.setdefault(value, []).append(state)
+    return named
 
 
 def _within_quotes(text: str) -> str | None:
