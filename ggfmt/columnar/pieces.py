@@ -17,7 +17,8 @@ Piece: TypeAlias = Any
 
 class Encoding(IntEnum):
     """How a value stands in a message, as `escape.h` has them. Those from `SIZED` on are for the native kernel alone:
-    a string of Avro, and of int64 values their digits and a long of Avro."""
+    strings of Avro; of int64 values their digits, and longs of Avro; and what Avro has for texts that are known to be
+    short integers, numbers that a float or a double is made of without rounding twice, or booleans."""
 
     AS_IS = 0
     JSON = 1
@@ -28,6 +29,10 @@ class Encoding(IntEnum):
     SIZED = 6
     DIGITS = 7
     VARINT = 8
+    LONG = 9
+    FLOAT = 10
+    DOUBLE = 11
+    BOOLEAN = 12
 
 
 class Text(NamedTuple):
@@ -71,11 +76,13 @@ COMMA = Comma()
 
 class Each(NamedTuple):
     """The items of n lists or maps, one after the other with `between` in between. The pieces are of the items of all
-    lists, from the first that the arrays beneath have."""
+    lists, from the first that the arrays beneath have. `counted`, for the native kernel alone: how many there are
+    stands before them as a long of Avro, unless there are none."""
 
     lists: pa.ListArray | pa.MapArray
     pieces: Sequence[Piece]
     between: str = ""
+    counted: bool = False
 
 
 KINDS = (Text, Either, Members, Each, Comma, Is)

@@ -28,6 +28,8 @@ class Form(IntEnum):
     JSON_BOOLEAN = 1
     XML = 2
     SHORT_INTEGER = 3
+    SHORT_FLOAT = 4
+    SHORT_DOUBLE = 5
 
 
 def known_to_fit(array: pa.StringArray, form: Form) -> bool:

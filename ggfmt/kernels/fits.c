@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* As ggfmt/columnar/strings.py has them. */
-enum Form { JSON_NUMBER, JSON_BOOLEAN, XML_TEXT, SHORT_INTEGER, FORMS };
+enum Form { JSON_NUMBER, JSON_BOOLEAN, XML_TEXT, SHORT_INTEGER, SHORT_FLOAT, SHORT_DOUBLE, FORMS };
 
 static int is_number(const char *at, const char *end) {
     int integer;
@@ -40,8 +40,36 @@ static int is_short_integer(const char *at, const char *end) {
     return 1;
 }
 
+/* Digits with or without a point among them, of which there are so few that number and power of ten are exact. */
+static int is_short(const char *at, const char *end, ptrdiff_t most) {
+    if (at < end && *at == '-')
+        at++;
+    const char *start = at;
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    if (at == start)
+        return 0;
+    if (at < end && *at == '.') {
+        const char *point = at++;
+        most++;
+        while (at < end && *at >= '0' && *at <= '9')
+            at++;
+        if (at == point + 1)
+            return 0;
+    }
+    return at == end && end - start <= most;
+}
+
+static int is_short_float(const char *at, const char *end) {
+    return is_short(at, end, 7); /* below 2 to the 24th */
+}
+
+static int is_short_double(const char *at, const char *end) {
+    return is_short(at, end, 15); /* below 2 to the 53rd */
+}
+
 typedef int (*Test)(const char *, const char *);
-static const Test tests[FORMS] = {is_number, is_boolean, is_xml, is_short_integer};
+static const Test tests[FORMS] = {is_number, is_boolean, is_xml, is_short_integer, is_short_float, is_short_double};
 
 PyObject *kernel_fits(PyObject *module, PyObject *args) {
     PyObject *array;

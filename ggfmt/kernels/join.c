@@ -212,6 +212,7 @@ static int read_each(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
     if (step == NULL || read_array(step, PyTuple_GET_ITEM(piece, 0), "+", rows) < 0 ||
         read_constant(plan, PyTuple_GET_ITEM(piece, 2), &step->lead) < 0)
         return -1;
+    step->encoding = PyTuple_GET_ITEM(piece, 3) == Py_True ? SIZED : AS_IS;
     plan->scope = NO_SCOPE;
     if (read_pieces(plan, PyTuple_GET_ITEM(piece, 1), &items, depth) < 0)
         return -1;
@@ -236,7 +237,7 @@ static int read_piece(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
     if (type == (PyTypeObject *)kinds[EITHER_KIND])
         return PyTuple_GET_SIZE(piece) == 3 ? read_either(plan, piece, rows, depth) : -1;
     if (type == (PyTypeObject *)kinds[EACH_KIND])
-        return PyTuple_GET_SIZE(piece) == 3 ? read_each(plan, piece, rows, depth) : -1;
+        return PyTuple_GET_SIZE(piece) == 4 ? read_each(plan, piece, rows, depth) : -1;
     if (type == (PyTypeObject *)kinds[MEMBERS_KIND]) {
         int64_t scope = plan->scope;
         plan->scope = plan->count;
@@ -340,6 +341,61 @@ static Outcome put_number(Bytes *out, const Step *step, int64_t row) {
     return DONE;
 }
 
+/* A text that is known to be a number of few digits: the digits as one number, and how many there are behind the point. */
+static int64_t read_digits(const char *at, const char *end, int *negative, int *behind) {
+    int64_t number = 0;
+    *negative = at < end && *at == '-';
+    *behind = 0;
+    const char *point = NULL;
+    for (at += *negative; at < end; at++) {
+        if (*at == '.')
+            point = at;
+        else if (number < INT64_MAX / 10)
+            number = number * 10 + (*at - '0');
+    }
+    if (point != NULL)
+        *behind = (int)(end - point - 1);
+    return number;
+}
+
+/* Texts as Avro has values of their type. Division by a power of ten that is exact rounds once, as it must be. */
+static Outcome put_value(Bytes *out, Encoding encoding, const char *at, const char *end) {
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    int negative, behind;
+    if (bytes_reserve(out, 16) < 0)
+        return NO_ROOM;
+    char *to = out->data + out->size;
+    if (encoding == BOOLEAN) {
+        *to = at < end && *at == 't';
+        out->size++;
+        return DONE;
+    }
+    int64_t number = read_digits(at, end, &negative, &behind);
+    if (encoding == LONG) {
+        number = negative ? -number : number;
+        out->size = (size_t)(put_varint(to, ((uint64_t)number << 1) ^ (uint64_t)(number >> 63)) - out->data);
+        return DONE;
+    }
+    behind = behind > 15 ? 15 : behind;
+    uint64_t bits;
+    size_t width;
+    if (encoding == DOUBLE) {
+        double value = (double)number / powers[behind];
+        value = negative ? -value : value;
+        memcpy(&bits, &value, width = sizeof(value));
+    } else {
+        float value = (float)number / (float)powers[behind];
+        value = negative ? -value : value;
+        uint32_t half;
+        memcpy(&half, &value, width = sizeof(value));
+        bits = half;
+    }
+    for (size_t i = 0; i < width; i++)
+        to[i] = (char)(bits >> (8 * i));
+    out->size += width;
+    return DONE;
+}
+
 static inline Outcome put_text(Bytes *out, const Step *step, int64_t row) {
     const ArrowView *view = &step->view;
     if (view->kind == WIDE)
@@ -351,6 +407,8 @@ static inline Outcome put_text(Bytes *out, const Step *step, int64_t row) {
             return NO_ROOM;
         out->size = (size_t)(put_varint(out->data + out->size, (uint64_t)length << 1) - out->data);
     }
+    if (step->encoding >= LONG)
+        return put_value(out, step->encoding, view->data + start, view->data + end);
     if (length == 0)
         return DONE;
     return escape(out, step->encoding == SIZED ? AS_IS : step->encoding, view->data + start, length, readable) < 0 ? NO_ROOM
@@ -371,6 +429,12 @@ static Outcome run_each(Step *steps, int64_t at, int64_t row, Bytes *out) {
     const Step *step = &steps[at];
     if (arrow_is_null(&step->view, row))
         return NULL_MET;
+    int32_t count = step->view.ends[row + 1] - step->view.ends[row];
+    if (step->encoding == SIZED && count > 0) {
+        if (bytes_reserve(out, 16) < 0)
+            return NO_ROOM;
+        out->size = (size_t)(put_varint(out->data + out->size, (uint64_t)count << 1) - out->data);
+    }
     for (int32_t item = step->view.ends[row]; item < step->view.ends[row + 1]; item++) {
         if (item > step->view.ends[row] && append(out, &step->lead) < 0)
             return NO_ROOM;
