@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.pieces import Encoding
 
+_STRING = pa.string()
+
 # As javax.json escapes, all else below U+0020 as \u00xx and everything above as it is.
 _SHORT_ESCAPES = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _CONTROLS = {chr(code): _SHORT_ESCAPES.get(chr(code), f"\\u{code:04x}") for code in range(0x20)}
@@ -57,7 +59,17 @@ def escape_json_text(text: str, escapes: Mapping[str, str] = JSON_ESCAPES) -> st
     return f'"{escape_text(text, escapes)}"'
 
 
-# What each encoding of texts makes of an array.
+def _millis(micros: pa.Int64Array) -> pa.StringArray:
+    """Those that have passed, before 1970 too."""
+    return pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999, 0)), 1000).cast(_STRING)
+
+
+def _nanos(micros: pa.Int64Array) -> pa.StringArray:
+    """As text, for 64 bits of them end in the year 2262."""
+    return pc.replace_substring_regex(micros.cast(_STRING), "^(.*[1-9].*)$", r"\1" "000")
+
+
+# What each encoding of texts or numbers makes of an array.
 ESCAPES: dict[Encoding, Callable[[pa.Array], pa.Array]] = {
     Encoding.AS_IS: lambda array: array,
     Encoding.JSON: partial(escape, replacements=JSON_ESCAPES),
@@ -65,4 +77,7 @@ ESCAPES: dict[Encoding, Callable[[pa.Array], pa.Array]] = {
     Encoding.CDATA: partial(escape, replacements=IN_CDATA),
     Encoding.ATTRIBUTE: partial(escape, replacements=IN_ATTRIBUTE),
     Encoding.DOUBLED: partial(escape, replacements={'"': '""'}),
+    Encoding.DIGITS: lambda array: array.cast(_STRING),
+    Encoding.MILLIS: _millis,
+    Encoding.NANOS: _nanos,
 }

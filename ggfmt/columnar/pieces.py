@@ -16,9 +16,12 @@ Piece: TypeAlias = Any
 
 
 class Encoding(IntEnum):
-    """How a value stands in a message, as `escape.h` has them. Those from `SIZED` on are for the native kernel alone:
-    strings of Avro; of int64 values their digits, and longs of Avro; and what Avro has for texts that are known to be
-    short integers, numbers that a float or a double is made of without rounding twice, or booleans."""
+    """How a value stands in a message, as `escape.h` has them.
+
+    Up to `DOUBLED` they are of texts, up to `NANOS` of int64 values: their digits, and those of microseconds as milli-
+    and nanoseconds. Those from `SIZED` on are for the native kernel alone: strings and longs of Avro; and what Avro has
+    for texts that are known to be short integers, numbers that a float or a double is made of without rounding twice,
+    or booleans."""
 
     AS_IS = 0
     JSON = 1
@@ -26,13 +29,15 @@ class Encoding(IntEnum):
     CDATA = 3
     ATTRIBUTE = 4
     DOUBLED = 5
-    SIZED = 6
-    DIGITS = 7
-    VARINT = 8
-    LONG = 9
-    FLOAT = 10
-    DOUBLE = 11
-    BOOLEAN = 12
+    DIGITS = 6
+    MILLIS = 7
+    NANOS = 8
+    SIZED = 9
+    VARINT = 10
+    LONG = 11
+    FLOAT = 12
+    DOUBLE = 13
+    BOOLEAN = 14
 
 
 class Text(NamedTuple):

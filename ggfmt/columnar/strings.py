@@ -89,6 +89,11 @@ def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
     return pc.replace_with_mask(texts, mask, pa.array(numbers, _STRING)), bad
 
 
+def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> Text:
+    """Numbers by their digits, or times in another unit, NULL as `null`."""
+    return Text(array, encoding, "null")
+
+
 def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
     """`true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
     if known_to_fit(array, Form.JSON_BOOLEAN):

@@ -155,7 +155,7 @@ static int read_text(Plan *plan, PyObject *piece, int64_t *rows) {
         return -1;
     }
     step->encoding = (Encoding)encoding;
-    int of_numbers = step->encoding == DIGITS || step->encoding == VARINT;
+    int of_numbers = (step->encoding >= DIGITS && step->encoding <= NANOS) || step->encoding == VARINT;
     if (of_numbers)
         step->action = NUMBER;
     if (read_array(step, PyTuple_GET_ITEM(piece, 0), of_numbers ? "l" : "uzw", rows) < 0)
@@ -333,10 +333,21 @@ static Outcome put_number(Bytes *out, const Step *step, int64_t row) {
     if (bytes_reserve(out, 32) < 0)
         return NO_ROOM;
     char *to = out->data + out->size;
-    if (step->encoding == DIGITS)
+    switch (step->encoding) {
+    case MILLIS: /* those that have passed, before 1970 too */
+        to = put_digits(to, number / 1000 - (number % 1000 < 0));
+        break;
+    case NANOS:
         to = put_digits(to, number);
-    else
+        memcpy(to, "000", 3);
+        to += number == 0 ? 0 : 3;
+        break;
+    case VARINT:
         to = put_varint(to, ((uint64_t)number << 1) ^ (uint64_t)(number >> 63));
+        break;
+    default:
+        to = put_digits(to, number);
+    }
     out->size = (size_t)(to - out->data);
     return DONE;
 }
