@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from hypothesis import settings
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
 
+from ggfmt import kernels
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -19,6 +20,20 @@ def examples(weight: int) -> settings:
     """The number of examples of a property: `weight` per cent of what the profile (`conftest.py`) draws."""
     assert settings.default is not None
     return settings(max_examples=max(1, settings.default.max_examples * weight // 100))
+
+
+T = TypeVar("T")
+
+
+def both_ways(make: Callable[..., T], *arguments: Any) -> list[T]:
+    """What a function makes with native kernels, if there are any, and without them."""
+    made = [make(*arguments)]
+    native, kernels.native = kernels.native, None
+    try:
+        made.append(make(*arguments))
+    finally:
+        kernels.native = native
+    return made
 
 
 NUMERIC = frozenset({"integer", "decimal", "float", "double"})

@@ -16,22 +16,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples, java_numbers, numbers, texts
+from strategies import both_ways, examples, java_numbers, numbers, texts
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import escape_json_text, text_buffer
 from ggfmt.columnar.from_python import MISSING, MISSING_RAW, int64s, raw_column, text_column, token_maps
 from ggfmt.columnar.join import join, repeat
-from ggfmt.columnar.metadata import OpKeys, joined_pairs, or_empty, token_texts
-from ggfmt.columnar.strings import (
-    count_holding,
-    escape_json,
-    escape_json_text,
-    json_booleans,
-    json_numbers,
-    quote_json,
-    represent,
-    text_buffer,
-)
+from ggfmt.columnar.metadata import OpKeys, or_empty, token_texts
+from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.strings import count_texts, json_booleans, json_numbers, quote_json, represent
 from ggfmt.model.change import ImageColumn
 
 optional = st.one_of(st.none(), texts)
@@ -44,6 +37,14 @@ def view(values: Sequence[str | None], before: int = 2) -> pa.StringArray:
 
 def both(values: Sequence[str | None]) -> list[pa.StringArray]:
     return [pa.array(values, pa.string()), view(values)]
+
+
+def joined_texts(piece: Piece, rows: int) -> list[str]:
+    return list(join([piece], rows).to_pylist())
+
+
+def quoted_texts(array: pa.StringArray) -> list[str]:
+    return list(quote_json(array).to_pylist())
 
 
 # Clock
@@ -110,9 +111,9 @@ def test_a_join_puts_rows_together_and_loses_none(data: st.DataObject, rows: int
             values = data.draw(st.lists(texts, min_size=rows, max_size=rows))
             pieces.append(pa.array(values, pa.string()) if kind == "array" else view(values))
             columns.append(values)
-    joined = join(pieces, rows)
-    assert joined.type == pa.string()
-    assert joined.to_pylist() == ["".join(column[row] for column in columns) for row in range(rows)]
+    for joined in both_ways(join, pieces, rows):
+        assert joined.type == pa.string()
+        assert joined.to_pylist() == ["".join(column[row] for column in columns) for row in range(rows)]
 
 
 @pytest.mark.parametrize(
@@ -142,10 +143,9 @@ def test_repeat_gives_as_many_texts_as_asked_for() -> None:
 @given(st.lists(optional, max_size=5))
 def test_json_strings_are_escaped_as_the_oracle_does_and_mean_the_same(values: list[str | None]) -> None:
     for array in both(values):
-        assert quote_json(array).to_pylist() == ["null" if v is None else oracle.json_string(v) for v in values]
-        escaped = escape_json(array).to_pylist()
-        assert escaped == [None if v is None else oracle.json_string(v)[1:-1] for v in values]
-        assert [None if text is None else json.loads(f'"{text}"') for text in escaped] == values
+        for quoted in both_ways(quoted_texts, array):
+            assert quoted == ["null" if v is None else oracle.json_string(v) for v in values]
+            assert [json.loads(text) for text in quoted] == values
 
 
 @examples(100)
@@ -153,12 +153,13 @@ def test_json_strings_are_escaped_as_the_oracle_does_and_mean_the_same(values: l
 def test_escaping_agrees_with_python_apart_from_the_letters_of_escapes(text: str) -> None:
     expected = json.dumps(text, ensure_ascii=False)
     assert escape_json_text(text) == expected
-    assert quote_json(pa.array([text])).to_pylist() == [expected]
+    assert both_ways(quoted_texts, pa.array([text])) == [[expected]] * 2
 
 
 def test_every_control_character_is_escaped_and_delete_is_not() -> None:
     text = "".join(map(chr, range(0x80)))
-    assert escape_json(view([text, None])).to_pylist() == [oracle.json_string(text)[1:-1], None]
+    expected = [oracle.json_string(text), "null"]
+    assert both_ways(quoted_texts, view([text, None])) == [expected] * 2
     assert "\x7f" in escape_json_text(text)
 
 
@@ -183,15 +184,15 @@ def test_numbers_are_those_that_java_reads_and_all_others_are_told(values: list[
             expected.append("null")
             bad.append(row)
     for array in both(values):
-        shown, wrong = json_numbers(array)
-        assert (shown.to_pylist(), wrong) == (expected, bad)
+        for shown, wrong in both_ways(json_numbers, array):
+            assert (join([shown]).to_pylist(), wrong) == (expected, bad)
 
 
 @examples(100)
 @given(st.lists(java_numbers, min_size=1, max_size=5))
 def test_no_number_changes_its_value(values: list[str]) -> None:
     shown, _ = json_numbers(view(values))
-    for text, value in zip(shown.to_pylist(), values, strict=True):
+    for text, value in zip(join([shown]).to_pylist(), values, strict=True):
         assert Decimal(text).compare(Decimal(value)) == 0
         assert Decimal(text).as_tuple().digits == Decimal(value).as_tuple().digits
         assert oracle.is_json_number(text)
@@ -201,18 +202,20 @@ def test_no_number_changes_its_value(values: list[str]) -> None:
 @given(st.lists(st.one_of(st.none(), st.sampled_from(["true", "false", "True", "", "1"]), texts), max_size=5))
 def test_booleans_are_the_two_words_and_no_other_text(values: list[str | None]) -> None:
     for array in both(values):
-        words, bad = json_booleans(array)
-        assert bad == [row for row, value in enumerate(values) if value not in ("true", "false", None)]
-        good = [row for row in range(len(values)) if row not in bad]
-        assert [words[row].as_py() for row in good] == [oracle.json_value(values[row], "boolean") for row in good]
+        for piece, bad in both_ways(json_booleans, array):
+            assert bad == [row for row, value in enumerate(values) if value not in ("true", "false", None)]
+            words = join([piece])
+            good = [row for row in range(len(values)) if row not in bad]
+            assert [words[row].as_py() for row in good] == [oracle.json_value(values[row], "boolean") for row in good]
 
 
 @examples(100)
 @given(st.lists(optional, max_size=6), texts)
 def test_the_values_that_hold_a_text_are_counted(values: list[str | None], substring: str) -> None:
-    expected = sum(value is not None and substring in value for value in values) if substring else 0
+    holding = sum(value is not None and substring in value for value in values) if substring else 0
+    expected = (holding, 0, values.count(substring), values.count(""))
     for array in both(values):
-        assert count_holding(array, substring) == expected
+        assert both_ways(count_texts, array, (substring, ""), (substring, "")) == [expected] * 2
 
 
 @examples(60)
@@ -230,10 +233,15 @@ def test_the_buffer_of_an_array_holds_its_values_and_nothing_else(parts: list[li
 def test_null_and_missing_are_represented_apart(cells: list[tuple[str | None, bool]], null: str, missing: str) -> None:
     present = pa.array([True, *(there for _, there in cells), False], pa.bool_()).slice(1, len(cells))
     for values in both([value for value, _ in cells]):
-        shown = represent(ImageColumn(values, present), null, missing).to_pylist()
-        assert shown == [(null if value is None else value) if there else missing for value, there in cells]
-        everywhere = represent(ImageColumn(values), null, missing).to_pylist()
-        assert everywhere == [null if value is None else value for value, _ in cells]
+        for quoted in (False, True):
+            texts = [
+                null if value is None else '"' + value.replace('"', '""') + '"' if quoted else value
+                for value, _ in cells
+            ]
+            shown = [text if there else missing for text, (_, there) in zip(texts, cells, strict=True)]
+            for column, expected in ((ImageColumn(values, present), shown), (ImageColumn(values), texts)):
+                piece = represent(column, null, missing, quoted)
+                assert both_ways(joined_texts, piece, len(values)) == [expected] * 2
 
 
 # Metadata
@@ -246,12 +254,14 @@ def test_tokens_are_joined_row_by_row_in_their_order(maps: list[dict[str, str]],
     kind = pa.map_(pa.string(), pa.string())
     padded = pa.array([[("before", "1")], *(list(tokens.items()) for tokens in maps), [("after", "2")]], kind)
     for array in (token_maps(maps), padded.slice(1, len(maps))):
-        assert token_texts(array, len(maps), joined_pairs(equals), comma).to_pylist() == expected
+        piece = token_texts(array, lambda names, values: [names, equals, values], comma)
+        assert both_ways(joined_texts, piece, len(maps)) == [expected] * 2
 
 
 def test_operations_without_tokens_have_the_empty_text() -> None:
-    assert token_texts(None, 3, joined_pairs("="), ",").to_pylist() == [""] * 3
-    assert token_texts(token_maps([{}, {}]), 2, joined_pairs("="), ",").to_pylist() == ["", ""]
+    assert token_texts(None, lambda names, values: [names, values], ",") == ""
+    piece = token_texts(token_maps([{}, {}]), lambda names, values: [names, values], ",")
+    assert both_ways(joined_texts, piece, 2) == [["", ""]] * 2
 
 
 @examples(40)
@@ -260,6 +270,8 @@ def test_op_keys_stand_for_the_operation_types(ops: list[str], words: list[str])
     for array in both(ops):
         assert OpKeys(words).of(array).to_pylist() == [words["IUDT".index(op)] for op in ops]
         assert OpKeys("IUDT").of(array).to_pylist() == ops
+        piece = OpKeys(words).piece(array)
+        assert join([piece]).to_pylist() == OpKeys(words).of(array).to_pylist()
 
 
 def test_absent_metadata_is_the_empty_text() -> None:

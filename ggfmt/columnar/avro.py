@@ -13,8 +13,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.join import Piece, join_binary
-from ggfmt.columnar.strings import text_buffer
+from ggfmt import kernels
+from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import Each, Either, Encoding, Piece, Text
+from ggfmt.columnar.strings import Form, known_to_fit
 from ggfmt.model.change import Image, ImageColumn
 
 _BINARY = pa.binary()
@@ -67,6 +70,8 @@ _BOOLEAN_TEXTS = pa.array(["false", "true", None], pa.string())
 
 def longs(values: pa.Int64Array) -> list[Piece]:
     """n longs as up to five pieces; no bytes for null."""
+    if kernels.native is not None:
+        return [Text(values, Encoding.VARINT, b"")]
     if not len(values):
         return []
     sign = pc.shift_right(pc.shift_right(values, 32), 31)  # by 63 at once, Arrow does not shift at all
@@ -90,6 +95,8 @@ def longs(values: pa.Int64Array) -> list[Piece]:
 
 def strings(values: pa.Array) -> list[Piece]:
     """n strings or n bytes, of texts or binaries without nulls."""
+    if kernels.native is not None:
+        return [Text(values, Encoding.SIZED)]
     lengths = pc.binary_length(values)
     bounds = pc.min_max(lengths)
     shortest, longest = bounds["min"].as_py(), bounds["max"].as_py()
@@ -105,6 +112,13 @@ def strings(values: pa.Array) -> list[Piece]:
 
 Encoded = tuple[list[Piece], list[int]]
 AvroEncoder = Callable[[pa.StringArray], Encoded]  # the second result are rows whose text is no value of the type
+
+
+def _known(values: pa.StringArray, encoding: Encoding, form: Form | None) -> Text | None:
+    """n unions of null and another type by the native kernel, if all values are known to have a form it takes."""
+    if kernels.native is None or (form is not None and not known_to_fit(values, form)):
+        return None
+    return Text(values, encoding, NULL, VALUE)
 
 
 def optional_strings(values: pa.StringArray) -> Encoded:
@@ -133,33 +147,40 @@ _FLOATING = f"^(?:{NUMBER}|[+-]?(?:NaN|Infinity))$"
 _NOT_FINITE = "^[+-]?(?:NaN|Infinity)$"
 
 
-def optional_doubles(values: pa.StringArray) -> Encoded:
-    """n unions of null and double, of texts that Java's BigDecimal reads, or `NaN`, `Infinity` and `-Infinity`.
+def doubles(values: pa.StringArray) -> Encoded:
+    """n doubles, of texts that Java's BigDecimal reads, or `NaN`, `Infinity` and `-Infinity`; no bytes for null.
 
     A number that is too large for the type is no value of it, rather than the infinity that Java makes of it.
     """
     return _floating(values, pa.float64(), 8)
 
 
+def optional_doubles(values: pa.StringArray) -> Encoded:
+    """n unions of null and double; as `doubles`."""
+    return _unions(values, *doubles(values))
+
+
 def optional_floats(values: pa.StringArray) -> Encoded:
     """n unions of null and float; as `optional_doubles`."""
-    return _floating(values, pa.float32(), 4)
+    return _unions(values, *_floating(values, pa.float32(), 4))
+
+
+def _unions(values: pa.StringArray, pieces: list[Piece], bad: list[int]) -> Encoded:
+    return ([NULL], bad) if bad else optional(values, pieces)
 
 
 def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
-    if values.null_count == len(values):
-        return [NULL], []
     try:
         numbers = values.cast(kind)
     except pa.ArrowInvalid:
-        return [NULL], _unlike(values, _FLOATING)
+        return [], _unlike(values, _FLOATING)
     if not pc.all(pc.is_finite(numbers), min_count=0).as_py():
         overflown = pc.and_(pc.invert(pc.is_finite(numbers)), pc.invert(pc.match_substring_regex(values, _NOT_FINITE)))
         bad = pc.indices_nonzero(overflown).to_pylist()
         if bad:
-            return [NULL], bad
+            return [], bad
     wide = pa.Array.from_buffers(pa.binary(width), len(numbers), [None, numbers.buffers()[1]], offset=numbers.offset)
-    return optional(values, [wide.cast(_BINARY)])
+    return [wide.cast(_BINARY).fill_null(_NOTHING)], []
 
 
 def optional_longs(values: pa.StringArray) -> Encoded:
@@ -216,12 +237,23 @@ def optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:
     if not values.null_count:
         return [VALUE, *pieces], []
     there = values.is_valid()
+    if kernels.native is not None:
+        return [Either(there, [VALUE, *pieces], [NULL])], []
     return [_branch(values), *(pc.if_else(there, piece, _NOTHING) for piece in pieces)], []
 
 
 def _branch(values: pa.Array) -> pa.BinaryArray:
     return _BRANCHES.take(values.is_valid().cast(pa.int8()))
 
+
+# How the native kernel writes what an encoder makes, and which form all values must have for that.
+_NATIVE: dict[AvroEncoder, tuple[Encoding, Form | None]] = {
+    optional_strings: (Encoding.SIZED, None),
+    optional_booleans: (Encoding.BOOLEAN, Form.JSON_BOOLEAN),
+    optional_longs: (Encoding.LONG, Form.SHORT_INTEGER),
+    optional_floats: (Encoding.FLOAT, Form.SHORT_FLOAT),
+    optional_doubles: (Encoding.DOUBLE, Form.SHORT_DOUBLE),
+}
 
 ENCODERS: dict[str, AvroEncoder] = {
     "string": optional_strings,
@@ -234,6 +266,9 @@ ENCODERS: dict[str, AvroEncoder] = {
 
 def string_maps(maps: pa.MapArray) -> pa.BinaryArray:
     """n maps of strings, each of one block."""
+    if kernels.native is not None:
+        entries = Each(maps, [*strings(maps.keys), *strings(maps.items)], counted=True)
+        return join_binary([entries, END])
     offsets, first = maps.offsets, maps.offsets[0].as_py()
     size = maps.offsets[-1].as_py() - first
     if not size:
@@ -245,9 +280,6 @@ def string_maps(maps: pa.MapArray) -> pa.BinaryArray:
     return join_binary([*sizes, pc.binary_join(pairs, b""), END])
 
 
-_SHOWN_OR_NOT = pa.array([TRUE, FALSE], _BINARY)
-
-
 class Columns:
     """Encodes the columns of images one after the other; `flagged` puts a boolean behind each that says whether it is
     missing. A missing value is null."""
@@ -257,43 +289,44 @@ class Columns:
         self._encoders = [ENCODERS[type] if isinstance(type, str) else type for type in types]
         self._flagged = flagged
 
-    def pieces(self, columns: Sequence[ImageColumn]) -> tuple[list[Piece], list[tuple[int, int]]]:
-        """The pieces for n rows; and (row, column) of values that cannot be encoded."""
+    def pieces(
+        self, columns: Sequence[ImageColumn], exists: pa.BooleanArray | None = None
+    ) -> tuple[list[Piece], list[tuple[int, int]]]:
+        """The pieces for n rows, of which those where no image exists may be anything; and (row, column) of values that
+        cannot be encoded."""
         pieces: list[Piece] = []
         bad: list[tuple[int, int]] = []
         for index, (encode, column) in enumerate(zip(self._encoders, columns, strict=True)):
             values, present = column.values, column.present
-            if present is not None:
-                values = pc.if_else(present, values, pa.scalar(None, values.type))
-            encoded, wrong = encode(values)
-            pieces += encoded
-            bad += [(row, index) for row in wrong]
+            native = _known(values, *_NATIVE[encode]) if encode in _NATIVE else None
+            if native is not None:
+                pieces.append(native if present is None else Either(present, [native], [NULL]))
+            else:
+                there = exists if present is None else present if exists is None else pc.and_(present, exists)
+                if there is not None:
+                    values = pc.if_else(there, values, pa.scalar(None, values.type))
+                encoded, wrong = encode(values)
+                pieces += encoded
+                bad += [(row, index) for row in wrong]
             if self._flagged:
-                pieces.append(FALSE if present is None else _SHOWN_OR_NOT.take(present.cast(pa.int8())))
+                pieces.append(FALSE if present is None else Either(present, [FALSE], [TRUE]))
         return pieces, bad
 
     def required(self, image: Image, rows: int) -> tuple[list[Piece], list[tuple[int, int]]]:
         """The pieces for n times the columns of an image, all of them null where there is no image."""
-        exists = image.exists
-        if exists is None or exists.true_count == rows:
-            return self.pieces(image.columns)
-        return self.pieces(
-            [
-                ImageColumn(column.values, exists if column.present is None else pc.and_(column.present, exists))
-                for column in image.columns
-            ]
-        )
+        missing = (NULL + TRUE if self._flagged else NULL) * len(self._encoders)
+        return self._where_there(image, rows, b"", missing)
 
     def optional(self, image: Image, rows: int) -> tuple[list[Piece], list[tuple[int, int]]]:
         """The pieces for n unions of null and a record of the columns: null where there is no image."""
-        if image.exists is None or image.exists.true_count == rows:
-            pieces, bad = self.pieces(image.columns)
-            return [VALUE, *pieces], bad
-        if not image.exists.true_count:
-            return [NULL], []
-        there = pc.indices_nonzero(image.exists)
-        pieces, bad = self.pieces([column.take(there) for column in image.columns])
-        records = join_binary([VALUE, *pieces], len(there))
-        places = pc.subtract(pc.cumulative_sum(image.exists.cast(pa.int32())), 1)
-        spread = records.take(pc.if_else(image.exists, places, pa.scalar(None, pa.int32())))
-        return [spread.fill_null(pa.scalar(NULL, _BINARY))], [(there[row].as_py(), index) for row, index in bad]
+        return self._where_there(image, rows, VALUE, NULL)
+
+    def _where_there(
+        self, image: Image, rows: int, lead: bytes, otherwise: bytes
+    ) -> tuple[list[Piece], list[tuple[int, int]]]:
+        there = rows if image.exists is None else image.exists.true_count
+        if not there:
+            return [otherwise], []
+        exists = None if there == rows else image.exists
+        pieces, bad = self.pieces(image.columns, exists)
+        return [lead, *pieces] if exists is None else [Either(exists, [lead, *pieces], [otherwise])], bad

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.avro import NULL, NUMBER, VALUE, AvroEncoder, Encoded, zigzag_varint
-from ggfmt.columnar.join import Piece
+from ggfmt.columnar.pieces import Piece
 
 _BINARY = pa.binary()
 _LONG_DIGITS = 18  # that any long has

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.from_python import texts
-from ggfmt.columnar.json_image import Values
-from ggfmt.columnar.strings import quote_json
+from ggfmt.columnar.json_image import JsonValues, Values
+from ggfmt.columnar.pieces import Text
+from ggfmt.columnar.strings import json_strings
 
 # Texts, NULL for NULL, and the rows that have none for their value is wrong.
 Converted = tuple[pa.StringArray, list[int]]
@@ -49,9 +50,9 @@ def none(values: pa.StringArray) -> Converted:
 def json_texts(kernel: Kernel) -> Values:
     """JSON strings of the texts that a kernel makes."""
 
-    def values(column: pa.StringArray) -> Converted:
+    def values(column: pa.StringArray) -> JsonValues:
         converted, bad = kernel(column)
-        return quote_json(converted), bad
+        return json_strings(converted), bad
 
     return values
 
@@ -59,9 +60,9 @@ def json_texts(kernel: Kernel) -> Values:
 def json_values(kernel: Kernel) -> Values:
     """JSON values as a kernel makes them."""
 
-    def values(column: pa.StringArray) -> Converted:
+    def values(column: pa.StringArray) -> JsonValues:
         converted, bad = kernel(column)
-        return converted.fill_null("null"), bad
+        return Text(converted, null="null"), bad
 
     return values
 

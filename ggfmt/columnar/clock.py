@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import calendar
 import time
+from array import array
 from datetime import datetime, timezone
 
 import pyarrow as pa
 
-from ggfmt.columnar.join import join
-
 _PER_MS = 1000
-_COUNTERS = pa.array([f"{n:03d}" for n in range(_PER_MS)], pa.string())
+_COUNTERS = [f"{n:03d}" for n in range(_PER_MS)]
+_STAMP_BYTES = 26
 
 
 class Clock:
@@ -24,6 +24,7 @@ class Clock:
     def __init__(self, fixed: datetime | None = None) -> None:
         self.fixed = fixed
         self._next = 0  # in thousandths of a millisecond
+        self._ends = array("i", [0])  # of stamps, one after the other
 
     def stamps(self, count: int, iso8601: bool) -> pa.StringArray | pa.StringScalar:
         """`count` stamps, later than all before; one scalar for all if the clock is fixed."""
@@ -32,14 +33,16 @@ class Clock:
             return pa.scalar(self.fixed.strftime(form) + f".{self.fixed.microsecond:06d}", pa.string())
         start = self._take(count)
         end = start + count
-        pieces = []
+        stamps = ""
         while start < end:
             ms, counter = divmod(start, _PER_MS)
             size = min(_PER_MS - counter, end - start)
-            moment = datetime.fromtimestamp(ms // 1000).strftime(form)
-            pieces.append(join([f"{moment}.{ms % 1000:03d}", _COUNTERS.slice(counter, size)]))
+            moment = f"{datetime.fromtimestamp(ms // 1000).strftime(form)}.{ms % 1000:03d}"
+            stamps += moment + moment.join(_COUNTERS[counter : counter + size])
             start += size
-        return pa.concat_arrays(pieces) if pieces else pa.array([], pa.string())
+        if len(self._ends) <= count:
+            self._ends = array("i", range(0, _STAMP_BYTES * (count + 1), _STAMP_BYTES))
+        return pa.StringArray.from_buffers(count, pa.py_buffer(self._ends), pa.py_buffer(stamps.encode()))
 
     def micros(self, count: int) -> pa.StringArray | pa.StringScalar:
         """As `stamps`, in microseconds since 1970; a fixed time is taken as one of UTC."""

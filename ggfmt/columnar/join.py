@@ -1,18 +1,20 @@
-"""The only caller of Arrow's element-wise join, which has a trap.
+"""Messages of n rows put together from pieces, by a native kernel in one pass, or by Arrow.
 
-`binary_join_element_wise` with `null_handling="skip"` leaves out a row whose inputs are all null, so that an operation
-would vanish: here a null is an error of the caller, and the length is checked.
+Arrow's element-wise join has a trap: `binary_join_element_wise` with `null_handling="skip"` leaves out a row whose
+inputs are all null, so that an operation would vanish. Here a null is an error of the caller, and the length is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Piece: TypeAlias = Any  # a text (or bytes) for every row, a scalar for all, or an array of n texts (or binaries)
+from ggfmt import kernels
+from ggfmt.columnar.escapes import ESCAPES
+from ggfmt.columnar.pieces import COMMA, KINDS, Each, Either, Is, Members, Piece, Text
 
 _OPTIONS = pc.JoinOptions(null_handling="emit_null")
 _STRING = pa.string()
@@ -21,24 +23,51 @@ _NO_BYTES = pa.scalar(b"", pa.binary())
 
 
 def join(pieces: Sequence[Piece], rows: int | None = None) -> pa.StringArray:
-    """The pieces of each row put together: arrays of n texts without nulls, and constants.
-
-    `rows` is n, needed only where there may be no array among the pieces.
-    """
+    """The pieces of each row put together, as texts. `rows` is n, needed where there may be no array among them."""
     return _join(pieces, rows, _NO_TEXT)
 
 
 def join_binary(pieces: Sequence[Piece], rows: int | None = None) -> pa.BinaryArray:
-    """As `join`, of arrays of n binaries and constants of bytes."""
+    """As `join`, of binaries and constants of bytes."""
     return _join(pieces, rows, _NO_BYTES)
 
 
 def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Array:
+    if len(pieces) == 1 and isinstance(pieces[0], pa.Array) and pieces[0].type == empty.type:
+        return pieces[0]
+    if kernels.native is None:
+        return _array_of(pieces, rows, empty)
+    try:
+        count, offsets, data = kernels.native.join(_whole(pieces), -1 if rows is None else rows, KINDS)
+    except OverflowError as error:
+        raise pa.ArrowCapacityError(str(error)) from None
+    return pa.Array.from_buffers(empty.type, count, [None, pa.py_buffer(offsets), pa.py_buffer(data)], 0)
+
+
+def _whole(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """The pieces with arrays of one chunk: Arrow's functions divide a result that is very large."""
+    if not any(isinstance(piece, pa.ChunkedArray) for piece in pieces):
+        return pieces
+    return [piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else piece for piece in pieces]
+
+
+# By Arrow: what each kind of piece is, as an array or a constant.
+
+
+def _array_of(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Array:
+    joined = _joined(pieces, rows, empty)
+    if isinstance(joined, pa.Scalar):
+        assert rows is not None, "a join of constants needs a number of rows"
+        return pa.repeat(joined, rows)
+    return joined
+
+
+def _joined(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Array | pa.Scalar:
+    """The pieces as one array, or as one constant if they are constants."""
     merged: list[Piece] = []
     arrays: list[pa.Array] = []
     for piece in pieces:
-        if isinstance(piece, pa.Scalar):
-            piece = piece.as_py()
+        piece = _plain(piece, rows, empty)
         if not _is_constant(piece):
             arrays.append(piece)
             merged.append(piece)
@@ -47,8 +76,7 @@ def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Arr
         elif piece:
             merged.append(piece)
     if not arrays:
-        assert rows is not None, "a join of constants needs a number of rows"
-        return pa.repeat(pa.scalar(merged[0], empty.type) if merged else empty, rows)
+        return pa.scalar(merged[0], empty.type) if merged else empty
     if len(merged) == 1:
         return arrays[0]
     arguments = [pa.scalar(piece, empty.type) if _is_constant(piece) else piece for piece in merged]
@@ -60,6 +88,58 @@ def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Arr
 
 def _is_constant(piece: Piece) -> bool:
     return isinstance(piece, (str, bytes))
+
+
+def _plain(piece: Piece, rows: int | None, empty: pa.Scalar) -> Any:
+    """A piece as a constant or an array."""
+    if isinstance(piece, Text):
+        return _text(piece, empty)
+    if isinstance(piece, Either):
+        then, otherwise = (_joined(branch, rows, empty) for branch in (piece.then, piece.otherwise))
+        return pc.if_else(_mask(piece.where), then, otherwise)
+    if isinstance(piece, Members):
+        return _members(piece.pieces, rows, empty)
+    if isinstance(piece, Each):
+        return _each(piece, empty)
+    if isinstance(piece, pa.Scalar):
+        return piece.as_py()
+    return "," if piece is COMMA else piece
+
+
+def _mask(where: pa.BooleanArray | Is) -> pa.BooleanArray:
+    return pc.equal(where.values, where.text).fill_null(False) if isinstance(where, Is) else where
+
+
+def _text(piece: Text, empty: pa.Scalar) -> pa.Array:
+    values = ESCAPES[piece.encoding](piece.values)
+    if values.type != empty.type:
+        values = values.cast(empty.type)
+    if not piece.lead and not piece.tail:
+        return values if piece.null is None or not values.null_count else values.fill_null(piece.null)
+    if not values.null_count:
+        return _joined([piece.lead, values, piece.tail], None, empty)
+    filled = _joined([piece.lead, values.fill_null(empty), piece.tail], None, empty)
+    return pc.if_else(values.is_valid(), filled, pa.scalar(piece.null, empty.type))
+
+
+def _members(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> Any:
+    if pieces and pieces[0] is COMMA:  # the first is always there
+        return _constant(_joined(pieces[1:], rows, empty))
+    joined = _joined(pieces, rows, empty)
+    if isinstance(joined, pa.Scalar):
+        return _constant(joined)
+    return pc.replace_substring_regex(joined, "^,", "")
+
+
+def _constant(joined: pa.Array | pa.Scalar) -> Any:
+    return joined.as_py() if isinstance(joined, pa.Scalar) else joined
+
+
+def _each(piece: Each, empty: pa.Scalar) -> pa.Array:
+    offsets, first = piece.lists.offsets, piece.lists.offsets[0].as_py()
+    size = piece.lists.offsets[-1].as_py() - first
+    items = _array_of(piece.pieces, first + size, empty).slice(first, size)
+    return pc.binary_join(pa.ListArray.from_arrays(pc.subtract(offsets, first), items), piece.between)
 
 
 def repeat(text: str, count: int) -> pa.StringArray:

@@ -9,13 +9,16 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.join import Piece, join, repeat
-from ggfmt.columnar.strings import escape_json_text
-from ggfmt.model.change import Image, ImageColumn
+from ggfmt.columnar.escapes import escape_json_text
+from ggfmt.columnar.metadata import or_empty
+from ggfmt.columnar.pieces import COMMA, Either, Members, Piece
+from ggfmt.model.change import Image
 
-# Makes JSON values, `null` for NULL, of the values of a column; the second result are rows whose value is illegal.
-_Texts = tuple[list[Piece], list[tuple[int, int]]]  # pieces of n texts, and (row, column) of values that are illegal
-Values = Callable[[pa.StringArray], tuple[pa.StringArray, list[int]]]
+# JSON values, `null` for NULL, and the rows whose value is illegal.
+JsonValues = tuple[Piece, list[int]]
+Values = Callable[[pa.StringArray], JsonValues]
+# Pieces, and (row, column) of values that are illegal.
+Pieces = tuple[list[Piece], list[tuple[int, int]]]
 
 
 @dataclass(frozen=True)
@@ -53,58 +56,49 @@ class ImageObjects:
         self._labels = tuple(f"{gap}{escape_json_text(name)}:" for name in names)
         self._close = style.close(depth) + "}"
 
-    def of(self, image: Image, rows: int) -> tuple[pa.StringArray, list[tuple[int, int]]]:
-        """n objects, the empty text where there is no image; and (row, column) of values that are illegal."""
-        return self._where_there(image, rows, self._objects)
+    def of(self, image: Image, rows: int, otherwise: str = "") -> Pieces:
+        """Pieces of n objects, `otherwise` where there is no image."""
+        members, bad = self._members(image, rows)
+        return _where_there(image, rows, ["{", Members(members), self._close], otherwise), bad
 
-    def members_of(self, image: Image, rows: int) -> tuple[pa.StringArray, list[tuple[int, int]]]:
-        """As `of`, the members of the objects alone, divided by commas."""
-        return self._where_there(image, rows, self._members)
+    def members_of(self, image: Image, rows: int) -> Pieces:
+        """The members of the objects alone, none where there is no image; each starts with its comma."""
+        members, bad = self._members(image, rows)
+        return _where_there(image, rows, members), bad
 
-    @staticmethod
-    def _where_there(
-        image: Image, rows: int, make: Callable[[Sequence[ImageColumn], int], _Texts]
-    ) -> tuple[pa.StringArray, list[tuple[int, int]]]:
-        if image.exists is None or image.exists.true_count == rows:
-            pieces, bad = make(image.columns, rows)
-            return join(pieces, rows), bad
-        if not image.exists.true_count:
-            return repeat("", rows), []
-        there = pc.indices_nonzero(image.exists)
-        pieces, bad = make([column.take(there) for column in image.columns], len(there))
-        filled = pc.replace_with_mask(repeat("", rows), image.exists, join(pieces, len(there)))
-        return filled, [(there[row].as_py(), column) for row, column in bad]
-
-    def _objects(self, columns: Sequence[ImageColumn], rows: int) -> _Texts:
-        pieces, bad = self._members(columns, rows)
-        return ["{", *pieces, self._close], bad
-
-    def _members(self, columns: Sequence[ImageColumn], rows: int) -> _Texts:
-        full = [column.present is None or column.present.true_count == rows for column in columns]
-        anchor = full.index(True) if True in full else len(columns)
+    def _members(self, image: Image, rows: int) -> Pieces:
         pieces: list[Piece] = []
         bad = []
-        for index, column in enumerate(columns):
-            values, wrong = self._values[index](column.values)
+        for index, (column, label) in enumerate(zip(image.columns, self._labels, strict=True)):
+            value, wrong = self._values[index](column.values)
             if self._keeps[index] and column.json is not None:
-                values = pc.if_else(column.json, _on_one_line(column.values, column.json), values)
-                wrong = [row for row in wrong if not column.json[row].as_py()]
-            bad += [(row, index) for row in wrong if column.present is None or column.present[row].as_py()]
-            label = self._labels[index]
-            if full[index]:
-                pieces += [label if index == anchor else f",{label}", values]
+                value = Either(column.json, [_on_one_line(column.values, column.json)], [value])
+            bad += [(row, index) for row in wrong if self._shows(image, index, row)]
+            if column.present is None or column.present.true_count == rows:
+                pieces += [COMMA, label, value]
             else:
-                # Up to the first member that is always there the comma follows, from there on it leads.
-                member = join([label, values, ","] if index < anchor else [",", label, values])
-                pieces.append(pc.if_else(column.present, member, ""))
-        if anchor == len(columns):
-            pieces = [pc.replace_substring_regex(join(pieces, rows), ",$", "")]
+                pieces.append(Either(column.present, [COMMA, label, value]))
         return pieces, bad
 
+    def _shows(self, image: Image, index: int, row: int) -> bool:
+        """Whether a value is shown as one of the type of its column."""
+        column = image.columns[index]
+        if self._keeps[index] and column.json is not None and column.json[row].as_py():
+            return False
+        return all(mask is None or mask[row].as_py() for mask in (image.exists, column.present))
 
-def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> pa.StringArray:
+
+def _where_there(image: Image, rows: int, pieces: list[Piece], otherwise: str = "") -> list[Piece]:
+    there = rows if image.exists is None else image.exists.true_count
+    if there == rows:
+        return pieces
+    return [Either(image.exists, pieces, [otherwise])] if there else [otherwise]
+
+
+def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:
     """The values, those that are JSON less their white space if they are laid out over lines."""
-    laid_out = pc.and_(pc.match_substring(values, "\n").fill_null(False), json)
+    values = or_empty(values)
+    laid_out = pc.and_(pc.match_substring(values, "\n"), json)
     if not laid_out.true_count:
         return values
     texts = [str(msgspec.json.format(text, indent=-1)) for text in values.filter(laid_out).to_pylist()]

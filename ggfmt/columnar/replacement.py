@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.key_updates import key_updates
-from ggfmt.columnar.strings import text_buffer
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.java.time_limit import TookTooLong, time_limit

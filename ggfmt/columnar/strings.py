@@ -1,81 +1,75 @@
-"""Kernels over texts: escaping for JSON, numbers, substitutes for NULL and missing, and looking for a substring."""
+"""Kernels over texts: JSON values, substitutes for NULL and missing, and looking for texts in texts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from decimal import Decimal
+from enum import IntEnum
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ggfmt import kernels
+from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.join import join
+from ggfmt.columnar.pieces import Either, Encoding, Piece, Text
 from ggfmt.model.change import ImageColumn
 
 _STRING = pa.string()
-
-# As javax.json escapes, all else below U+0020 as \u00xx and everything above as it is.
-_SHORT_ESCAPES = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_CONTROLS = {chr(code): _SHORT_ESCAPES.get(chr(code), f"\\u{code:04x}") for code in range(0x20)}
-_JSON_ESCAPES = {"\\": "\\\\", '"': '\\"', **_CONTROLS}
-# As Jackson does, which differs in the digits of \u00xx.
-JACKSON_ESCAPES = {
-    character: f"\\u{ord(character):04X}" if escape[1] == "u" else escape for character, escape in _JSON_ESCAPES.items()
-}
 
 _JSON_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 _JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
 
 
-def text_buffer(array: pa.Array) -> pa.Buffer:
-    """The values of a text or binary array one after the other, without copying."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    data = array.buffers()[2]
-    if not len(array) or data is None:
-        return pa.py_buffer(b"")
-    offsets = pa.Array.from_buffers(pa.int32(), array.offset + len(array) + 1, [None, array.buffers()[1]])
-    first, last = offsets[array.offset].as_py(), offsets[array.offset + len(array)].as_py()
-    return data.slice(first, last - first)
+class Form(IntEnum):
+    """What texts may be, as `fits.c` has it."""
+
+    JSON_NUMBER = 0
+    JSON_BOOLEAN = 1
+    XML = 2
+    SHORT_INTEGER = 3
+    SHORT_FLOAT = 4
+    SHORT_DOUBLE = 5
 
 
-def count_holding(array: pa.StringArray, substring: str) -> int:
-    """How many values hold the substring. One scan over all of them usually says that none does."""
+def known_to_fit(array: pa.StringArray, form: Form) -> bool:
+    """Whether all values are NULL or of a form, by the native kernel; without one nothing is known."""
+    return kernels.native is not None and kernels.native.fits(array, form)
+
+
+def count_texts(array: pa.StringArray, within: tuple[str, ...], whole: tuple[str, ...]) -> tuple[int, ...]:
+    """How many values hold each of some texts, and then how many are each of some; none holds the empty text."""
+    if kernels.native is not None:
+        counts: tuple[int, ...] = kernels.native.count(array, within, whole)
+        return counts
+    held = (_count_holding(array, text) for text in within)
+    return (*held, *(pc.equal(array, text).true_count for text in whole))
+
+
+def _count_holding(array: pa.StringArray, substring: str) -> int:
+    # One scan over all of them usually says that none does.
     if not substring or text_buffer(array).to_pybytes().find(substring.encode()) < 0:
         return 0
     return pc.sum(pc.match_substring(array, substring)).as_py() or 0
 
 
-def escape_json(array: pa.StringArray, escapes: Mapping[str, str] = _JSON_ESCAPES) -> pa.StringArray:
-    """The texts as they stand between the quotes of a JSON string; NULL stays NULL."""
-    data = text_buffer(array).to_pybytes()
-    if not data:
-        return array
-    low = pc.min(pa.Array.from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])).as_py() < 0x20
-    for character in escapes if low else '\\"':
-        if character.encode() in data:
-            array = pc.replace_substring(array, character, escapes[character])
-    return array
-
-
-def escape_json_text(text: str, escapes: Mapping[str, str] = _JSON_ESCAPES) -> str:
-    """One text as a JSON string, quotes included."""
-    return '"' + "".join(escapes.get(character, character) for character in text) + '"'
-
-
-def quote_json(array: pa.StringArray, escapes: Mapping[str, str] = _JSON_ESCAPES) -> pa.StringArray:
+def json_strings(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> Text:
     """The texts as JSON strings, NULL as `null`."""
-    escaped = escape_json(array, escapes)
-    if not escaped.null_count:
-        return join(['"', escaped, '"'])
-    return pc.if_else(escaped.is_valid(), join(['"', escaped.fill_null(""), '"']), "null")
+    return Text(array, encoding, "null", '"', '"')
 
 
-def json_numbers(array: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
+def quote_json(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> pa.StringArray:
+    """As `json_strings`, as an array."""
+    return join([json_strings(array, encoding)])
+
+
+def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
     """The texts as JSON numbers, NULL as `null`, and the rows whose text is no number.
 
     A text that is a JSON number keeps its digits; others that Java's BigDecimal reads are printed as it prints them.
     """
+    if known_to_fit(array, Form.JSON_NUMBER):
+        return Text(array, null="null"), []
     fits = pc.match_substring_regex(array, _JSON_NUMBER)
     texts = array.fill_null("null") if array.null_count else array
     if pc.all(fits, min_count=0).as_py():
@@ -95,15 +89,21 @@ def json_numbers(array: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
     return pc.replace_with_mask(texts, mask, pa.array(numbers, _STRING)), bad
 
 
-def json_booleans(array: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
+def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> Text:
+    """Numbers by their digits, or times in another unit, NULL as `null`."""
+    return Text(array, encoding, "null")
+
+
+def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
     """`true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
+    if known_to_fit(array, Form.JSON_BOOLEAN):
+        return Text(array, null="null"), []
     fits = pc.or_(array.is_null(), pc.is_in(array, pa.array(["true", "false"], _STRING)))
     return array.fill_null("null"), pc.indices_nonzero(pc.invert(fits)).to_pylist()
 
 
-def represent(column: ImageColumn, null: str, missing: str) -> pa.StringArray:
-    """The values of a column with a text for NULL and one for missing."""
-    values = column.values.fill_null(null) if column.values.null_count else column.values
-    if column.present is not None:
-        values = pc.if_else(column.present, values, missing)
-    return values
+def represent(column: ImageColumn, null: str, missing: str, quoted: bool = False) -> Piece:
+    """The values of a column, in quotes or not, with a text for NULL and one for missing."""
+    quotes = (Encoding.DOUBLED, null, '"', '"') if quoted else (Encoding.AS_IS, null)
+    values = Text(column.values, *quotes)
+    return values if column.present is None else Either(column.present, [values], [missing])

@@ -25,6 +25,7 @@ from ggfmt.engine.uris import is_uri, local_path, open_store
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
+_LOCAL = pafs.LocalFileSystem()
 _LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
 
 T = TypeVar("T")
@@ -61,7 +62,7 @@ class InputFile:
 def file_system(path: str) -> tuple[pafs.FileSystem, str]:
     """The file system of a path or URI, and the path within it; StoreProblem (an OSError) if there is none."""
     if not is_uri(path):
-        return pafs.LocalFileSystem(), os.path.abspath(path)
+        return _LOCAL, os.path.abspath(path)
     return open_store(path)
 
 

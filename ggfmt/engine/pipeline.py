@@ -5,7 +5,6 @@ A run, a preview, the schemas and the examples of options all go this way, so th
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,7 +106,7 @@ class HandlerSettings:
         """What a file says of a definition before its operations; None if nothing."""
         make = self.write_side.preamble
         data = make(table, self.options) if make is not None else b""
-        return Preamble(table.full_name, fingerprint(table), data) if data else None
+        return Preamble(table.full_name, table.fingerprint, data) if data else None
 
     def schema_files(self, table: TableDef) -> tuple[SchemaFile, ...]:
         """The schemas of a table; none where the format has no schemas, or its options switch them off."""
@@ -149,11 +148,6 @@ class _Marked(Framing):
 
     def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
         return self._framing.frame(messages)
-
-
-def fingerprint(table: TableDef) -> str:
-    """A short text that two definitions have in common only if they are equal."""
-    return hashlib.sha256(repr((table.full_name, table.columns)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,47 @@
 
 #include <stdlib.h>
 
+/* Large blocks that are free, for the next batch: memory that is new to a process costs as much as what is written
+   there. There are few of them, and whoever holds the interpreter's lock has them alone. */
+enum { MOST_SPARE = 4 };
+static const size_t LARGE = 64 << 10, LARGEST_SPARE = 8 << 20;
+static Bytes spare[MOST_SPARE];
+
+static int take_spare(Bytes *bytes, size_t capacity) {
+    Bytes *best = NULL;
+    for (int i = 0; capacity >= LARGE && i < MOST_SPARE; i++)
+        if (spare[i].capacity >= capacity && (best == NULL || spare[i].capacity < best->capacity))
+            best = &spare[i];
+    if (best == NULL || best->capacity / 4 > capacity)
+        return 0;
+    *bytes = *best;
+    *best = (Bytes){0};
+    return 1;
+}
+
+/* Keeps a block in place of the smallest spare one. */
+static void put_by(Bytes *bytes) {
+    Bytes *least = &spare[0];
+    for (int i = 1; i < MOST_SPARE; i++)
+        if (spare[i].capacity < least->capacity)
+            least = &spare[i];
+    if (bytes->capacity >= LARGE && bytes->capacity <= LARGEST_SPARE && bytes->capacity > least->capacity) {
+        Bytes given = *bytes;
+        *bytes = *least;
+        *least = given;
+        least->size = 0;
+    }
+}
+
+int bytes_start(Bytes *bytes, size_t capacity) {
+    *bytes = (Bytes){0};
+    if (take_spare(bytes, capacity))
+        return 0;
+    bytes->data = malloc(capacity);
+    bytes->capacity = bytes->data == NULL ? 0 : capacity;
+    return bytes->data == NULL ? -1 : 0;
+}
+
 int bytes_grow(Bytes *bytes, size_t more) {
     if (more > SIZE_MAX / 4 || bytes->size > SIZE_MAX / 4)
         return -1;
@@ -17,6 +58,7 @@ int bytes_grow(Bytes *bytes, size_t more) {
 }
 
 void bytes_free(Bytes *bytes) {
+    put_by(bytes);
     free(bytes->data);
     *bytes = (Bytes){0};
 }
@@ -53,7 +95,7 @@ PyObject *bytes_take(Bytes *bytes) {
     Buffer *buffer = PyObject_New(Buffer, &BufferType);
     if (buffer == NULL)
         return NULL;
-    if (bytes->size + 4096 < bytes->capacity) { /* a batch is held for a while, and what it does not need is others' */
+    if (bytes->size < bytes->capacity / 2) { /* a batch is held for a while, and what it does not need is others' */
         char *less = realloc(bytes->data, bytes->size ? bytes->size : 1);
         if (less != NULL) {
             bytes->data = less;

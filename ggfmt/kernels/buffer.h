@@ -19,6 +19,8 @@ typedef struct {
 
 /* Makes room for so many bytes more; -1 if there is no memory. */
 int bytes_grow(Bytes *bytes, size_t more);
+/* Makes room for about so many bytes, which are more than none, to start with; -1 if there is no memory. */
+int bytes_start(Bytes *bytes, size_t capacity);
 void bytes_free(Bytes *bytes);
 
 static inline int bytes_reserve(Bytes *bytes, size_t more) {

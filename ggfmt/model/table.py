@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -86,6 +87,11 @@ class TableDef:
     def primary_keys(self) -> tuple[str, ...]:
         """Names of the key columns, in the order of the key."""
         return tuple(c.name for c in sorted(self.columns, key=lambda c: c.key) if c.key)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short text that two definitions have in common only if they are equal."""
+        return hashlib.sha256(repr((self.full_name, self.columns)).encode()).hexdigest()[:16]
 
     def with_keys(self, names: Sequence[str]) -> TableDef:
         """The definition with a primary key of the columns that have these names, if need be in another case. A name

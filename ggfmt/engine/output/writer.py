@@ -17,7 +17,7 @@ from ggfmt.engine.output.partitions import MOST_PARTITIONS, Partitioner, too_man
 from ggfmt.engine.output.rejects import RejectFiles
 from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries
 from ggfmt.engine.output.store import Store
-from ggfmt.engine.pipeline import Formatted, Pipeline, Preamble, fingerprint
+from ggfmt.engine.pipeline import Formatted, Pipeline, Preamble
 from ggfmt.engine.plan import HandlerOutput, Job, Split
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
@@ -176,7 +176,7 @@ class HandlerWriter:
             return table
         series = {} if table is None else table.series
         for each in series.values():
-            each.new_definition(fingerprint(definition), self._settings.framing(definition))
+            each.new_definition(definition.fingerprint, self._settings.framing(definition))
         columns = self.target.layout.columns(name)
         partitioner = Partitioner(definition, columns) if columns else None
         preamble = self._settings.preamble(definition)
@@ -190,7 +190,7 @@ class HandlerWriter:
             definition = table.definition
             if len(table.series) >= MOST_PARTITIONS:
                 raise Abend(too_many_partitions(definition.full_name))
-            series = self._series(definition.full_name, fingerprint(definition), definition, partition)
+            series = self._series(definition.full_name, definition.fingerprint, definition, partition)
             table.series[partition] = series
         return series
 

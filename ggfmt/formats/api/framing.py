@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ggfmt.columnar.strings import text_buffer
+from ggfmt.columnar.escapes import text_buffer
 from ggfmt.formats.api.writing import Framing
 from ggfmt.java.charsets import byte_order_mark, codec_of, encoder
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.join import join
+from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.writing import WriteSide

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.join import join
 from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.strings import quote_json
+from ggfmt.columnar.pieces import Either, Piece
+from ggfmt.columnar.strings import json_strings, quote_json
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.formats.json.values import raw_texts
 from ggfmt.formats.records.refused import Refused, decoded
@@ -73,13 +74,13 @@ def cursor_texts(micros: pa.Int64Array, positions: pa.StringArray, tokens: pa.Ma
     in_log = join([',"log":', quote_json(parts.field("log")), ',"position":', parts.field("position").fill_null("")])
     alone = join([',"position":', _scalars(positions)])
     place = pc.if_else(parts.is_valid(), in_log, alone)
-    others = token_texts(tokens, len(positions), _members_of((*COUNTS, *RESERVED), within=False), "")
+    others = token_texts(tokens, _members_of((*COUNTS, *RESERVED), within=False), "")
     return join(['{"timestamp":', millis, place, others, "}"])
 
 
 def count_texts(tokens: pa.MapArray | None, rows: int) -> pa.StringArray:
     """The counts of n changes, as far as there are tokens with them."""
-    members = token_texts(tokens, rows, _members_of(COUNTS), "")
+    members = join([token_texts(tokens, _members_of(COUNTS), "")], rows)
     return join(["{", pc.replace_substring_regex(members, "^,", ""), "}"], rows)
 
 
@@ -89,16 +90,13 @@ def _scalars(texts: pa.StringArray) -> pa.StringArray:
     return pc.if_else(number, texts.fill_null(""), quote_json(texts))
 
 
-def _members_of(
-    names: Sequence[str], within: bool = True
-) -> Callable[[pa.StringArray, pa.StringArray], pa.StringArray]:
+def _members_of(names: Sequence[str], within: bool = True) -> Callable[[pa.StringArray, pa.StringArray], list[Piece]]:
     """Makes members, each with a comma before it, of the tokens that have one of the names, or of all others."""
     chosen = pa.array(names, pa.string())
 
-    def pair(keys: pa.StringArray, items: pa.StringArray) -> pa.StringArray:
+    def pair(keys: pa.StringArray, items: pa.StringArray) -> list[Piece]:
         wanted = pc.is_in(keys, chosen)
-        members = join([",", quote_json(keys), ":", _scalars(items)])
-        return pc.if_else(wanted if within else pc.invert(wanted), members, "")
+        return [Either(wanted if within else pc.invert(wanted), [",", json_strings(keys), ":", _scalars(items)])]
 
     return pair
 

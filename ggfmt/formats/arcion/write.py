@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import ImageObjects
-from ggfmt.columnar.strings import escape_json_text, quote_json
+from ggfmt.columnar.strings import quote_json
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.losses import TEXT_AS_STATE

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from ggfmt.columnar.avro import END, text_bytes, zigzag_varint
-from ggfmt.columnar.strings import text_buffer
+from ggfmt.columnar.escapes import text_buffer
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.table import TableDef
 

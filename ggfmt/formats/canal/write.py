@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.by_value import by_value, json_texts
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import lost, unlike, updates_from
 from ggfmt.columnar.join import join
-from ggfmt.columnar.strings import escape_json_text, quote_json
+from ggfmt.columnar.strings import quote_json
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context

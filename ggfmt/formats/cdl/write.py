@@ -14,11 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import and_present, with_nulls
-from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import ImageObjects
 from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.strings import escape_json_text, quote_json
+from ggfmt.columnar.pieces import Either, Piece
+from ggfmt.columnar.strings import json_strings, quote_json
 from ggfmt.columnar.timestamps import floor_millis, zoned
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
@@ -118,13 +120,13 @@ def _properties(batch: ChangeBatch) -> pa.StringArray:
     position = pc.replace_substring_regex(batch.position, "^0+([0-9])", r"\1")
     fits = pc.match_substring_regex(position, "^[0-9]{1,18}$").fill_null(False)
     lsn = pc.if_else(fits, join([',{"name":"lsn","value":', position.fill_null(""), "}"]), "")
-    others = token_texts(batch.tokens, len(batch), _property, "")
+    others = token_texts(batch.tokens, _property, "")
     return pc.replace_substring_regex(join([lsn, others]), "^,", "")
 
 
-def _property(keys: pa.StringArray, items: pa.StringArray) -> pa.StringArray:
+def _property(keys: pa.StringArray, items: pa.StringArray) -> list[Piece]:
     wanted = pc.and_not(pc.match_substring_regex(items, "^-?(?:0|[1-9][0-9]{0,17})$"), pc.is_in(keys, _OWN))
-    return pc.if_else(wanted, join([',{"name":', quote_json(keys), ',"value":', items, "}"]), "")
+    return [Either(wanted, [',{"name":', json_strings(keys), ',"value":', items, "}"])]
 
 
 def _schema(table: TableDef, as_text: bool) -> tuple[str, str]:

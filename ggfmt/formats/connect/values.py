@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.by_value import Converted, Kernel, none
-from ggfmt.columnar.strings import json_numbers
+from ggfmt.columnar.join import join
+from ggfmt.columnar.strings import Form, json_numbers, known_to_fit
 from ggfmt.columnar.timestamps import floor_millis, instant_micros, micros_text
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import decimals
@@ -89,7 +90,10 @@ def too_fine(values: pa.StringArray) -> int:
 
 def whole(values: pa.StringArray) -> Converted:
     """Whole numbers of 64 bits."""
-    texts, bad = json_numbers(values)
+    if known_to_fit(values, Form.SHORT_INTEGER):
+        return values.fill_null("null"), []
+    numbered, bad = json_numbers(values)
+    texts = join([numbered])
     odd = pc.indices_nonzero(pc.invert(pc.match_substring_regex(texts, r"^(?:null|-?(?:0|[1-9][0-9]{0,17}))$")))
     if not len(odd):
         return texts, bad

@@ -22,6 +22,7 @@ from ggfmt.columnar.avro import (
     zigzag_varint,
 )
 from ggfmt.columnar.by_value import rows_where
+from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import Values
 from ggfmt.formats.connect.decimals import bytes_of
 from ggfmt.formats.debezium.encode import Encoding
@@ -54,9 +55,10 @@ def _of_json(values: Values, encode: AvroEncoder, text_of: Callable[[pa.StringAr
     """What encodes the JSON values that stand for texts; rows whose text is no value of the type are told."""
 
     def encoder(column: pa.StringArray) -> Encoded:
-        json, wrong = values(column)
+        made, wrong = values(column)
         if wrong:
             return [NULL], wrong
+        json = join([made])
         there = pc.and_(column.is_valid(), pc.not_equal(json, "null"))
         return encode(pc.if_else(there, text_of(json), pa.scalar(None, pa.string())))
 

@@ -21,7 +21,8 @@ from ggfmt.columnar.avro import NULL, VALUE, Columns, longs, optional_longs, opt
 from ggfmt.columnar.avro import text_bytes as text
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.from_python import token_maps
-from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.join import join, join_binary
+from ggfmt.columnar.pieces import Piece
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
@@ -113,11 +114,11 @@ class DebeziumAvroFormatter(DebeziumFormatter):
         pieces: list[Piece] = [
             text(OWN),
             *strings(event.connector.fill_null(OWN)),
-            *strings(event.name),
+            *strings(event.name.fill_null(self._options.topic_prefix)),
             *_longs(floor_millis(micros)),
             *optional_strings(event.snapshot.fill_null("false"))[0],
-            *optional_strings(event.database)[0],
-            *optional_strings(event.schema)[0],
+            *_strings(event.database),
+            *_strings(event.schema),
             text(self.table.name),
             *_longs(micros),
             *_longs(nanos),
@@ -128,6 +129,13 @@ class DebeziumAvroFormatter(DebeziumFormatter):
         return pieces
 
 
+def _strings(texts: pa.StringArray | str | None) -> list[Piece]:
+    """n unions of null and string, of n texts or of one for all."""
+    if texts is None or isinstance(texts, str):
+        return [NULL] if texts is None else [VALUE + text(texts)]
+    return optional_strings(texts)[0]
+
+
 def _longs(numbers: pa.Int64Array) -> list[Piece]:
     """n unions of null and long."""
     return optional_longs(numbers.cast(pa.string()))[0]
@@ -135,7 +143,7 @@ def _longs(numbers: pa.Int64Array) -> list[Piece]:
 
 def _tokens(tokens: TokenColumns) -> list[Piece]:
     """n unions of null and a map of the tokens that have no other place."""
-    objects = tokens.others()
+    objects = join([tokens.others()], tokens.rows)
     if pc.all(pc.equal(objects, "null"), min_count=0).as_py():
         return [NULL]
     listed = [msgspec.json.decode(item) or {} for item in objects.to_pylist()]

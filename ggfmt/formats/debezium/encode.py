@@ -12,10 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.by_value import Converted, by_value, json_texts, json_values
+from ggfmt.columnar.by_value import by_value, json_texts, json_values
 from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import Values
-from ggfmt.columnar.strings import json_booleans, json_numbers, quote_json
+from ggfmt.columnar.json_image import JsonValues, Values
+from ggfmt.columnar.pieces import Either, Text
+from ggfmt.columnar.strings import Form, json_booleans, json_numbers, json_strings, known_to_fit
 from ggfmt.formats.api.writing import RIGHT_TYPE
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import base64_of, encoded, unscaled
@@ -107,9 +108,12 @@ def _parameters(type: SqlType) -> dict[str, str]:
 # Numbers
 
 
-def _longs(values: pa.StringArray) -> Converted:
+def _longs(values: pa.StringArray) -> JsonValues:
     """Whole numbers of 64 bits."""
-    numbers, bad = json_numbers(values)
+    if known_to_fit(values, Form.SHORT_INTEGER):
+        return Text(values, null="null"), []
+    numbered, bad = json_numbers(values)
+    numbers = join([numbered])
     fits = pc.match_substring_regex(numbers, "^(?:-?[0-9]{1,18}|null)$")
     if fits.true_count < len(numbers):
         for row in pc.indices_nonzero(pc.invert(fits)).to_pylist():
@@ -119,13 +123,15 @@ def _longs(values: pa.StringArray) -> Converted:
     return numbers, bad
 
 
-def _floats(values: pa.StringArray) -> Converted:
+def _floats(values: pa.StringArray) -> JsonValues:
     """Numbers, and what JSON has no numbers for as strings."""
+    if known_to_fit(values, Form.JSON_NUMBER):
+        return Text(values, null="null"), []
     special = pc.is_in(values, _SPECIAL)
     if not special.true_count:
         return json_numbers(values)
     numbers, bad = json_numbers(pc.if_else(special, "0", values))
-    return pc.if_else(special, quote_json(values), numbers), bad
+    return Either(special, [json_strings(values)], [numbers]), bad
 
 
 def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]) -> Encoding:
@@ -184,19 +190,19 @@ def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]
     return Encoding(partial(make, unit=unit), schema, help=help)
 
 
-def _iso(values: pa.StringArray, kind: Kind) -> Converted:
+def _iso(values: pa.StringArray, kind: Kind) -> JsonValues:
     pattern, form = _ISO_FORMS[kind]
     fits = pc.match_substring_regex(values, pattern)
     wrong = pc.invert(fits.fill_null(True))
     bad = pc.indices_nonzero(wrong).to_pylist() if wrong.true_count else []
-    return quote_json(pc.replace_substring_regex(values, pattern, form)), bad
+    return json_strings(pc.replace_substring_regex(values, pattern, form)), bad
 
 
-def _days(values: pa.StringArray) -> Converted:
+def _days(values: pa.StringArray) -> JsonValues:
     return _cast(values, pa.date32(), lambda text: None)
 
 
-def _moments(values: pa.StringArray, unit: str) -> Converted:
+def _moments(values: pa.StringArray, unit: str) -> JsonValues:
     """Times since 1970 in a unit of Arrow."""
 
     def other(text: str) -> int | None:
@@ -215,7 +221,7 @@ def _moments(values: pa.StringArray, unit: str) -> Converted:
     return _cast(values, pa.timestamp(unit), other)
 
 
-def _clocks(values: pa.StringArray, unit: str) -> Converted:
+def _clocks(values: pa.StringArray, unit: str) -> JsonValues:
     """Times of day in a unit of Arrow."""
     if not values.null_count and pc.match_substring_regex(
         values, "^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.]|$)"
@@ -242,7 +248,7 @@ def _clock(text: str, unit: str) -> int | None:
     return -number if sign else number
 
 
-def _cast(values: pa.StringArray, type: pa.DataType, other: Callable[[str], int | None]) -> Converted:
+def _cast(values: pa.StringArray, type: pa.DataType, other: Callable[[str], int | None]) -> JsonValues:
     """Texts as numbers by a type of Arrow; by `other` where Arrow does not take them."""
     number = pa.int32() if type.bit_width == 32 else pa.int64()
     try:

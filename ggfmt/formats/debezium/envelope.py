@@ -8,7 +8,7 @@ with them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.join import Piece, join, repeat
-from ggfmt.columnar.strings import escape_json_text, quote_json
-from ggfmt.columnar.timestamps import floor_millis
+from ggfmt.columnar.escapes import escape_json_text
+from ggfmt.columnar.pieces import COMMA, Either, Encoding, Members, Piece, Text
+from ggfmt.columnar.strings import json_number, json_strings
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.debezium import OWN, DebeziumOptions
@@ -59,53 +59,56 @@ class TokenColumns:
         self.rows = rows
         self._tokens = tokens
         self.names: frozenset[str] = frozenset(() if tokens is None else pc.unique(tokens.keys).to_pylist())
+        self._none = pa.nulls(rows, pa.string())
         self._placed: dict[str, pa.BooleanArray] = {}
         self._columns: dict[str, pa.StringArray] = {}
 
     def column(self, name: str) -> pa.StringArray:
+        if name not in self.names:
+            return self._none
         if name not in self._columns:
-            tokens = self._tokens if name in self.names else None
-            self._columns[name] = token(tokens, name, self.rows)
+            self._columns[name] = token(self._tokens, name, self.rows)
         return self._columns[name]
 
-    def place(self, name: str, where: pa.BooleanArray) -> pa.StringArray:
-        """The token where it has its place, which is where it is there and `where` is true; elsewhere NULL."""
+    def place(self, name: str, where: Callable[[pa.StringArray], pa.BooleanArray]) -> pa.StringArray:
+        """The token where it has its place, which is where it is there and a mask of it is true; elsewhere NULL."""
+        if name not in self.names:
+            return self._none
         column = self.column(name)
-        placed = pc.and_(column.is_valid(), where.fill_null(False))
+        placed = pc.and_(column.is_valid(), where(column).fill_null(False))
         self._placed[name] = placed
         return pc.if_else(placed, column, pa.scalar(None, pa.string()))
 
-    def others(self) -> pa.StringArray:
+    def others(self) -> Piece:
         """JSON objects of the tokens without a place, `null` where there are none."""
         tokens = self._tokens
         left = [name for name in self.names if name not in self._placed or self._placed[name].true_count < self.rows]
         if tokens is None or not left:
-            return repeat("null", self.rows)
-        objects: list[Piece] = []
+            return "null"
+        members: list[Piece] = []
+        anywhere = []
         for name in sorted(left):
             there = self.column(name).is_valid()
             if name in self._placed:
                 there = pc.and_not(there, self._placed[name])
-            value = quote_json(self.column(name).fill_null(""))
-            objects.append(pc.if_else(there, join([f",{escape_json_text(name)}:", value]), ""))
-        joined = join(objects, self.rows)
-        whole = join(["{", pc.utf8_slice_codeunits(joined, 1), "}"])
-        return pc.if_else(pc.equal(joined, ""), "null", whole)
+            anywhere.append(there)
+            members.append(Either(there, [COMMA, f"{escape_json_text(name)}:", json_strings(self.column(name))]))
+        return Either(reduce(pc.or_, anywhere), ["{", Members(members), "}"], ["null"])
 
 
 @dataclass(frozen=True, eq=False)
 class EventColumns:
     """What surrounds the images of n operations, as far as it depends on tokens: texts, NULL where there is none.
 
-    `connector` and `snapshot` are NULL where the event is one of ggfmt's own, and of no snapshot; `transaction` has the
-    members of the block by name.
+    `connector`, `name` and `snapshot` are NULL where the event is one of ggfmt's own, and of no snapshot; `database`
+    and `schema` may be one text, or None, for all; `transaction` has the members of the block by name.
     """
 
     connector: pa.StringArray
     name: pa.StringArray
     snapshot: pa.StringArray
-    database: pa.StringArray
-    schema: pa.StringArray
+    database: pa.StringArray | str
+    schema: pa.StringArray | str | None
     transaction: dict[str, pa.StringArray]
 
     @property
@@ -127,47 +130,42 @@ class EventEnvelope:
 
     def columns(self, tokens: TokenColumns) -> EventColumns:
         """What the tokens of n operations say in places of their own."""
-        everywhere = pa.repeat(pa.scalar(True), tokens.rows)
-        of_other = pc.not_equal(tokens.column("connector"), OWN)
+
+        def of_other(column: pa.StringArray) -> pa.BooleanArray:
+            return pc.and_(pc.not_equal(tokens.column("connector"), OWN), pc.not_equal(column, OWN))
+
         connector = tokens.place("connector", of_other)
-        name = tokens.place("name", pc.and_(of_other, pc.not_equal(tokens.column("name"), OWN)))
-        snapshot = tokens.place("snapshot", pc.not_equal(tokens.column("snapshot"), "false"))
-        database, schema = self._names(tokens, connector, everywhere)
-        transaction = {}
-        for part, number in TRANSACTION.items():
-            column = tokens.column(f"transaction.{part}")
-            where = pc.match_substring_regex(column, _INTEGER) if number else column.is_valid()
-            transaction[part] = tokens.place(f"transaction.{part}", where)
-        return EventColumns(
-            connector,
-            name.fill_null(self._options.topic_prefix),
-            snapshot,
-            database,
-            schema,
-            transaction,
-        )
+        name = tokens.place("name", of_other)
+        snapshot = tokens.place("snapshot", lambda column: pc.not_equal(column, "false"))
+        database, schema = self._names(tokens, connector)
+        transaction = {
+            part: tokens.place(f"transaction.{part}", _whole if number else pc.is_valid)
+            for part, number in TRANSACTION.items()
+        }
+        return EventColumns(connector, name, snapshot, database, schema, transaction)
 
     def parts(
         self, tokens: TokenColumns, micros: pa.Int64Array, position: pa.StringArray
-    ) -> tuple[pa.StringArray, pa.StringArray, pa.BooleanArray, pa.StringArray | None]:
-        """Of n operations the source blocks, the transactions, whether they are rows of a snapshot, and the schemas."""
-        rows = tokens.rows
+    ) -> tuple[list[Piece], Piece, pa.BooleanArray | None, list[Piece] | None]:
+        """Of n operations the source blocks, the transactions, whether they are rows of a snapshot (None: none is), and
+        the schemas."""
         event = self.columns(tokens)
         head: list[Piece] = [
-            '{"version":"', OWN, '","connector":', quote_json(event.connector.fill_null(OWN)),
-            ',"name":', quote_json(event.name),
-            ',"ts_ms":', _text(floor_millis(micros)), ',"snapshot":', quote_json(event.snapshot.fill_null("false")),
-            ',"db":', quote_json(event.database), ',"schema":', quote_json(event.schema), f',"table":{self._name}',
-            ',"ts_us":', _text(micros), ',"ts_ns":', _nanos(micros),
+            '{"version":"', OWN, '","connector":', _json(event.connector, OWN),
+            ',"name":', _json(event.name, self._options.topic_prefix),
+            ',"ts_ms":', json_number(micros, Encoding.MILLIS), ',"snapshot":', _json(event.snapshot, "false"),
+            ',"db":', _json(event.database), ',"schema":', _json(event.schema), f',"table":{self._name}',
+            ',"ts_us":', json_number(micros, Encoding.DIGITS), ',"ts_ns":', json_number(micros, Encoding.NANOS),
         ]  # fmt: skip
         members, fields = self._members(tokens, event.connector)
-        head += [*members, ',"position":', quote_json(position)]
+        head += [*members, ',"position":', json_strings(position)]
         if self._all_tokens:
             head += [',"tokens":', tokens.others()]
         schemas = None
         if self._options.schemas_enable:
-            schemas = join([self._schema_head, *fields, self._schema_tail], rows)
-        return join([*head, "}"], rows), _transaction(event, rows), event.snapshot.is_valid(), schemas
+            schemas = [self._schema_head, *fields, self._schema_tail]
+        snapshots = event.snapshot.is_valid() if event.snapshot.null_count < tokens.rows else None
+        return [*head, "}"], _transaction(event), snapshots, schemas
 
     @property
     def schema_text(self) -> str:
@@ -175,15 +173,15 @@ class EventEnvelope:
         return self._schema_head + self._schema_tail
 
     def _names(
-        self, tokens: TokenColumns, connector: pa.StringArray, everywhere: pa.BooleanArray
-    ) -> tuple[pa.StringArray, pa.StringArray]:
+        self, tokens: TokenColumns, connector: pa.StringArray
+    ) -> tuple[pa.StringArray | str, pa.StringArray | str | None]:
         """The database and the schema: of MySQL what a name of two parts starts with is the database."""
-        rows = tokens.rows
         if self._schema is None or self._catalog is not None:
-            return repeat(self._catalog or "", rows), _constant(self._schema, rows)
+            return self._catalog or "", self._schema
+        if not tokens.names & {"connector", "db"}:
+            return "", self._schema
         mysql = pc.is_in(connector, _MYSQL)
-        own = pc.and_(pc.invert(mysql), pc.not_equal(tokens.column("db"), "").fill_null(False))
-        database = tokens.place("db", own).fill_null("")
+        database = tokens.place("db", lambda column: pc.and_(pc.invert(mysql), pc.not_equal(column, ""))).fill_null("")
         null = pa.scalar(None, pa.string())
         return pc.if_else(mysql, self._schema, database), pc.if_else(mysql, null, self._schema)
 
@@ -195,40 +193,40 @@ class EventEnvelope:
         for name in _MEMBERS:
             if name not in tokens.names:
                 continue
-            column = tokens.column(name)
-            values = tokens.place(name, column.is_valid())
-            there, value = values.is_valid(), quote_json(values)
-            field: Any = "," + _field(name, "string", True)
+            values = tokens.place(name, pc.is_valid)
+            there = values.is_valid()
+            value: Piece = json_strings(values)
+            field: Piece = "," + _field(name, "string", True)
             if name in _NUMBERS:
                 of_connector = pc.is_in(connector, pa.array(_NUMBERS[name], pa.string()))
-                number = pc.and_(of_connector, pc.match_substring_regex(values, _INTEGER).fill_null(False))
-                value = pc.if_else(number, values, value)
-                field = pc.if_else(number, "," + _field(name, "int64", True), field)
-            members.append(pc.if_else(there, join([f',"{name}":', value]), ""))
-            fields.append(pc.if_else(there, field, ""))
+                numeric = pc.and_(of_connector, _whole(values).fill_null(False))
+                value = Either(numeric, [Text(values, null="")], [value])
+                field = Either(numeric, ["," + _field(name, "int64", True)], [field])
+            members.append(Either(there, [f',"{name}":', value]))
+            fields.append(Either(there, [field]))
         return members, fields
 
 
-def _transaction(event: EventColumns, rows: int) -> pa.StringArray:
+def _transaction(event: EventColumns) -> Piece:
+    if all(values.null_count == len(values) for values in event.transaction.values()):
+        return "null"
     pieces: list[Piece] = []
-    for (name, number), values in zip(TRANSACTION.items(), event.transaction.values(), strict=True):
+    for (name, is_number), values in zip(TRANSACTION.items(), event.transaction.values(), strict=True):
         label = f'{"," if pieces else ""}"{name}":'
-        pieces += [label, values.fill_null("null") if number else quote_json(values)]
-    return pc.if_else(event.in_transaction, join(["{", *pieces, "}"], rows), "null")
+        pieces += [label, Text(values, null="null") if is_number else json_strings(values)]
+    return Either(event.in_transaction, ["{", *pieces, "}"], ["null"])
 
 
-def _constant(text: str | None, rows: int) -> pa.StringArray:
-    return pa.nulls(rows, pa.string()) if text is None else repeat(text, rows)
+def _whole(column: pa.StringArray) -> pa.BooleanArray:
+    return pc.match_substring_regex(column, _INTEGER)
 
 
-def _text(numbers: pa.Int64Array) -> pa.StringArray:
-    return numbers.cast(pa.string()).fill_null("null")
-
-
-def _nanos(micros: pa.Int64Array) -> pa.StringArray:
-    """Nanoseconds as text, for 64 bits of them end in the year 2262."""
-    digits = micros.cast(pa.string()).fill_null("null")
-    return pc.if_else(pc.is_in(digits, pa.array(["null", "0"], pa.string())), digits, join([digits, "000"]))
+def _json(texts: pa.StringArray | str | None, otherwise: str | None = None) -> Piece:
+    """JSON strings, of another text for NULL or `null`."""
+    null = "null" if otherwise is None else escape_json_text(otherwise)
+    if texts is None or isinstance(texts, str):
+        return null if texts is None else escape_json_text(texts)
+    return json_strings(texts)._replace(null=null)
 
 
 # Schemas

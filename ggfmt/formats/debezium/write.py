@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
+from ggfmt.columnar.pieces import Either, Piece
+from ggfmt.columnar.strings import count_texts
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.losses import PLACEHOLDER_AS_MISSING
@@ -32,6 +34,7 @@ class DebeziumFormatter(DialectFormatter):
         super().__init__(table, context, clock, [encoding.values for encoding in self.encodings], keeps)
         self._options = options
         self._forms = placeholder_forms(options.unavailable_value_placeholder)
+        self._form_texts = tuple(self._forms.to_pylist())
         row = [
             {**encoding.schema, "optional": True, "field": column.name}
             for column, encoding in zip(table.columns, self.encodings, strict=True)
@@ -43,8 +46,9 @@ class DebeziumFormatter(DialectFormatter):
         tokens = TokenColumns(batch.tokens, rows)
         source, transaction, snapshot, schemas = self.envelope.parts(tokens, self.micros(batch), batch.position)
         before, after = (self._image(image, rows) for image in (batch.before, batch.after))
-        code = _CODES.of(batch.op)
-        code = pc.if_else(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), '"r"', code)
+        code = _CODES.piece(batch.op)
+        if snapshot is not None:
+            code = Either(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), ['"r"'], [code])
         millis = self.clock.millis()
         payload = json_object(
             {
@@ -66,20 +70,20 @@ class DebeziumFormatter(DialectFormatter):
         help = self.encodings[self.table.column_names.index(field)].help
         return diagnostic if help is None else Diagnostic(diagnostic.code, message, diagnostic.span, help)
 
-    def _image(self, image: Image, rows: int) -> pa.StringArray:
+    def _image(self, image: Image, rows: int) -> list[Piece]:
         """The images as JSON objects, `null` where there is none."""
-        return self.objects(self.shown(image), rows, "null")
+        return self.object_pieces(self.shown(image), rows, "null")
 
     def shown(self, image: Image) -> Image:
         """The image with placeholders for what is missing, where they are asked for."""
         columns = []
         for column, encoding, values in zip(self.table.columns, self.encodings, image.columns, strict=True):
-            if encoding.schema["type"] in ("string", "bytes"):
+            may_hold = encoding.schema["type"] in ("string", "bytes")
+            if may_hold and any(count_texts(values.values, (), self._form_texts)):
                 hits = pc.is_in(values.values, self._forms)
-                if hits.true_count:
-                    for mask in (values.present, image.exists):
-                        hits = hits if mask is None else pc.and_(hits, mask)
-                    self.count(PLACEHOLDER_AS_MISSING, column.name, hits.true_count)
+                for mask in (values.present, image.exists):
+                    hits = hits if mask is None else pc.and_(hits, mask)
+                self.count(PLACEHOLDER_AS_MISSING, column.name, hits.true_count)
             if self._options.missing == AS_PLACEHOLDER and encoding.placeholder is not None:
                 values = _with_placeholder(values, encoding.placeholder)
             columns.append(values)

@@ -14,8 +14,9 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.avro import NULL, VALUE, longs, optional_doubles, strings, text_bytes, zigzag_varint
-from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.avro import NULL, VALUE, doubles, longs, strings, text_bytes, zigzag_varint
+from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.dts.schema import BRANCHES, EMPTY_OBJECTS
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
 from ggfmt.model.change import ImageColumn
@@ -147,8 +148,8 @@ def _floats(type: SqlType) -> CellEncoder:
     tail = zigzag_varint(type.precision or 0) + zigzag_varint(type.scale or 0)
 
     def encode(values: pa.StringArray) -> Encoded:
-        (_, *pieces), bad = optional_doubles(values)  # the branch of another union
-        return Encoded([_BRANCH["Float"], *(pieces or [b"\0" * 8]), tail], bad)
+        pieces, bad = doubles(values)
+        return Encoded([_BRANCH["Float"], *pieces, tail], bad)
 
     return encode
 

@@ -21,8 +21,8 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.strings import text_buffer
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.api.source import Source

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, zigzag_varint
-from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import Piece
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts.decode import DtsRecord

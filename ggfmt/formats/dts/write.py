@@ -8,8 +8,9 @@ import pyarrow.compute as pc
 from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, text_bytes, zigzag_varint
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.images import and_present
-from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.join import join_binary
 from ggfmt.columnar.metadata import OpKeys
+from ggfmt.columnar.pieces import Piece
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.losses import TIME_CUT

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.join import join
 from ggfmt.columnar.metadata import OpKeys, or_empty
+from ggfmt.columnar.pieces import Piece
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context

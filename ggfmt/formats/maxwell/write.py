@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import and_present, unlike, updates_from, with_nulls
-from ggfmt.columnar.join import Piece, join
-from ggfmt.columnar.strings import escape_json_text
+from ggfmt.columnar.join import join
+from ggfmt.columnar.pieces import Piece
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.losses import BEFORE_OVERLAID

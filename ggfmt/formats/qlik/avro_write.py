@@ -18,7 +18,8 @@ from ggfmt.columnar.avro import (
     zigzag_varint,
 )
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.writing import RowErrors, WriteSide
 from ggfmt.formats.avro.container import MessageStream

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.join import Piece
+from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.records.refused import Refused
 
 _HEX = re.compile(r"[0-9A-Fa-f]+", re.ASCII)

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join
-from ggfmt.columnar.json_image import ImageObjects, Style, Values
+from ggfmt.columnar.escapes import escape_json_text
+from ggfmt.columnar.join import join
+from ggfmt.columnar.json_image import ImageObjects, JsonValues, Style, Values
 from ggfmt.columnar.metadata import OpKeys
-from ggfmt.columnar.strings import escape_json_text, json_booleans, json_numbers, quote_json
+from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.strings import json_booleans, json_numbers, json_strings, quote_json
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
@@ -26,9 +28,9 @@ from ggfmt.model.table import Kind, TableDef
 COMPACT = Style(pretty=False)
 
 
-def quoted(values: pa.StringArray) -> tuple[pa.StringArray, list[int]]:
+def quoted(values: pa.StringArray) -> JsonValues:
     """Texts as JSON strings, NULL as `null`; no row is illegal."""
-    return quote_json(values), []
+    return json_strings(values), []
 
 
 _JSON_VALUES: dict[Kind, Values] = {
@@ -98,10 +100,14 @@ class DialectFormatter(Formatter):
 
     def objects(self, image: Image, rows: int, otherwise: str = "") -> pa.StringArray:
         """n JSON objects, `otherwise` where there is no image; RowErrors for values that are not of their type."""
-        objects, wrong = self._objects.of(image, rows)
+        return join(self.object_pieces(image, rows, otherwise), rows)
+
+    def object_pieces(self, image: Image, rows: int, otherwise: str = "") -> list[Piece]:
+        """As `objects`, as pieces of messages."""
+        objects, wrong = self._objects.of(image, rows, otherwise)
         if wrong:
             raise RowErrors([(row, self._misfit_of(image, row, column)) for row, column in sorted(wrong)])
-        return pc.if_else(pc.equal(objects, ""), otherwise, objects) if otherwise else objects
+        return objects
 
     def misfit(self, field: str, message: str = "the value is not of the type of its column") -> Diagnostic:
         return Diagnostic("GG401", message, Span(table=self.table.full_name, field=field), RIGHT_TYPE)

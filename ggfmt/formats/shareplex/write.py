@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import lost, unlike, updates_from
 from ggfmt.columnar.join import join, repeat
-from ggfmt.columnar.strings import escape_json_text
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.losses import AFTER_CHANGES_ONLY

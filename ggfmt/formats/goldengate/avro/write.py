@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes, zigzag_varint
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join_binary
+from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.metadata import OpKeys
+from ggfmt.columnar.pieces import Piece
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
@@ -42,10 +44,8 @@ from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OBJECT
 from ggfmt.formats.goldengate.misfits import misfits
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.java.charsets import byte_order_mark, encoder
-from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
+from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
-
-_OP_TYPES = pa.array(OP_TYPES, pa.string())
 
 
 class AvroFormatter(Formatter):
@@ -64,7 +64,7 @@ class AvroFormatter(Formatter):
         self._types = avro_types(table, options, context)
         self._columns = Columns([column.encode for column in self._types], flagged=is_flagged(options, self.by_image))
         self._table = text_bytes(table.full_name)
-        self._op_keys = pa.array(map(text_bytes, op_keys(options)), pa.binary())
+        self._op_keys = OpKeys([text_bytes(key) for key in op_keys(options)], pa.binary())
         self._primary_keys = array_bytes(table.primary_keys)
         self._wrapper_head, self._end = b"", b""
         if isinstance(options, AvroOpOptions):
@@ -97,7 +97,7 @@ class AvroFormatter(Formatter):
         if column.keyword == OBJECT_NAME:
             return [self._table]
         if column.keyword == OP_TYPE:
-            return [self._op_keys.take(pc.index_in(batch.op, _OP_TYPES))]
+            return [self._op_keys.piece(batch.op)]
         if column.keyword == KEY_COLUMNS:
             return [self._primary_keys]
         if column.keyword == ALL_TOKENS:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join, repeat
-from ggfmt.columnar.metadata import joined_pairs, token_texts
-from ggfmt.columnar.strings import count_holding, represent
+from ggfmt.columnar.join import join, repeat
+from ggfmt.columnar.metadata import token_texts
+from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.strings import count_texts, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
@@ -51,6 +52,13 @@ class DelimitedFormatter(Formatter):
             options.wrap_strings_in_quotes and target_type(column.type, context.release) is MessageType.STRING
             for column in table.columns
         ]
+        shown = {
+            "a NULL": options.null_value_representation,
+            "a missing column": options.missing_value_representation,
+        }
+        self._delimiters = (options.field_delimiter, options.line_delimiter)
+        self._states = _by_value((text, state) for state, text in shown.items())
+        self._quoted_states = _by_value((_within_quotes(text), state) for state, text in shown.items())
         fields = []
         for column in self._metadata:
             fields += [f"Name of {column.name}"] * options.include_meta_column_names + [column.title]
@@ -85,38 +93,46 @@ class DelimitedFormatter(Formatter):
 
     def _metadata_value(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
         if column.keyword == ALL_TOKENS:
-            pair = joined_pairs(self.options.key_value_delimiter)
-            return token_texts(batch.tokens, len(batch), pair, self.options.key_value_pair_delimiter)
+
+            def pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
+                return [names, self.options.key_value_delimiter, values]
+
+            return token_texts(batch.tokens, pair, self.options.key_value_pair_delimiter)
         if column.keyword == KEY_COLUMNS:
             return ",".join(self.table.primary_keys)
         return self._values.of(column, batch)
 
-    def _value(self, place: int, column: ImageColumn) -> pa.StringArray:
-        options, name = self.options, self.table.column_names[place]
-        self._look_for_delimiters(name, column)
-        if self._quoted[place]:
-            values = column.values
-            if count_holding(values, '"'):
-                values = pc.replace_substring(values, '"', '""')
-            nulls = values.null_count
-            values = join(['"', values.fill_null("") if nulls else values, '"'])
-            column = ImageColumn(
-                pc.if_else(column.values.is_valid(), values, pa.scalar(None, pa.string())) if nulls else values,
-                column.present,
-            )
-        self._look_for_representations(name, column)
-        return represent(column, options.null_value_representation, options.missing_value_representation)
+    def _value(self, place: int, column: ImageColumn) -> Piece:
+        options, quoted = self.options, self._quoted[place]
+        self._count_losses(self.table.column_names[place], column, quoted)
+        return represent(column, options.null_value_representation, options.missing_value_representation, quoted)
 
-    def _look_for_delimiters(self, column: str, image: ImageColumn) -> None:
-        for name, delimiter in (("field", self.options.field_delimiter), ("line", self.options.line_delimiter)):
-            self.count(DELIMITER_INSIDE, column, count_holding(image.values, delimiter), delimiter=name)
+    def _count_losses(self, name: str, column: ImageColumn, quoted: bool) -> None:
+        """Counts values that hold a delimiter, and those that read as what stands for a NULL or a missing column."""
+        states = self._quoted_states if quoted else self._states
+        field, line, *alike = count_texts(column.values, self._delimiters, tuple(states))
+        self.count(DELIMITER_INSIDE, name, field, delimiter="field")
+        self.count(DELIMITER_INSIDE, name, line, delimiter="line")
+        for (_, names), count in zip(states.items(), alike, strict=True):
+            for state in names:
+                self.count(TEXT_AS_STATE, name, count, state=state)
 
-    def _look_for_representations(self, column: str, image: ImageColumn) -> None:
-        for state, text in (
-            ("a NULL", self.options.null_value_representation),
-            ("a missing column", self.options.missing_value_representation),
-        ):
-            self.count(TEXT_AS_STATE, column, pc.equal(image.values, text).true_count, state=state)
+
+def _by_value(states: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
+    """What is shown as each of some values."""
+    named: dict[str, list[str]] = {}
+    for value, state in states:
+        if value is not None:
+            named.setdefault(value, []).append(state)
+    return named
+
+
+def _within_quotes(text: str) -> str | None:
+    """The value that stands as a text when it is put in quotes; None if none does."""
+    inner = text[1:-1]
+    if len(text) < 2 or text[0] != '"' or text[-1] != '"' or inner.replace('""', "").count('"'):
+        return None
+    return inner.replace('""', '"')
 
 
 class DelimitedTextFormatter(DelimitedFormatter):

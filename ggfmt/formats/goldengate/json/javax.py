@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ggfmt.columnar.strings import escape_json_text
+from ggfmt.columnar.escapes import escape_json_text
 
 Json = Mapping[str, "Json"] | Sequence["Json"] | str | int | bool | None
 

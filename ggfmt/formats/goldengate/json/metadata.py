@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.json_image import Style
 from ggfmt.columnar.metadata import OpKeys, token_texts
-from ggfmt.columnar.strings import escape_json, escape_json_text, quote_json
+from ggfmt.columnar.pieces import COMMA, Piece
+from ggfmt.columnar.strings import json_strings
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.goldengate.json import JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumn_values import MetaValues
@@ -37,38 +38,38 @@ class JsonMetadata:
         self._members = [(f"{gap}{escape_json_text(column.name)}:", self._make(column)) for column in self.columns]
 
     def pieces(self, batch: ChangeBatch) -> list[Piece]:
-        """The members for each operation of a batch, divided by commas."""
+        """The members for each operation of a batch, each with its comma before it."""
         pieces: list[Piece] = []
-        for number, (label, make) in enumerate(self._members):
-            pieces += [f",{label}" if number else label, *make(batch)]
+        for label, make in self._members:
+            pieces += [COMMA, label, *make(batch)]
         return pieces
 
     def _make(self, column: MetaColumn) -> _Make:
         if column.keyword == ALL_TOKENS:
-            return lambda batch: [self._tokens(batch)]
+            return self._tokens
         if column.keyword == KEY_COLUMNS:
             return lambda batch: [self._keys]
         if column.keyword == OP_TYPE:
-            return lambda batch: [self._op_keys.of(batch.op)]
+            return lambda batch: [self._op_keys.piece(batch.op)]
         constant = self._values.constant(column)
         if constant is not None:
             text = escape_json_text(constant)
             return lambda batch: [text]
         if self._values.is_plain(column):
             return lambda batch: ['"', self._values.of(column, batch), '"']
-        return lambda batch: ['"', _escaped(self._values.of(column, batch)), '"']
+        return lambda batch: [_string(self._values.of(column, batch))]
 
-    def _tokens(self, batch: ChangeBatch) -> pa.StringArray:
+    def _tokens(self, batch: ChangeBatch) -> list[Piece]:
         gap = self._style.member(2)
 
-        def pair(names: pa.StringArray, values: pa.StringArray) -> pa.StringArray:
-            return join([gap, quote_json(names), ":", quote_json(values)])
+        def pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
+            return [gap, json_strings(names), ":", json_strings(values)]
 
-        return join(["{", token_texts(batch.tokens, len(batch), pair, ","), self._style.close(2) + "}"])
+        return ["{", token_texts(batch.tokens, pair, ","), self._style.close(2) + "}"]
 
 
-def _escaped(piece: Piece) -> Piece:
-    return escape_json_text(piece)[1:-1] if isinstance(piece, str) else escape_json(piece)
+def _string(piece: Piece) -> Piece:
+    return escape_json_text(piece) if isinstance(piece, str) else json_strings(piece)
 
 
 def _array(values: tuple[str, ...], style: Style) -> str:

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import without_nulls
-from ggfmt.columnar.join import Piece, join
-from ggfmt.columnar.json_image import ImageObjects, Style, Values
-from ggfmt.columnar.strings import escape_json_text, json_booleans, json_numbers, quote_json
+from ggfmt.columnar.join import join
+from ggfmt.columnar.json_image import ImageObjects, Pieces, Style, Values
+from ggfmt.columnar.pieces import COMMA, Either, Is, Members, Piece
+from ggfmt.columnar.strings import json_booleans, json_numbers, json_strings
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import NULL_AS_MISSING
@@ -29,7 +31,7 @@ from ggfmt.model.change import ChangeBatch, Image, OpType
 from ggfmt.model.table import Kind, TableDef
 
 _VALUES: dict[str, Values] = {
-    "string": lambda values: (quote_json(values), []),
+    "string": lambda values: (json_strings(values), []),
     "boolean": json_booleans,
     "integer": json_numbers,
     "number": json_numbers,
@@ -54,19 +56,14 @@ class JsonRecordFormatter(Formatter):
         members, bad = self._members(batch)
         if bad:
             raise RowErrors(misfits(batch, bad, self._wanted))
-        first = self._metadata.pieces(batch)
-        if first:
-            return join(["{", *first, *members, self._end], len(batch))
-        # Each member starts with its comma: that of the first has nothing to divide.
-        bare = pc.replace_substring_regex(join(members, len(batch)), "^,", "")
-        return join(["{", bare, self._end], len(batch))
+        return join(["{", Members([*self._metadata.pieces(batch), *members]), self._end], len(batch))
 
     @staticmethod
     def _described(column: str) -> str:
         """A column, as the summary of fields calls it."""
         raise NotImplementedError
 
-    def _members(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
+    def _members(self, batch: ChangeBatch) -> Pieces:
         """The members behind the metadata, each with a comma before it; and (row, column) of illegal values."""
         raise NotImplementedError
 
@@ -98,31 +95,32 @@ class JsonFormatter(JsonRecordFormatter):
             self._images = [self._objects(1, name + options.flatten_delimiter) for name in names]
         else:
             self._images = [self._objects(2)] * 2
-        self._labels = [f",{self._style.member(1)}{escape_json_text(name)}:" for name in names]
+        self._labels = [f"{self._style.member(1)}{escape_json_text(name)}:" for name in names]
 
     @staticmethod
     def _described(column: str) -> str:
         return f"before and after: {column}"
 
-    def _members(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
+    def _members(self, batch: ChangeBatch) -> Pieces:
         pieces: list[Piece] = []
         bad: list[tuple[int, int]] = []
-        update = pc.equal(batch.op, OpType.UPDATE.value)
         images = (self._shown(batch.before, batch), self._shown(batch.after, batch, batch.before))
         for label, objects, image in zip(self._labels, self._images, images, strict=True):
-            texts, wrong = (objects.members_of if self._flatten else objects.of)(image, len(batch))
-            bad += wrong
             if self._flatten:
-                pieces.append(_led_by_comma(texts))
-            elif image.exists is None or image.exists.true_count == len(batch):
-                pieces += [label, texts]
+                members, wrong = objects.members_of(image, len(batch))
+                pieces += members
             else:
-                absent = pc.equal(pc.binary_length(texts), 0)
-                bare = pc.if_else(update, "{" + self._style.close(2) + "}", "")
-                texts = pc.if_else(absent, bare, texts)
-                there = pc.not_equal(pc.binary_length(texts), 0)
-                pieces.append(pc.if_else(there, join([label, texts]), ""))
+                own, wrong = objects.of(image, len(batch))
+                pieces += self._object_member(batch, image, [COMMA, label, *own])
+            bad += wrong
         return pieces, bad
+
+    def _object_member(self, batch: ChangeBatch, image: Image, member: list[Piece]) -> list[Piece]:
+        """The member of an image where there is one; an update without one has an empty object."""
+        if image.exists is None or image.exists.true_count == len(batch):
+            return member
+        bare = Either(Is(batch.op, OpType.UPDATE.value), [*member[:2], "{" + self._style.close(2) + "}"])
+        return [Either(image.exists, member, [bare])]
 
 
 class JsonRowFormatter(JsonRecordFormatter):
@@ -138,13 +136,8 @@ class JsonRowFormatter(JsonRecordFormatter):
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
         return handle_key_updates(batch, self._pk_update_handling)
 
-    def _members(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
-        texts, bad = self._columns.members_of(self._shown(batch.row_image(), batch, batch.before), len(batch))
-        return [_led_by_comma(texts)], bad
-
-
-def _led_by_comma(texts: pa.StringArray) -> pa.StringArray:
-    return pc.if_else(pc.equal(pc.binary_length(texts), 0), "", join([",", texts]))
+    def _members(self, batch: ChangeBatch) -> Pieces:
+        return self._columns.members_of(self._shown(batch.row_image(), batch, batch.before), len(batch))
 
 
 def _row_projection(options: JsonRowOptions) -> Projection:

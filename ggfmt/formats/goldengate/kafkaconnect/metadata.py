@@ -7,9 +7,11 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.escapes import JACKSON_ESCAPES, escape_json_text
+from ggfmt.columnar.join import join
 from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.strings import JACKSON_ESCAPES, escape_json_text, quote_json
+from ggfmt.columnar.pieces import Encoding, Piece
+from ggfmt.columnar.strings import json_strings, quote_json
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectOptions
@@ -43,20 +45,20 @@ class MetadataFields:
     def _json(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
         keyword = column.keyword
         if keyword == ALL_TOKENS:
-            return join(["{", token_texts(batch.tokens, len(batch), _pair, ","), "}"])
+            return join(["{", token_texts(batch.tokens, _pair, ","), "}"], len(batch))
         if keyword == KEY_COLUMNS:
             return self._key_columns
         if keyword in (TIMESTAMP, POSITION):  # null, where an operation has none
-            return quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, JACKSON_ESCAPES)
+            return quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.JACKSON)
         values = self._values.of(column, batch)
         if isinstance(values, pa.Scalar):
             values = str(values.as_py())
-        return _quoted(values) if isinstance(values, str) else quote_json(values, JACKSON_ESCAPES)
+        return _quoted(values) if isinstance(values, str) else quote_json(values, Encoding.JACKSON)
 
 
 def _quoted(text: str) -> str:
     return escape_json_text(text, JACKSON_ESCAPES)
 
 
-def _pair(names: pa.StringArray, values: pa.StringArray) -> pa.StringArray:
-    return join([quote_json(names, JACKSON_ESCAPES), ":", quote_json(values, JACKSON_ESCAPES)])
+def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
+    return [json_strings(names, Encoding.JACKSON), ":", json_strings(values, Encoding.JACKSON)]

@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.columnar.by_value import Converted, by_value, json_texts
-from ggfmt.columnar.json_image import Values
-from ggfmt.columnar.strings import JACKSON_ESCAPES, json_booleans, quote_json
+from ggfmt.columnar.by_value import by_value, json_texts, json_values
+from ggfmt.columnar.json_image import JsonValues, Values
+from ggfmt.columnar.pieces import Encoding
+from ggfmt.columnar.strings import json_booleans, json_strings
 from ggfmt.formats.api.writing import NOT_FINITE
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import encoded
@@ -82,13 +83,7 @@ def by_number(text_of: Callable[[float], str]) -> Values:
         number = float(value) if _NUMBER.fullmatch(value) else math.inf
         return text_of(number) if math.isfinite(number) else None
 
-    kernel = by_value(text)
-
-    def values(column: pa.StringArray) -> Converted:
-        texts, bad = kernel(column)
-        return texts.fill_null("null"), bad
-
-    return values
+    return json_values(by_value(text))
 
 
 def _float(number: float) -> str:
@@ -98,8 +93,8 @@ def _float(number: float) -> str:
         raise ValueError from None
 
 
-def _texts(values: pa.StringArray) -> Converted:
-    return quote_json(values, JACKSON_ESCAPES), []
+def _texts(values: pa.StringArray) -> JsonValues:
+    return json_strings(values, Encoding.JACKSON), []
 
 
 _STRING = ColumnType({"type": "string"}, _texts)

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import JACKSON_ESCAPES, escape_json_text
 from ggfmt.columnar.images import and_present, with_nulls
-from ggfmt.columnar.join import Piece, join
+from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import ImageObjects
-from ggfmt.columnar.strings import JACKSON_ESCAPES, escape_json_text
+from ggfmt.columnar.pieces import Piece
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
@@ -119,11 +120,11 @@ class KafkaConnectFormatter(Formatter):
             if self._options.include_is_missing_fields:
                 present = and_present(pa.repeat(pa.scalar(True), rows), column)
                 columns.append(ImageColumn(pc.if_else(present, "false", "true")))
-        objects, wrong = self._objects.of(Image(tuple(columns), image.exists), rows)
+        objects, wrong = self._objects.of(Image(tuple(columns), image.exists), rows, "null")
         if wrong:
             step = 2 if self._options.include_is_missing_fields else 1
             raise RowErrors([(row, self._misfit(batch, row, place // step)) for row, place in sorted(wrong)])
-        return objects if image.exists is None else pc.if_else(exists, objects, "null")
+        return join(objects, rows)
 
     def _count_missing(self, *images: Image) -> None:
         for image in () if self._options.include_is_missing_fields else images:

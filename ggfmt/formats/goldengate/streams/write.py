@@ -6,9 +6,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.join import join
 from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.strings import escape_json_text, quote_json
+from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.strings import json_strings
 from ggfmt.columnar.tokens import token
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
@@ -67,7 +69,7 @@ class StreamsFormatter(DialectFormatter):
             reason = "`beforeImageName` and `afterImageName` are the same"
             problem = Diagnostic("GG408", reason, Span(table=self.table.full_name), "give two names")
             raise RowErrors([(row, problem) for row in range(rows)])
-        tokens = token_texts(batch.tokens, rows, _pair, ",") if self.include_tokens else None
+        tokens = token_texts(batch.tokens, _pair, ",") if self.include_tokens else None
         message = json_object(
             {
                 "qual_table": self._name,
@@ -95,8 +97,8 @@ class StreamsFormatter(DialectFormatter):
         return self.without_nulls(image, rows, absent_is_null) if self.options.omit_null_column_values else image
 
 
-def _pair(names: pa.StringArray, values: pa.StringArray) -> pa.StringArray:
-    return join([quote_json(names), ":", quote_json(values)])
+def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
+    return [json_strings(names), ":", json_strings(values)]
 
 
 WRITE_SIDES = {"goldengate_streams_json": text_output(StreamsFormatter, object_metadata)}

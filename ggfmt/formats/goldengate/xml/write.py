@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import Piece, join
-from ggfmt.columnar.metadata import OpKeys, or_empty, token_texts
-from ggfmt.columnar.xml import ColumnElement, attribute, attribute_text, cdata, foreign_character
+from ggfmt.columnar.join import join
+from ggfmt.columnar.metadata import OpKeys, token_texts
+from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.xml import ColumnElement, attribute, attribute_text, cdata, foreign, foreign_character
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.framing import TextFraming
@@ -42,46 +43,38 @@ class XmlFormatter(Formatter):
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         count = len(batch)
-        op_ts, position = attribute(or_empty(batch.op_ts)), attribute(or_empty(batch.position))
-        foreign = [op_ts.foreign, position.foreign]
+        masks = [foreign(batch.op_ts), foreign(batch.position)]
         if len(self._foreign_ops):
-            foreign.append(pc.is_in(batch.op, self._foreign_ops))
+            masks.append(pc.is_in(batch.op, self._foreign_ops))
         pieces: list[Piece] = [
             self._start,
-            self._op_keys.of(batch.op),
+            self._op_keys.piece(batch.op),
             "' ts='",
-            op_ts.texts,
+            attribute(batch.op_ts),
             "' current_ts='",
             self.clock.stamps(count, self.options.iso8601_format),
             "' pos='",
-            position.texts,
+            attribute(batch.position),
             f"' numCols='{len(self._columns)}'>\n",
         ]
         for column in self._columns:
-            element, mask = column.of(batch.before, batch.after, count)
+            element, mask = column.of(batch.before, batch.after)
             pieces += element
-            foreign.append(mask)
+            masks.append(mask)
         if self.include_tokens:
             tokens, mask = self._tokens(batch)
             pieces += [" <tokens>\n", tokens, " </tokens>\n"]
-            foreign.append(mask)
-        rows = {row for mask in foreign if mask is not None for row in pc.indices_nonzero(mask).to_pylist()}
+            masks.append(mask)
+        rows = {row for mask in masks if mask is not None for row in pc.indices_nonzero(mask).to_pylist()}
         if rows:
             raise RowErrors([(row, self._misfit(batch, row)) for row in sorted(rows)])
         return join([*pieces, "</operation>\n"], count)
 
     @staticmethod
-    def _tokens(batch: ChangeBatch) -> tuple[pa.StringArray, pa.BooleanArray | None]:
+    def _tokens(batch: ChangeBatch) -> tuple[Piece, pa.BooleanArray | None]:
         """The elements of each operation's tokens, and where XML cannot carry one of them."""
-        foreign: list[pa.BooleanArray] = []
-
-        def pair(names: pa.StringArray, values: pa.StringArray) -> pa.StringArray:
-            name, value = cdata(names), cdata(or_empty(values))
-            foreign.extend(item.foreign for item in (name, value) if item.foreign is not None)
-            return join([_TOKEN[0], name.texts, _TOKEN[1], value.texts, _TOKEN[2]])
-
-        texts = token_texts(batch.tokens, len(batch), pair, "")
-        if not foreign or batch.tokens is None:
+        texts = token_texts(batch.tokens, _token_element, "")
+        if batch.tokens is None or (foreign(batch.tokens.keys) is None and foreign(batch.tokens.items) is None):
             return texts, None
         held = ["".join(text or "" for item in tokens for text in item) for tokens in batch.tokens.to_pylist()]
         return texts, pa.array([foreign_character(text) is not None for text in held], pa.bool_())
@@ -117,11 +110,15 @@ class XmlFormatter(Formatter):
                 yield None, "a token", text
 
 
-_TOKEN = (
-    "   <token>\n     <Name><![CDATA[",
-    "]]></Name>\n     <Value><![CDATA[",
-    "]]></Value>\n   </token>\n",
-)
+def _token_element(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
+    return [
+        "   <token>\n     <Name><![CDATA[",
+        cdata(names),
+        "]]></Name>\n     <Value><![CDATA[",
+        cdata(values),
+        "]]></Value>\n   </token>\n",
+    ]
+
 
 WRITE_SIDES = {
     "xml": WriteSide(

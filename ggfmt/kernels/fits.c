@@ -1,0 +1,173 @@
+/* Looks at all values of an array: whether they are of a form, how many hold a text, how many are one. */
+#include "arrow.h"
+#include "json.h"
+
+#include <stdlib.h>
+
+/* As ggfmt/columnar/strings.py has them. */
+enum Form { JSON_NUMBER, JSON_BOOLEAN, XML_TEXT, SHORT_INTEGER, SHORT_FLOAT, SHORT_DOUBLE, FORMS };
+
+static int is_number(const char *at, const char *end) {
+    int integer;
+    return json_number(at, end, &integer) == end;
+}
+
+static int is_boolean(const char *at, const char *end) {
+    return (end - at == 4 && memcmp(at, "true", 4) == 0) || (end - at == 5 && memcmp(at, "false", 5) == 0);
+}
+
+/* Whether there is no character that XML 1.0 lacks, of UTF-8: control characters, U+FFFE and U+FFFF (EF BF BE, EF BF BF). */
+static int is_xml(const char *at, const char *end) {
+    for (; at < end; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (c < 0x20 && c != '\t' && c != '\n' && c != '\r')
+            return 0;
+        if (c == 0xef && end - at > 2 && (unsigned char)at[1] == 0xbf && (unsigned char)at[2] >= 0xbe)
+            return 0;
+    }
+    return 1;
+}
+
+/* Of at most 18 digits. */
+static int is_short_integer(const char *at, const char *end) {
+    if (at < end && *at == '-')
+        at++;
+    if (at >= end || end - at > 18 || (*at == '0' && end - at > 1))
+        return 0;
+    for (; at < end; at++)
+        if (*at < '0' || *at > '9')
+            return 0;
+    return 1;
+}
+
+/* Digits with or without a point among them, of which there are so few that number and power of ten are exact. */
+static int is_short(const char *at, const char *end, ptrdiff_t most) {
+    if (at < end && *at == '-')
+        at++;
+    const char *start = at;
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    if (at == start)
+        return 0;
+    if (at < end && *at == '.') {
+        const char *point = at++;
+        most++;
+        while (at < end && *at >= '0' && *at <= '9')
+            at++;
+        if (at == point + 1)
+            return 0;
+    }
+    return at == end && end - start <= most;
+}
+
+static int is_short_float(const char *at, const char *end) {
+    return is_short(at, end, 7); /* below 2 to the 24th */
+}
+
+static int is_short_double(const char *at, const char *end) {
+    return is_short(at, end, 15); /* below 2 to the 53rd */
+}
+
+typedef int (*Test)(const char *, const char *);
+static const Test tests[FORMS] = {is_number, is_boolean, is_xml, is_short_integer, is_short_float, is_short_double};
+
+PyObject *kernel_fits(PyObject *module, PyObject *args) {
+    PyObject *array;
+    int form, fit = 1;
+    ArrowView view;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Oi", &array, &form))
+        return NULL;
+    if (form < 0 || form >= FORMS) {
+        PyErr_SetString(PyExc_ValueError, "an unknown form");
+        return NULL;
+    }
+    if (arrow_view(array, &view) < 0)
+        return NULL;
+    if (view.kind != TEXTS) {
+        arrow_release(&view);
+        PyErr_SetString(PyExc_TypeError, "no array of texts");
+        return NULL;
+    }
+    if (form == XML_TEXT && view.valid == NULL && view.length)  /* all of it at once */
+        fit = is_xml(view.data + view.ends[0], view.data + view.ends[view.length]);
+    else
+        for (int64_t row = 0; fit && row < view.length; row++)
+            if (!arrow_is_null(&view, row))
+                fit = tests[form](view.data + view.ends[row], view.data + view.ends[row + 1]);
+    arrow_release(&view);
+    return PyBool_FromLong(fit);
+}
+
+/* The first place of a text in some bytes, NULL for none. */
+static const char *find(const char *at, const char *end, const char *text, size_t length) {
+    while ((size_t)(end - at) >= length) {
+        at = memchr(at, text[0], (size_t)(end - at) - length + 1);
+        if (at == NULL || memcmp(at, text, length) == 0)
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
+/* How many values hold a text that is not empty. */
+static long long holding(const ArrowView *view, const char *text, size_t length) {
+    const char *end = view->data + view->ends[view->length], *at = view->data + view->ends[0];
+    long long count = 0;
+    int64_t row = 0;
+    while ((at = find(at, end, text, length)) != NULL) {
+        while (view->data + view->ends[row + 1] <= at)
+            row++;
+        const char *behind = view->data + view->ends[row + 1];
+        if (at + length <= behind && !arrow_is_null(view, row)) {
+            count++;
+            at = behind;
+        } else {
+            at++;
+        }
+    }
+    return count;
+}
+
+static long long equal_to(const ArrowView *view, const char *text, size_t length) {
+    long long count = 0;
+    for (int64_t row = 0; row < view->length; row++) {
+        int32_t start = view->ends[row];
+        if ((size_t)(view->ends[row + 1] - start) == length && !arrow_is_null(view, row) &&
+            (length == 0 || memcmp(view->data + start, text, length) == 0))
+            count++;
+    }
+    return count;
+}
+
+PyObject *kernel_count(PyObject *module, PyObject *args) {
+    PyObject *array, *parts, *wholes, *result = NULL;
+    ArrowView view;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO!O!", &array, &PyTuple_Type, &parts, &PyTuple_Type, &wholes))
+        return NULL;
+    if (arrow_view(array, &view) < 0)
+        return NULL;
+    Py_ssize_t held = PyTuple_GET_SIZE(parts), all = held + PyTuple_GET_SIZE(wholes);
+    if (view.kind != TEXTS)
+        PyErr_SetString(PyExc_TypeError, "no array of texts");
+    else
+        result = PyTuple_New(all);
+    for (Py_ssize_t i = 0; result != NULL && i < all; i++) {
+        Py_ssize_t length;
+        PyObject *item = i < held ? PyTuple_GET_ITEM(parts, i) : PyTuple_GET_ITEM(wholes, i - held), *count = NULL;
+        const char *text = PyUnicode_AsUTF8AndSize(item, &length);
+        if (text != NULL && view.length == 0)
+            count = PyLong_FromLong(0);
+        else if (text != NULL && i < held)
+            count = PyLong_FromLongLong(length ? holding(&view, text, (size_t)length) : 0);
+        else if (text != NULL)
+            count = PyLong_FromLongLong(equal_to(&view, text, (size_t)length));
+        if (count == NULL)
+            Py_CLEAR(result);
+        else
+            PyTuple_SET_ITEM(result, i, count);
+    }
+    arrow_release(&view);
+    return result;
+}
