@@ -8,6 +8,10 @@ class Buffer: ...
 # Offsets, data, validity or None, nulls, present or None, and of which values are texts: None, True for all, or bits.
 Column = tuple[Buffer, Buffer, Buffer | None, int, Buffer | None, Buffer | bool | None]
 
+# The number of rows, columns of before images, of after images, slots, names and texts of tokens, the n + 1 offsets of
+# each row's (int32), a letter for each row's operation, a byte for its images (1 before, 2 after), ordinals (int64).
+Taken = tuple[int, Sequence[Column], Sequence[Column], Sequence[Column], Column, Column, Buffer, Buffer, Buffer, Buffer]
+
 class JsonScanner:
     def __init__(
         self,
@@ -21,19 +25,22 @@ class JsonScanner:
     def unbind(self, number: int) -> None: ...
     def rows(self, number: int) -> int: ...
     def largest(self) -> int: ...
-    def take(
-        self, number: int
-    ) -> tuple[
-        int,
-        Sequence[Column],
-        Sequence[Column],
-        Sequence[Column],
-        Column,
-        Column,
-        Buffer,
-        Buffer,
-        Buffer,
-        Buffer,
-    ]: ...
+    def take(self, number: int) -> Taken: ...
     def scan(self, data: bytes, place: int, ordinal: int) -> tuple[int, int, int, bytes | None]: ...
     def scan_spans(self, data: bytes, spans: Any, place: int, ordinal: int) -> tuple[int, int, int, bytes | None]: ...
+
+class AvroScanner:
+    def __init__(
+        self,
+        head: tuple[Any, ...],
+        names: int,
+        wrapped: bool,
+        ops: Mapping[bytes, bytes],
+        bare_truncates: bool,
+        delimiter: bytes,
+    ) -> None: ...
+    def bind(self, identity: bytes, program: tuple[Any, ...], columns: int, slots: int) -> int: ...
+    def limit(self, number: int, rows: int) -> None: ...
+    def rows(self, number: int) -> int: ...
+    def take(self, number: int) -> Taken: ...
+    def scan(self, data: bytes, place: int, most: int, ordinal: int) -> tuple[int, int, int, Buffer, bytes | None]: ...

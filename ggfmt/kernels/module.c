@@ -2,7 +2,7 @@
 #include "buffer.h"
 #include "revision.h"
 
-extern PyTypeObject JsonScannerType;
+extern PyTypeObject AvroScannerType, JsonScannerType;
 
 static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
@@ -22,7 +22,8 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
         return NULL;
-    if (PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0 || PyModule_AddType(module, &JsonScannerType) < 0) {
+    if (PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0 || PyModule_AddType(module, &AvroScannerType) < 0 ||
+        PyModule_AddType(module, &JsonScannerType) < 0) {
         Py_DECREF(module);
         return NULL;
     }
