@@ -3,6 +3,7 @@ native kernel and the exact reader tell the same, and for its fuzzing."""
 
 from __future__ import annotations
 
+import base64
 import io
 import math
 import random
@@ -20,6 +21,7 @@ from strategies import plain_operations
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Reader, Reject, SchemaChange
+from ggfmt.formats.dts import schema as dts_schema
 from ggfmt.formats.goldengate.avro.plan import without_logical_types
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.metacolumns import Template
@@ -27,7 +29,7 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
 # The modules that ask whether there is a kernel.
-ASKING = ("ggfmt.formats.goldengate.avro.scan",)
+ASKING = ("ggfmt.formats.goldengate.avro.scan", "ggfmt.formats.dts.read")
 
 _TEXTS = ("", "I", "abc", "NULL", "Ünï ¢", "😀" * 3, "x" * 40, "a\0b", "17520.00", "2013-06-02 22:14:36.000000")
 _NUMBERS = (0, 1, -1, 63, 64, -65, 127, 10**6, -(10**12), 2**31, 2**62, 2**63 - 1, -(2**63), 1388534400000000)
@@ -52,6 +54,7 @@ class Case:
     source: WriterSettings
     definitions: Mapping[str, TableDef] = field(default_factory=dict)
     tokens: bool = True
+    row_only: bool = False
 
 
 def text(chance: random.Random) -> str:
@@ -191,7 +194,133 @@ def goldengate(chance: random.Random) -> Case:
     return Case(name, data, WriterSettings(options, context), definitions, tokens=chance.random() < 0.8)
 
 
-MAKERS: dict[str, Callable[[random.Random], Case]] = {"goldengate": goldengate}
+# Data Transmission Service
+
+_TIMES = ("date", "time", "both", "year", "odd")
+_CELLS = (
+    "Integer", "Character", "Decimal", "Float", "Timestamp", "DateTime", "TimestampWithTimeZone", "BinaryGeometry",
+    "TextGeometry", "BinaryObject", "TextObject", "EmptyObject",
+)  # fmt: skip
+
+
+def _parts(chance: random.Random, regular: bool) -> dict[str, int | None]:
+    names = ("year", "month", "day", "hour", "minute", "second")
+    kind = chance.choice(_TIMES[:4] if regular else _TIMES)
+    there = {"date": names[:3], "time": names[3:], "both": names, "year": names[:1]}.get(kind, ())
+    if kind == "odd":
+        there = tuple(name for name in names if chance.random() < 0.6)
+    most = (10000, 12, 31, 24, 60, 60)
+    low = -1 if kind == "odd" else 0
+    parts: dict[str, int | None] = dict.fromkeys((*names, "millis"))
+    for name, last in zip(names, most, strict=True):
+        if name in there:
+            parts[name] = chance.randrange(low, last)
+    if "second" in there and chance.random() < 0.7:
+        parts["millis"] = chance.choice((0, 5, 999999, *(() if regular else (10**6, 999999999))))
+    return parts
+
+
+# What is in columns, by MySQL's numbers of types.
+_USUAL = {3: "Integer", 8: "Integer", 253: "Character", 246: "Decimal", 252: "BinaryObject", 5: "Float", 12: "DateTime",
+          16: "Integer", 999: "TextObject"}  # fmt: skip
+
+
+def _cell(name: str, chance: random.Random, regular: bool) -> Any:
+    charset = (
+        "utf8mb4" if regular else chance.choice(("utf8mb4", "UTF8", "latin1", "gbk", "binary", "nonsense", "x" * 40))
+    )
+    letters = {
+        "Integer": {"precision": 4, "value": str(long(chance))},
+        "Character": {"charset": charset, "value": text(chance).encode() if regular else chance.randbytes(4)},
+        "Decimal": {"value": "12.50", "precision": 9, "scale": 2},
+        "Float": {"value": real(chance), "precision": 0, "scale": 0},
+        "Timestamp": {"timestamp": chance.choice((0, -1, 1388534400, 10**12)), "millis": chance.choice((0, 7, 10**6))},
+        "DateTime": _parts(chance, regular),
+        "TimestampWithTimeZone": {
+            "value": _parts(chance, regular),
+            "timezone": chance.choice(("UTC", "+08:00", "", "Zo\nne")),
+        },
+        "BinaryGeometry": {"type": "x", "value": chance.randbytes(5)},
+        "TextGeometry": {"type": "x", "value": "POINT(1 2)"},
+        "BinaryObject": {"type": "x", "value": chance.randbytes(chance.randrange(5))},
+        "TextObject": {"type": "x", "value": chance.choice(("t", "False", "0", text(chance)))},
+    }
+    return (
+        chance.choice(("NULL", "NONE")) if name == "EmptyObject" else (f"{dts_schema.NAMESPACE}.{name}", letters[name])
+    )
+
+
+def dts(chance: random.Random) -> Case:
+    born = chance.random() < 0.5
+    schema = fastavro.parse_schema(dts_schema.record_schema(born))
+    regular = chance.random() < 0.6
+    tables = []
+    for number in range(chance.randrange(1, 4)):
+        columns = [
+            (f"C{n}", chance.choice((3, 8, 253, 246, 252, 5, 12, 16, 999))) for n in range(chance.randrange(1, 5))
+        ]
+        kinds = [_USUAL[number] if regular else chance.choice(_CELLS) for _, number in columns]
+        keys = chance.choice((None, '{"PRIMARY":["C0"]}', '{"PRIMARY":["C0"]}' if regular else "[]"))
+        tables.append((f"S.T{number // 2}", columns, kinds, keys))
+    records = []
+    for _ in range(chance.choice((1, 6, 40))):
+        name, columns, kinds, keys = chance.choice(tables)
+
+        def image(kinds: list[str] = kinds) -> Any:
+            if chance.random() < (0.01 if regular else 0.05):
+                return chance.choice(("", "text", []))
+            made = [
+                None
+                if chance.random() < 0.2
+                else _cell(kind if regular else chance.choice((kind, *_CELLS)), chance, regular)
+                for kind in kinds
+            ]
+            return made[: chance.randrange(len(made) + 1)] if chance.random() < (0.002 if regular else 0.02) else made
+
+        operation = chance.choice(
+            ("INSERT", "UPDATE", "DELETE", "INIT", "COMMIT")
+            if regular
+            else ("INSERT", "UPDATE", "DELETE", "INIT", "BEGIN", "COMMIT", "HEARTBEAT", "DDL")
+        )
+        fields = [{"name": column, "dataTypeNumber": number} for column, number in columns]
+        tags = {text(chance): text(chance) for _ in range(chance.randrange(3))} if chance.random() < 0.5 else {}
+        if chance.random() < 0.1 and not regular:
+            tags[chance.choice(("id", "tags.id", "snapshot", "version"))] = "t"
+        if keys is not None:
+            tags["pk_uk_info"] = keys
+        change = operation in ("INSERT", "UPDATE", "DELETE", "INIT") or chance.random() < 0.1
+        stamps = (0, 1388534400, 1388534400) if regular else (0, 1388534400, -1, 10**13)
+        source_type = "MySQL" if regular else chance.choice(("MySQL", "Oracle", "PostgreSQL"))
+        record = {
+            "version": chance.choice((0, 1)), "id": long(chance),
+            "sourceTimestamp": chance.choice(stamps), "sourcePosition": text(chance),
+            "safeSourcePosition": text(chance), "sourceTxid": text(chance),
+            "source": {"sourceType": source_type, "version": text(chance)},
+            "operation": operation, "objectName": name if change and chance.random() < 0.95 else None,
+            "processTimestamps": chance.choice((None, [], [1, -2], [5] * (3 if regular else 20))), "tags": tags,
+            "fields": fields if change else None,
+            "beforeImages": image() if change and operation in ("UPDATE", "DELETE") else None,
+            "afterImages": image() if change and operation != "DELETE" else None,
+        }  # fmt: skip
+        if operation == "DDL":
+            record["afterImages"] = chance.choice(("truncate table T0", "create table x (y int)"))
+        if born:
+            record["bornTimestamp"] = chance.choice((0, 5))
+        records.append(record)
+    framing = chance.choice(("lengths", "container", "lines"))
+    if framing == "container":
+        data = container(schema, records, chance)
+    else:
+        datums = [datum(schema, record) for record in records]
+        if framing == "lengths":
+            data = b"".join(len(each).to_bytes(4, "big") + each for each in datums)
+        else:
+            data = b"".join(base64.b64encode(each) + b"\n" for each in datums)
+    source = WriterSettings(FORMATS["dts_avro"].options())
+    return Case("dts_avro", data, source, tokens=chance.random() < 0.8, row_only=chance.random() < 0.4)
+
+
+MAKERS: dict[str, Callable[[random.Random], Case]] = {"goldengate": goldengate, "dts": dts}
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
@@ -240,7 +369,7 @@ def told(case: Case, damage: Callable[[bytes], bytes] = bytes) -> list[Any]:
     data = damage(case.data)
     kind = reader_class(case.format)
     layout = kind.layout(data, True, case.source)
-    reader = kind(Catalog(dict(case.definitions)), Projection(tokens=case.tokens), case.source)
+    reader = kind(Catalog(dict(case.definitions)), Projection(case.row_only, case.row_only, case.tokens), case.source)
     events: list[Any] = []
 
     def note(event: object) -> None:

@@ -7,7 +7,7 @@
    Nothing is decided here that the exact reader has an opinion on: a record with anything out of the ordinary is ODD,
    leaves no trace in the columns, and ends the scan, so that the caller can have it read and go on behind it. */
 #include "avro.h"
-#include "names.h"
+#include "keys.h"
 #include "rows.h"
 
 #include <stdlib.h>
@@ -39,9 +39,6 @@ typedef struct Node {
 } Node;
 
 typedef struct {
-    char *key;
-    size_t key_length;
-    uint64_t hash;
     Node root;
     Rows rows;
     int64_t most; /* a scan ends where there are so many rows; 0 for no bound */
@@ -68,10 +65,8 @@ typedef struct {
     size_t delimiter_length;
     Op ops[MOST_OPS];
     int op_count;
+    Keys keys; /* the names of the tables, with their numbers */
     Table *tables;
-    int table_count;
-    int32_t *index; /* of tables by hash, -1 for none */
-    size_t index_size;
     int last;
     Bytes identity;
     /* the record in hand */
@@ -290,9 +285,9 @@ static Verdict walk(Scanner *s, const Node *node, const char **place, const char
 /* Tables */
 
 /* A table's identity: the parts of its name, each behind its length. */
-static int same_identity(const Scanner *s, const Table *table) {
-    const char *key = table->key;
-    size_t left = table->key_length;
+static int same_identity(const Scanner *s, const Key *table) {
+    const char *key = table->text;
+    size_t left = table->length;
     for (int i = 0; i < s->names; i++) {
         size_t length = s->name[i].length, known;
         if (left < sizeof known)
@@ -315,17 +310,6 @@ static Verdict write_identity(Scanner *s) {
     return TAKEN;
 }
 
-static int32_t find_key(const Scanner *s, const char *key, size_t length, uint64_t hash) {
-    if (s->index_size == 0)
-        return -1;
-    for (size_t place = hash & (s->index_size - 1); s->index[place] >= 0; place = (place + 1) & (s->index_size - 1)) {
-        const Table *table = &s->tables[s->index[place]];
-        if (table->hash == hash && table->key_length == length && (length == 0 || memcmp(table->key, key, length) == 0))
-            return s->index[place];
-    }
-    return -1;
-}
-
 /* The table of the record that starts at a place and its first byte behind a wrapper, which ends at `end`. */
 static Verdict find_table(Scanner *s, const char **place, const char **end, Table **table) {
     *table = NULL;
@@ -345,13 +329,13 @@ static Verdict find_table(Scanner *s, const char **place, const char **end, Tabl
             return ODD;
         *end = at;
     }
-    if (s->last < s->table_count && same_identity(s, &s->tables[s->last])) {
+    if (s->last < s->keys.count && same_identity(s, &s->keys.all[s->last])) {
         *table = &s->tables[s->last];
         return TAKEN;
     }
     if (write_identity(s) != TAKEN)
         return NO_MEMORY;
-    int32_t found = find_key(s, s->identity.data, s->identity.size, hash_of(s->identity.data, s->identity.size));
+    int found = keys_find(&s->keys, s->identity.data, s->identity.size);
     if (found < 0)
         return TAKEN;
     s->last = found;
@@ -417,21 +401,6 @@ static void node_free(Node *node) {
         node_free(&node->children[i]);
     free(node->children);
     free(node->text);
-}
-
-static int copy_bytes(PyObject *from, char **to, size_t *length) {
-    char *data;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(from, &data, &size) < 0)
-        return -1;
-    *to = malloc((size_t)size + 1);
-    if (*to == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    memcpy(*to, data, (size_t)size);
-    *length = (size_t)size;
-    return 0;
 }
 
 static int refuse(const char *reason) {
@@ -589,46 +558,21 @@ static PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 static void table_free(Table *table) {
     rows_free(&table->rows);
     node_free(&table->root);
-    free(table->key);
 }
 
 static void scanner_dealloc(PyObject *self) {
     Scanner *s = (Scanner *)self;
-    for (int i = 0; i < s->table_count; i++)
+    for (int i = 0; i < s->keys.count; i++)
         table_free(&s->tables[i]);
+    keys_free(&s->keys);
     for (int i = 0; i < s->op_count; i++)
         free(s->ops[i].text);
     free(s->tables);
-    free(s->index);
     free(s->delimiter);
     node_free(&s->head);
     bytes_free(&s->identity);
     bytes_free(&s->missing);
     Py_TYPE(self)->tp_free(self);
-}
-
-static void index_table(Scanner *s, int number) {
-    size_t place = s->tables[number].hash & (s->index_size - 1);
-    while (s->index[place] >= 0)
-        place = (place + 1) & (s->index_size - 1);
-    s->index[place] = number;
-}
-
-/* Makes room in the index for one table more. */
-static int grow_index(Scanner *s) {
-    if (((size_t)s->table_count + 1) * 2 <= s->index_size)
-        return 0;
-    size_t size = s->index_size ? s->index_size * 2 : 64;
-    int32_t *index = malloc(size * sizeof(int32_t));
-    if (index == NULL)
-        return -1;
-    free(s->index);
-    s->index = index;
-    s->index_size = size;
-    memset(index, 0xff, size * sizeof(int32_t));
-    for (int i = 0; i < s->table_count; i++)
-        index_table(s, i);
-    return 0;
 }
 
 static PyObject *scanner_bind(PyObject *self, PyObject *args) {
@@ -641,35 +585,33 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "too many columns or slots");
         return NULL;
     }
-    Table *tables = realloc(s->tables, ((size_t)s->table_count + 1) * sizeof(Table));
+    const char *name = PyBytes_AS_STRING(identity);
+    size_t length = (size_t)PyBytes_GET_SIZE(identity);
+    if (keys_find(&s->keys, name, length) >= 0) {
+        PyErr_SetString(PyExc_ValueError, "the name is bound already");
+        return NULL;
+    }
+    Table *tables = realloc(s->tables, ((size_t)s->keys.count + 1) * sizeof(Table));
     if (tables == NULL)
         return PyErr_NoMemory();
     s->tables = tables;
     Table table = {0};
-    if (copy_bytes(identity, &table.key, &table.key_length) < 0)
-        return NULL;
-    table.hash = hash_of(table.key, table.key_length);
-    if (find_key(s, table.key, table.key_length, table.hash) >= 0) {
-        table_free(&table);
-        PyErr_SetString(PyExc_ValueError, "the name is bound already");
-        return NULL;
-    }
     if (read_node(&table.root, program, 2 * columns, slots, 0, 0, 0) < 0 || rows_make(&table.rows, columns, slots) < 0) {
         table_free(&table);
         return NULL;
     }
-    if (grow_index(s) < 0) {
+    tables[s->keys.count] = table;
+    int number = keys_add(&s->keys, name, length);
+    if (number < 0) {
         table_free(&table);
-        return PyErr_NoMemory();
+        return NULL;
     }
-    tables[s->table_count] = table;
-    index_table(s, s->table_count);
-    return PyLong_FromLong(s->table_count++);
+    return PyLong_FromLong(number);
 }
 
 static Table *table_numbered(Scanner *s, PyObject *number) {
     long place = PyLong_AsLong(number);
-    if (place < 0 || place >= s->table_count) {
+    if (place < 0 || place >= s->keys.count) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_ValueError, "no table has this number");
         return NULL;

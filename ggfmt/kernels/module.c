@@ -2,7 +2,7 @@
 #include "buffer.h"
 #include "revision.h"
 
-extern PyTypeObject AvroScannerType, JsonScannerType;
+extern PyTypeObject AvroScannerType, DtsScannerType, JsonScannerType;
 
 static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
@@ -23,7 +23,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     if (module == NULL)
         return NULL;
     if (PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0 || PyModule_AddType(module, &AvroScannerType) < 0 ||
-        PyModule_AddType(module, &JsonScannerType) < 0) {
+        PyModule_AddType(module, &DtsScannerType) < 0 || PyModule_AddType(module, &JsonScannerType) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -164,15 +164,9 @@ class Scanner:
     """A native scanner, and the definitions that its tables have by their full names."""
 
     def __init__(self, grammar: Grammar, row_only: bool, key_updates: bool, with_tokens: bool) -> None:
-        rules = {
-            letter.encode(): tuple(
-                -1 if image in surplus else 1 if image in lacking else 0 for image in ("before", "after")
-            )
-            for letter, (surplus, lacking) in IMAGE_RULES.items()
-        }
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
         ops = {text.encode(): letter.encode() for text, letter in grammar.ops.items()}
-        self._native = native.JsonScanner(members, ops, rules, row_only, key_updates)
+        self._native = native.JsonScanner(members, ops, image_rules(), row_only, key_updates)
         self._with_tokens = with_tokens
         self._numbers: dict[str, int] = {}
 
@@ -229,6 +223,16 @@ def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
 def places_of(spans: Sequence[tuple[int, int]]) -> array[int]:
     """Starts and ends in turns."""
     return array("q", chain.from_iterable(spans))
+
+
+def image_rules() -> dict[bytes, tuple[int, ...]]:
+    """By operation type of its before and its after image: -1 if it must not have one, 1 if it must."""
+    return {
+        letter.encode(): tuple(
+            -1 if image in surplus else 1 if image in lacking else 0 for image in ("before", "after")
+        )
+        for letter, (surplus, lacking) in IMAGE_RULES.items()
+    }
 
 
 def key_updates(scanned: Scanned, definition: TableDef) -> pa.BooleanArray | None:
