@@ -365,12 +365,12 @@ def test_bytes_that_are_no_text_of_their_charset_are_a_reject_that_names_the_col
 
 
 def test_every_charset_of_mysql_that_is_known_has_a_codec() -> None:
-    from ggfmt.formats.dts.charsets import _CODECS
+    from ggfmt.formats.dts.charsets import MYSQL_CHARSETS
 
-    for charset in _CODECS:
+    for charset in MYSQL_CHARSETS:
         decode = decoder(charset)
         assert decode is not None
-        assert decode("a".encode(_CODECS[charset])) == "a"
+        assert decode("a".encode(MYSQL_CHARSETS[charset])) == "a"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,14 @@
 #include "buffer.h"
 #include "revision.h"
 
-extern PyTypeObject JsonScannerType;
+extern PyTypeObject AvroScannerType, DtsScannerType, JsonScannerType;
+
+static PyTypeObject *const types[] = {
+    &AvroScannerType,
+    &DtsScannerType,
+    &JsonScannerType,
+};
+
 PyObject *kernel_join(PyObject *module, PyObject *args);
 PyObject *kernel_fits(PyObject *module, PyObject *args);
 PyObject *kernel_count(PyObject *module, PyObject *args);
@@ -28,7 +35,10 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
         return NULL;
-    if (PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0 || PyModule_AddType(module, &JsonScannerType) < 0) {
+    int failed = PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0;
+    for (size_t i = 0; !failed && i < sizeof types / sizeof *types; i++)
+        failed = PyModule_AddType(module, types[i]) < 0;
+    if (failed) {
         Py_DECREF(module);
         return NULL;
     }

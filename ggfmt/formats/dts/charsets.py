@@ -15,7 +15,7 @@ from ggfmt.java.charsets import can_decode, canonical_name, codec_of
 
 BINARY = "binary"
 
-_CODECS = {
+MYSQL_CHARSETS = {
     "ascii": "ascii",
     "big5": "big5",
     "cp1250": "cp1250",
@@ -68,7 +68,7 @@ def decoder(charset: str) -> Callable[[bytes], str] | None:
     name = charset.lower()
     if name == "latin1":
         return _latin_1
-    codec = _CODECS.get(name)
+    codec = MYSQL_CHARSETS.get(name)
     if codec is None and name not in _NOT_READ:
         java = canonical_name(charset)
         codec = codec_of(java) if java is not None and _is_read(java) else None

@@ -80,16 +80,32 @@ def line_datum(line: bytes) -> bytes:
     return base64.b64decode(line.strip(), validate=True)
 
 
+def line_datums(data: bytes, spans: Sequence[tuple[int, int]]) -> tuple[bytes, list[tuple[int, int]]]:
+    """The records in lines, one after the other, and where they are; one that is no Base64 has no bytes."""
+    datums = []
+    places = []
+    place = 0
+    for start, end in spans:
+        try:
+            datums.append(line_datum(data[start:end]))
+        except ValueError:
+            datums.append(b"")
+        places.append((place, place + len(datums[-1])))
+        place += len(datums[-1])
+    return b"".join(datums), places
+
+
 def _prefixed(data: bytes, stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     source = Source(stream, file, layout, CHUNK_BYTES)
     source.buffer = data
+    most = min(layout.max_record, MOST_BYTES)
     while source.buffer:
         data = source.buffer
         spans: list[tuple[int, int]] = []
         place = size = 0
         while len(data) - place >= PREFIX_BYTES:
             size = PREFIX_BYTES + int.from_bytes(data[place : place + PREFIX_BYTES], "big")
-            if size > min(layout.max_record, MOST_BYTES) or place + size > len(data):
+            if size > most or place + size > len(data):
                 break
             spans.append((place, place + size))
             place += size
@@ -100,7 +116,7 @@ def _prefixed(data: bytes, stream: BinaryIO, file: str, layout: Layout) -> Itera
         if spans:
             yield Chunk(file, source.offset, data[:place], layout, tuple(spans), last=source.ended)
         source.drop(place)
-        if size > min(layout.max_record, MOST_BYTES):
+        if size > most:
             yield _too_long(source, size)
         elif not source.ended:
             source.grow()

@@ -2,269 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, BinaryIO
-
-import msgspec
+from array import array
+from collections.abc import Generator, Iterator
+from itertools import chain
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout, ReadSide
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Event, ReadSide, Reject
 from ggfmt.formats.avro.blocks import Damaged, parts, read_header
-from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts import files as dts_files
-from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
-from ggfmt.formats.dts.decode import ZONED, Cell, Decoder, DtsRecord, Malformed, RowFields
-from ggfmt.formats.dts.schema import version_of
-from ggfmt.formats.dts.tokens import tokens_of
-from ggfmt.formats.dts.types import ORACLE, TypeHint, hint_of
-from ggfmt.formats.dts.values import MICROS, NANOS, Maker, Unreadable, kind_of, makers
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
+from ggfmt.formats.dts.decode import Decoder, DtsRecord, Malformed
+from ggfmt.formats.dts.dialect import TOO_LONG, Dts, born_in, other
+from ggfmt.formats.dts.scan import Scan
+from ggfmt.formats.records.dialect import Change, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.reader import DialectReader
-from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, lacks
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
-
-_OPS = {"INSERT": "I", "INIT": "I", "UPDATE": "U", "DELETE": "D"}
-_OTHERS = {"BEGIN": "transaction begin", "COMMIT": "transaction commit", "ROLLBACK": "transaction rollback"}
-_PRIMARY = "PRIMARY"
-_keys = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
-
-
-@dataclass(frozen=True)
-class _Table:
-    """What the columns of records mean: the definition and, for each column, what makes texts of its values.
-
-    `learns`: the columns whose values tell their kind, by place, with the kinds that they may tell, and the tags of the
-    cells that did.
-    """
-
-    record_schema: RecordSchema
-    names: tuple[str, ...]
-    makers: tuple[tuple[Maker, ...], ...]
-    learns: tuple[tuple[int, frozenset[Kind], set[int]], ...]
-
-
-class Dts(Dialect):
-    """Images are dicts of texts. What is learned are the kinds of columns that their values show: keys are a table, a
-    column and a kind."""
-
-    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
-        super().__init__(source, with_tokens)
-        self._decoder = Decoder()
-        self._tables: dict[tuple[str, str, bytes, str | None], _Table] = {}
-        self._schemas: dict[bytes, bool | None] = {}
-
-    @staticmethod
-    def sniff(members: dict[str, Any]) -> str | None:
-        return None
-
-    # Records of a file
-
-    @staticmethod
-    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
-        return dts_files.layout(head)
-
-    @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        return dts_files.chunks(stream, file, start, length, layout)
-
-    @staticmethod
-    def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
-        return dts_files.spans(chunk)
-
-    def decoded(self, chunk: Chunk) -> Iterator[Any]:
-        if chunk.layout.splittable:
-            for start, end in self.spans(chunk):
-                yield self._line(chunk.data[start:end])
-        elif chunk.spans is None:
-            yield from self._block(chunk.data, chunk.layout.max_record)
-        else:
-            for start, end in chunk.spans:
-                yield self._prefixed(chunk.data[start:end])
-
-    def _line(self, line: bytes) -> DtsRecord | Diagnostic:
-        try:
-            return self._decoder.datum(dts_files.line_datum(line))
-        except Malformed as error:
-            return Diagnostic("GG313", str(error), help=_HELP)
-        except ValueError:
-            return Diagnostic("GG313", "the line is no Base64", help=_HELP)
-
-    def _prefixed(self, data: bytes) -> DtsRecord | Diagnostic:
-        size = int.from_bytes(data[: dts_files.PREFIX_BYTES], "big") + dts_files.PREFIX_BYTES
-        if size >= dts_files.MOST_BYTES:
-            return Diagnostic("GG313", "the length of a record is out of range", help=_HELP)
-        if size > len(data) or len(data) < dts_files.PREFIX_BYTES:
-            help = "read the file again when it is whole"
-            return Diagnostic("GG302", "the file ends in the middle of a record", help=help)
-        try:
-            return self._decoder.datum(data[dts_files.PREFIX_BYTES :])
-        except Malformed as error:
-            return Diagnostic("GG313", str(error), help=_HELP)
-
-    def _block(self, data: bytes, limit: int) -> Iterator[DtsRecord | Diagnostic]:
-        try:
-            header = read_header(data)
-            if header.data not in self._schemas:
-                self._schemas[header.data] = _version(header.schema)
-            born = self._schemas[header.data]
-            if born is None:
-                raise Damaged("the schema of the file is not the one of DTS's records")
-            for _, _, count, block in parts(data, header, limit):
-                if isinstance(block, Damaged):
-                    raise block
-                place = 0
-                for _ in range(count):
-                    record, place = self._decoder.record(block, place, born)
-                    yield record
-                if place != len(block):
-                    raise Damaged("bytes follow the records of a block")
-        except (Damaged, Malformed) as error:
-            yield Diagnostic("GG313", str(error))
-
-    # What a record is
-
-    def changes(self, record: DtsRecord) -> Meaning:
-        op = _OPS.get(record.operation)
-        if op is None:
-            return self._others(record)
-        if not record.object_name:
-            raise lacks("objectName", NAME_TABLE)
-        name = record.object_name
-        fields = record.fields
-        if not isinstance(fields, RowFields):
-            raise Refused("GG305", "the record has no list of `fields`", None, name)
-        table = self._table(name, record, fields)
-        # Before any value is refused: what is learned must not depend on what else is wrong.
-        for image in (record.before, record.after):
-            if isinstance(image, list) and len(image) == len(table.names):
-                self._learn(name, table, image)
-        before = self._image(table, record.before, "beforeImages", name)
-        after = self._image(table, record.after, "afterImages", name)
-        return [self._change(record, name, op, before, after, table.record_schema)]
-
-    def _others(self, record: DtsRecord) -> Meaning:
-        if record.operation != "DDL":
-            return _OTHERS.get(record.operation) or record.operation.lower()
-        statement = record.after
-        if not isinstance(statement, str) or not is_truncate(statement):
-            return "ddl"
-        try:
-            names = truncated(statement, record.object_name, record.source_type)
-        except NoTable as error:
-            raise Refused("GG305", str(error)) from None
-        changes = []
-        for row, name in enumerate(names):
-            change = self._change(record, name, "T", None, None, None)
-            if self.with_tokens and len(names) > 1:
-                change.tokens["row"] = str(row)
-            changes.append(change)
-        return changes
-
-    def _change(
-        self, record: DtsRecord, name: str, op: str, before: Any, after: Any, record_schema: RecordSchema | None
-    ) -> Change:
-        op_ts = record.timestamp * 1_000_000 if record.timestamp else None
-        tokens = tokens_of(record) if self.with_tokens else {}
-        return Change(name, op, op_ts, record.position or None, before, after, tokens, record_schema)
-
-    # Tables
-
-    def _table(self, name: str, record: DtsRecord, fields: RowFields) -> _Table:
-        keys = record.tags.get(KEYS_TAG)
-        identity = name, record.source_type, fields.data, keys
-        table = self._tables.get(identity)
-        if table is None:
-            table = self._tables[identity] = self._describe(name, record.source_type, fields, keys)
-        return table
-
-    def _describe(self, name: str, source_type: str, fields: RowFields, keys_text: str | None) -> _Table:
-        if len(set(fields.names)) < len(fields.names):
-            raise Refused("GG308", "`fields` names a column twice", None, name)
-        keys: tuple[str, ...] = ()
-        if keys_text:
-            reason = f"the tag `{KEYS_TAG}` is not an object of lists of columns"
-            keys = decoded(_keys, keys_text, reason, name).get(_PRIMARY, ())
-        trusted = (
-            {column.name: column.type.kind for column in self.trusted[name].columns} if name in self.trusted else {}
-        )
-        columns: list[Column] = []
-        makers_of: list[tuple[Maker, ...]] = []
-        learns: list[tuple[int, frozenset[Kind], set[int]]] = []
-        for place, (column, number) in enumerate(zip(fields.names, fields.numbers, strict=True)):
-            known = hint_of(source_type, number)
-            seen = {kind for kind in known.learns if (name, column, kind.value) in self.source.facts}
-            kind = known.settled(seen)
-            columns.append(Column(column, SqlType(kind)))
-            if column in trusted:
-                kind = trusted[column]
-            elif known.learns - seen:
-                learns.append((place, known.learns, set()))
-            makers_of.append(makers(kind, NANOS if source_type == ORACLE else MICROS))
-        definition = self.keyed(TableDef(name, tuple(columns)).with_keys(keys))
-        return _Table(RecordSchema(definition, (None,) * len(columns)), fields.names, tuple(makers_of), tuple(learns))
-
-    def _image(
-        self, table: _Table, cells: list[Cell] | str | None, member: str, name: str
-    ) -> dict[str, str | None] | None:
-        if not cells:
-            return None
-        if isinstance(cells, str):
-            raise Refused("GG308", f"`{member}` of a change is a text", None, name)
-        if len(cells) != len(table.names):
-            reason = f"`fields` has {len(table.names)} columns and `{member}` has {len(cells)} values"
-            raise Refused("GG308", reason, None, name)
-        image: dict[str, str | None] = {}
-        for column, make, cell in zip(table.names, table.makers, cells, strict=True):
-            if cell is None:
-                image[column] = None
-            elif cell:
-                try:
-                    image[column] = make[cell[0]](cell)
-                except Unreadable as error:
-                    raise Refused("GG314", str(error), None, name, column) from None
-        return image
-
-    def _learn(self, name: str, table: _Table, cells: list[Cell]) -> None:
-        """Takes note of the kinds that values show, and that all records are to be seen once more if a column is
-        thereby of another kind."""
-        for place, kinds, tags in table.learns:
-            cell = cells[place]
-            if not cell or cell[0] in tags:
-                continue
-            if cell[0] != ZONED:
-                tags.add(cell[0])
-            kind = kind_of(cell)
-            column = table.record_schema.table.columns[place]
-            if kind in kinds and (name, column.name, kind.value) not in self.learned:
-                self.learned[name, column.name, kind.value] = True
-                seen = {kind for kind in kinds if (name, column.name, kind.value) in self.learned}
-                self.lacking |= TypeHint(column.type.kind, kinds).settled(seen) is not column.type.kind
-
-
-_HELP = (
-    "a file has records of DTS, each behind its length in four bytes, or as Base64 in a line, or in Avro's containers"
-)
-
-
-def _version(schema: Any) -> bool | None:
-    try:
-        return version_of(schema)
-    except Exception:  # a schema can be wrong in more ways than there are exceptions for
-        return None
+from ggfmt.formats.records.examined import meanings
+from ggfmt.formats.records.reader import DialectReader, DialectTable
+from ggfmt.kernels import native
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Catalog
 
 
 class DtsReader(DialectReader):
+    """Has the kernel take what is regular, where there is one."""
+
     dialect = Dts
+    _dialect: Dts
+
+    def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        super().__init__(catalog, projection, source)
+        self._scan = None if native is None else Scan(projection)
+
+    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+        if self._scan is None:
+            yield from super().take_in(chunk)
+            return
+        if chunk.layout.splittable or chunk.spans is not None:
+            yield from self._records(chunk, self._scan)
+        else:
+            yield from self._block(chunk, self._scan)
+        for operation, count in self._scan.counted():
+            self.others[other(operation)] += count
+
+    def _records(self, chunk: Chunk, scan: Scan) -> Iterator[Event]:
+        """The records of a chunk that lie in spans."""
+        places = self.spans(chunk)
+        data, spans, prefix = chunk.data, places, dts_files.PREFIX_BYTES
+        if chunk.layout.splittable:
+            data, spans = dts_files.line_datums(data, places)
+            prefix = 0
+        flat = array("q", chain.from_iterable(spans))
+        place = 0
+        while place < len(places):
+            taken, identity = scan.scan_spans(data, flat, place, prefix, self.ordinal)
+            self.ordinal += taken
+            place += taken
+            if place < len(places):
+                start, end = places[place]
+                record = chunk.data[start:end]
+                decoded = self._dialect.line(record) if chunk.layout.splittable else self._dialect.prefixed(record)
+                yield from self._take_odd(decoded, identity)
+                place += 1
+
+    def _block(self, chunk: Chunk, scan: Scan) -> Iterator[Event]:
+        """The records of a container's block."""
+        try:
+            header = read_header(chunk.data)
+            born = self._dialect.born(header)
+            for _, _, count, block in parts(chunk.data, header, chunk.layout.max_record):
+                if isinstance(block, Damaged):
+                    raise block
+                yield from self._following(block, count, born, scan)
+        except (Damaged, Malformed) as error:
+            yield from self.take_in_one(Diagnostic("GG313", str(error)))
+
+    def _following(self, block: bytes, count: int, born: bool, scan: Scan) -> Iterator[Event]:
+        """Records that follow each other; Damaged or Malformed where they do not."""
+        place = 0
+        while count:
+            taken, place, identity = scan.scan(block, place, count, born, self.ordinal)
+            self.ordinal += taken
+            count -= taken
+            if count:
+                record, place = self._dialect.records.record(block, place, born)
+                yield from self._take_odd(record, identity)
+                count -= 1
+        if place != len(block):
+            raise Damaged(TOO_LONG)
+
+    def _take_odd(self, record: DtsRecord | Diagnostic, identity: bytes | None) -> Iterator[Event]:
+        """The events of a record that the kernel left, and has it take the next ones of its identity."""
+        meaning = next(meanings(self._dialect, [record]))
+        yield from self.take_in_one(meaning)
+        if self._scan is None or identity is None or not isinstance(meaning, list):
+            return
+        for item in meaning:
+            if not isinstance(item, Change):
+                continue
+            held = self.tables.get(item.table)
+            if held is not None and held.record_schema is not None and held.record_schema is item.record_schema:
+                told = self._dialect.told_by(held.record_schema)
+                self._scan.bind(identity, held.definition, told.names, told.kinds, told.digits)
+
+    def _prepare(self, item: Change | RecordSchema, ordinal: int) -> Generator[Event, None, bool]:
+        refused = yield from super()._prepare(item, ordinal)
+        if not refused and self._scan is not None:
+            self._scan.forget(item.table if isinstance(item, Change) else item.table.full_name)
+        return refused
+
+    def held(self, table: DialectTable) -> int:
+        taken = 0 if self._scan is None else self._scan.rows(table.definition.full_name)
+        return len(table.operations) + taken
+
+    def collect(self, table: DialectTable, rejects: list[Reject]) -> Iterator[ChangeBatch]:
+        if self._scan is not None and self._scan.rows(table.definition.full_name):
+            yield self._scan.batch(table.definition)
+        yield from super().collect(table, rejects)
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
         """The first record decides, or the schema of a container file."""
         if dts_files.is_container(head):
             try:
-                version = _version(read_header(head).schema)
+                version = born_in(read_header(head).schema)
             except Damaged:
                 return None
             return None if version is None else "it starts as an Avro object container of DTS's records"

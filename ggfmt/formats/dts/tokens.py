@@ -32,6 +32,14 @@ _LONG = "-?[1-9][0-9]{0,17}"
 _NUMBERS = {VERSION: "^-?[1-9][0-9]{0,8}$", ID: f"^{_LONG}$", BORN: f"^{_LONG}$"}
 _LISTS = rf"^\[(?:(?:0|{_LONG})(?:,(?:0|{_LONG}))*)?\]$"
 _TEXTS = (SAFE_POSITION, TRANSACTION, SOURCE_VERSION)
+# As dts_scan.c counts them.
+WORDS = tuple(
+    word.encode()
+    for word in (
+        _SOURCE_TYPE, VERSION, ID, BORN, SAFE_POSITION, TRANSACTION, SOURCE_VERSION, PROCESS, SNAPSHOT, TRUE, KEYS_TAG,
+        _TAGS,
+    )
+)  # fmt: skip
 _NOT_SHOWN = pa.array([_SOURCE_TYPE, KEYS_TAG], pa.string())
 
 

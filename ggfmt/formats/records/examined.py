@@ -20,15 +20,16 @@ def examined(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Examined]:
     chunk = dialect.opened(chunk)
     own = dialect.decoded(chunk)
     if own is not None:
-        return chunk, _meanings(dialect, own)
+        return chunk, meanings(dialect, own)
     records = _all_at_once(dialect, chunk)
     if records is not None:
-        return chunk, _meanings(dialect, records)
+        return chunk, meanings(dialect, records)
     chunk = chunk.settled()
-    return chunk, _meanings(dialect, _one_by_one(dialect, chunk))
+    return chunk, meanings(dialect, _one_by_one(dialect, chunk))
 
 
-def _meanings(dialect: Dialect, records: Iterable[Any]) -> Examined:
+def meanings(dialect: Dialect, records: Iterable[Any]) -> Examined:
+    """What decoded records are; None is a tombstone, a Diagnostic what is wrong with one that is none."""
     for record in records:
         if record is None:
             yield "tombstone"

@@ -35,7 +35,7 @@ _TWICE = "with a column twice in an image, of which the last one counts"
 
 
 @dataclass
-class _Table(HeldTable):
+class DialectTable(HeldTable):
     """The changes held for a table, and what its records told of it last."""
 
     record_schema: RecordSchema | None
@@ -43,7 +43,7 @@ class _Table(HeldTable):
     rows: Rows | None = None
 
 
-class DialectReader(BatchingReader[_Table]):
+class DialectReader(BatchingReader[DialectTable]):
     """Reads the records of `dialect`."""
 
     dialect: ClassVar[type[Dialect]]
@@ -74,24 +74,28 @@ class DialectReader(BatchingReader[_Table]):
         cut, meanings = examined(self._dialect, chunk)
         self.hold_instead(chunk, cut)
         for meaning in meanings:
-            ordinal = self.ordinal
-            self.ordinal += 1
-            if isinstance(meaning, list):
-                for item in meaning:
-                    if isinstance(item, Change):
-                        table = self.tables.get(item.table)
-                        if table is None or item.record_schema is not table.record_schema:
-                            if (yield from self._prepare(item, ordinal)):
-                                break
-                            table = self.tables[item.table]
-                        table.operations.append(item)
-                        table.ordinals.append(ordinal)
-                    elif (yield from self._prepare(item, ordinal)):
-                        break
-            elif isinstance(meaning, str):
-                self.others[meaning] += 1
-            else:
-                yield self.reject(ordinal, meaning)
+            yield from self.take_in_one(meaning)
+
+    def take_in_one(self, meaning: list[Change | RecordSchema] | str | Diagnostic) -> Iterator[Event]:
+        """The events of the next record, of which is known what it is."""
+        ordinal = self.ordinal
+        self.ordinal += 1
+        if isinstance(meaning, list):
+            for item in meaning:
+                if isinstance(item, Change):
+                    table = self.tables.get(item.table)
+                    if table is None or item.record_schema is not table.record_schema:
+                        if (yield from self._prepare(item, ordinal)):
+                            break
+                        table = self.tables[item.table]
+                    table.operations.append(item)
+                    table.ordinals.append(ordinal)
+                elif (yield from self._prepare(item, ordinal)):
+                    break
+        elif isinstance(meaning, str):
+            self.others[meaning] += 1
+        else:
+            yield self.reject(ordinal, meaning)
 
     def flush(self) -> Iterator[Event]:
         yield from super().flush()
@@ -121,10 +125,10 @@ class DialectReader(BatchingReader[_Table]):
             yield from self.batch(held)
         assert current is not None
         converts = self._dialect.converts(current) if record_schema is None else record_schema.converts_of(current)
-        self.tables[name] = _Table(current, record_schema, converts)
+        self.tables[name] = DialectTable(current, record_schema, converts)
         return False
 
-    def columns(self, table: _Table) -> ChangeBatch | Wrong:
+    def columns(self, table: DialectTable) -> ChangeBatch | Wrong:
         _, ops, op_ts, positions, befores, afters, tokens, _ = zip(*table.operations, strict=True)
         op = texts(ops)
         has_before = pa.array([image is not None for image in befores], pa.bool_())
@@ -173,7 +177,7 @@ class DialectReader(BatchingReader[_Table]):
         ordinals, maps = int64s(table.ordinals), token_maps(tokens) if asked.tokens else None
         return ChangeBatch(table.definition, op, stamps, texts(positions), before, after, ordinals, maps, key_update)
 
-    def _remark(self, table: _Table) -> None:
+    def _remark(self, table: DialectTable) -> None:
         """Takes note of columns that images have twice, and of key columns that descriptions tell and no column has."""
         name = table.definition.full_name
         if self._twice:
@@ -198,7 +202,7 @@ class DialectReader(BatchingReader[_Table]):
 
     def _image(
         self,
-        table: _Table,
+        table: DialectTable,
         images: Sequence[Any],
         rows: Sequence[Any],
         before: pa.BooleanArray | None,

@@ -111,6 +111,22 @@ class Scanned:
     tokens: pa.MapArray | None
     ordinal: pa.Int64Array
 
+    @classmethod
+    def of(cls, taken: tuple[Any, ...], with_tokens: bool) -> Scanned:
+        """What a kernel's `take` hands over (see `_native.pyi`)."""
+        rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
+        bits = from_kernel.uint8s(images, rows)
+        return cls(
+            from_kernel.letters(ops, rows),
+            tuple(from_kernel.text_column(column, rows) for column in before),
+            tuple(from_kernel.text_column(column, rows) for column in after),
+            pc.equal(pc.bit_wise_and(bits, 1), 1),
+            pc.equal(pc.bit_wise_and(bits, 2), 2),
+            tuple(from_kernel.text_column(column, rows) for column in slots),
+            from_kernel.token_maps(names, values, offsets, rows) if with_tokens else None,
+            from_kernel.int64s(ordinals, rows),
+        )
+
     def __len__(self) -> int:
         return len(self.op)
 
@@ -148,15 +164,9 @@ class Scanner:
     """A native scanner, and the definitions that its tables have by their full names."""
 
     def __init__(self, grammar: Grammar, row_only: bool, key_updates: bool, with_tokens: bool) -> None:
-        rules = {
-            letter.encode(): tuple(
-                -1 if image in surplus else 1 if image in lacking else 0 for image in ("before", "after")
-            )
-            for letter, (surplus, lacking) in IMAGE_RULES.items()
-        }
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
         ops = {text.encode(): letter.encode() for text, letter in grammar.ops.items()}
-        self._native = native.JsonScanner(members, ops, rules, row_only, key_updates)
+        self._native = native.JsonScanner(members, ops, image_rules(), row_only, key_updates)
         self._with_tokens = with_tokens
         self._numbers: dict[str, int] = {}
 
@@ -207,20 +217,7 @@ class Scanner:
         """The operations held of a table, which are not held any more; None if there are none."""
         if not self.rows(table):
             return None
-        taken = self._native.take(self._numbers[table])
-        rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
-        bits = from_kernel.uint8s(images, rows)
-        maps = from_kernel.token_maps(names, values, offsets, rows) if self._with_tokens else None
-        return Scanned(
-            from_kernel.letters(ops, rows),
-            tuple(from_kernel.text_column(column, rows) for column in before),
-            tuple(from_kernel.text_column(column, rows) for column in after),
-            pc.equal(pc.bit_wise_and(bits, 1), 1),
-            pc.equal(pc.bit_wise_and(bits, 2), 2),
-            tuple(from_kernel.text_column(column, rows) for column in slots),
-            maps,
-            from_kernel.int64s(ordinals, rows),
-        )
+        return Scanned.of(self._native.take(self._numbers[table]), self._with_tokens)
 
 
 def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
@@ -236,6 +233,16 @@ def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
 def places_of(spans: Sequence[tuple[int, int]]) -> array[int]:
     """Starts and ends in turns."""
     return array("q", chain.from_iterable(spans))
+
+
+def image_rules() -> dict[bytes, tuple[int, ...]]:
+    """By operation type of its before and its after image: -1 if it must not have one, 1 if it must."""
+    return {
+        letter.encode(): tuple(
+            -1 if image in surplus else 1 if image in lacking else 0 for image in ("before", "after")
+        )
+        for letter, (surplus, lacking) in IMAGE_RULES.items()
+    }
 
 
 def key_updates(scanned: Scanned, definition: TableDef) -> pa.BooleanArray | None:

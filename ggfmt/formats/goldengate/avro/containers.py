@@ -16,6 +16,7 @@ from ggfmt.formats.avro.blocks import Blocks, Damaged, Header, parts, read_heade
 from ggfmt.formats.goldengate.avro.described import Template, is_by_image, metadata_of, starts_with_texts, table_of
 from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.reader import DECODE_ERRORS, AvroReader
+from ggfmt.formats.goldengate.avro.scan import container_scan
 from ggfmt.formats.goldengate.discovery import settle_changes
 from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
@@ -101,6 +102,8 @@ class AvroContainerReader(AvroReader):
             assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
             table = self.catalog.settle(_table_in(header, chunk.data, metadata))
             self._plan = Plan(header.schema, table, self._keys, metadata)
+            self.scan = container_scan(self._plan, self.projection.tokens)
+            self.hold_table(self._plan)
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
                 yield SchemaChange.met(table, chunk, 0)
@@ -112,7 +115,15 @@ class AvroContainerReader(AvroReader):
 
     def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[Event]:
         stream = io.BytesIO(data)
-        for _ in range(count):
+        while count:
+            if self.scan is not None:
+                taken, place, *_ = self.scan.scanner.scan(data, stream.tell(), count, self.ordinal)
+                self.took(start, end, taken)
+                count -= taken
+                stream.seek(place)
+            if not count:
+                break
+            count -= 1
             try:
                 message: Any = fastavro.schemaless_reader(stream, plan.decode, None)
             except DECODE_ERRORS:

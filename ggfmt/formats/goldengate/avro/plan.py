@@ -40,24 +40,25 @@ class Plan:
         self.decode: FastSchema = fastavro.parse_schema(without_logical_types(schema))
         types = column_types(schema, metadata)
         self._texts = {name: _text_of(kind) for name, kind in types.items()}
+        self.types = types
         self.by_image = is_by_image(schema)
         self.unknown = [name for name in types if name not in table.column_names]
-        self._flags = flags_of(schema, metadata)
-        self._names = [column.name for column in metadata]
-        self._roles = roles = Roles.of(metadata)
+        self.flags = flags_of(schema, metadata)
+        self.names = [column.name for column in metadata]
+        self.roles = roles = Roles.of(metadata)
         assert roles.op is not None
-        self.op_field = self._names[roles.op]
-        self._kinds = {key: OP_TYPES[place] for place, key in reversed(list(enumerate(keys)))}
+        self.op_field = self.names[roles.op]
+        self.kinds = kinds_of(keys)
 
     def kind(self, message: dict[str, Any]) -> str | None:
-        return self._kinds.get(message[self.op_field])
+        return self.kinds.get(message[self.op_field])
 
     def op_key(self, message: dict[str, Any]) -> str:
         return str(message[self.op_field])
 
     def position(self, message: dict[str, Any]) -> str | None:
-        position = self._roles.position
-        return None if position is None else message[self._names[position]]
+        position = self.roles.position
+        return None if position is None else message[self.names[position]]
 
     def images(self, messages: Sequence[dict[str, Any]], kinds: Sequence[str]) -> tuple[Image, Image]:
         """The before and after images of decoded messages."""
@@ -77,7 +78,7 @@ class Plan:
             self.table,
             texts(kinds),
             self._times(messages),
-            self._at(messages, self._roles.position),
+            self._at(messages, self.roles.position),
             before,
             after,
             int64s(ordinals),
@@ -89,21 +90,21 @@ class Plan:
         """The texts of a metadata column; nulls if there is none."""
         if place is None:
             return pa.nulls(len(messages), pa.string())
-        return texts([message[self._names[place]] for message in messages])
+        return texts([message[self.names[place]] for message in messages])
 
     def _times(self, messages: Sequence[dict[str, Any]]) -> pa.StringArray:
-        if self._roles.op_ts is None and self._roles.micros is not None:
-            return times_of_micros(self._at(messages, self._roles.micros))
-        return self._at(messages, self._roles.op_ts)
+        if self.roles.op_ts is None and self.roles.micros is not None:
+            return times_of_micros(self._at(messages, self.roles.micros))
+        return self._at(messages, self.roles.op_ts)
 
     def _tokens(self, messages: Sequence[dict[str, Any]]) -> pa.MapArray | None:
         """The tokens: those of the field with all of them, else those that are fields of their own."""
-        roles = self._roles
+        roles = self.roles
         if roles.tokens is not None:
-            return token_maps(message[self._names[roles.tokens]] for message in messages)
+            return token_maps(message[self.names[roles.tokens]] for message in messages)
         if not roles.single:
             return None
-        named = [(self._names[place], token) for place, token in roles.single]
+        named = [(self.names[place], token) for place, token in roles.single]
         return token_maps({token: message[name] for name, token in named if message[name]} for message in messages)
 
     def _image(self, images: Sequence[dict[str, Any] | None]) -> Image:
@@ -112,13 +113,18 @@ class Plan:
 
     def _column(self, name: str, images: Sequence[dict[str, Any] | None]) -> ImageColumn:
         show = self._texts.get(name, _text)
-        flag = self._flags.get(name, "")
+        flag = self.flags.get(name, "")
         return text_column(
             [
                 MISSING if image is None or image.get(flag) or name not in image else show(image[name])
                 for image in images
             ]
         )
+
+
+def kinds_of(keys: Sequence[str]) -> dict[str, str]:
+    """The operation types by the words for them; of two with one word the first."""
+    return {key: OP_TYPES[place] for place, key in reversed(list(enumerate(keys)))}
 
 
 def without_logical_types(schema: Schema) -> Schema:

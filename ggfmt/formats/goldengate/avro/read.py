@@ -9,7 +9,7 @@ have no missing ones.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, BinaryIO, ClassVar
 
 import fastavro
@@ -22,10 +22,11 @@ from ggfmt.formats.avro.blocks import read_varint, unzigzag
 from ggfmt.formats.goldengate.avro.containers import AvroOpContainerReader, AvroRowContainerReader, ContainerDiscovery
 from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.reader import DECODE_ERRORS, AvroReader
+from ggfmt.formats.goldengate.avro.scan import stream_scan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem, wrapper
 from ggfmt.formats.goldengate.metacolumn_roles import Roles
-from ggfmt.formats.records.batching import BATCH_ROWS
+from ggfmt.formats.records.batching import BATCH_ROWS, HeldTable
 from ggfmt.model.table import Catalog, TableDef, join_name
 
 _STREAM_HELP = "check `--definitions`, `--input-format` and `--input-config`"
@@ -50,6 +51,10 @@ class AvroStreamReader(AvroReader):
         outer = wrapper(options, source.context)
         if outer is not None:
             self._wrapper = fastavro.parse_schema(dict(outer.document))
+        keys = self._keys
+        self.scan = stream_scan(
+            self.by_image, keys, projection.tokens, self._metadata, outer is not None, self._delimiter
+        )
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
@@ -71,14 +76,46 @@ class AvroStreamReader(AvroReader):
 
     def messages(self, chunk: Chunk) -> Iterator[Event]:
         stream = io.BytesIO(chunk.data)
-        while (start := stream.tell()) < len(chunk.data):
+        while True:
+            name = yield from self._scanned(stream, chunk.data)
+            if (start := stream.tell()) >= len(chunk.data):
+                break
             message = self._message(stream, chunk.data)
             if isinstance(message, Diagnostic):
                 end = self._resume(chunk.data, start)
                 yield self._reject(start, end, message)
                 stream.seek(end)
             else:
-                yield from self._hold(*message, start, stream.tell())
+                plan, decoded = message
+                yield from self._hold(plan, decoded, start, stream.tell())
+                held = self.tables.get(plan.table.full_name)
+                if self.scan is not None and held is not None:  # a table without operations has no place among others
+                    if name is not None:
+                        self.scan.bind(name, plan)
+                    self._limit(plan, held)
+
+    def _scanned(self, stream: io.BytesIO, data: bytes) -> Generator[Event, None, bytes | None]:
+        """Moves the stream behind the messages that the kernel takes; the name of the table of the next, where the
+        kernel does not know it."""
+        if self.scan is None:
+            return None
+        while True:
+            start = stream.tell()
+            taken, place, full, ends, name = self.scan.scanner.scan(data, start, -1, self.ordinal)
+            self.took_behind(start, ends, taken)
+            stream.seek(place)
+            if full < 0:
+                following: bytes | None = name
+                return following
+            plan = self.scan.plan(full)
+            held = self.tables[plan.table.full_name]
+            yield from self.batch(held)
+            self._limit(plan, held)
+
+    def _limit(self, plan: Plan, held: HeldTable) -> None:
+        """Has the kernel stop where there are enough operations for a batch."""
+        assert self.scan is not None
+        self.scan.limit(plan, self.most_rows - len(held.operations))
 
     def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
         try:

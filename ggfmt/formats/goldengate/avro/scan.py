@@ -1,0 +1,181 @@
+"""GoldenGate's Avro messages taken into columns by the native kernel, as far as they are regular."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.timestamps import times_of_micros
+from ggfmt.formats.avro import programs
+from ggfmt.formats.avro.programs import Program, Unscannable, Use
+from ggfmt.formats.goldengate.avro.described import is_decimal, is_timestamp
+from ggfmt.formats.goldengate.avro.plan import Plan, kinds_of
+from ggfmt.formats.goldengate.avro.schema import metadata_schema
+from ggfmt.formats.goldengate.metacolumn_roles import Roles
+from ggfmt.formats.goldengate.metacolumns import MetaColumn
+from ggfmt.formats.records.scanner import Scanned
+from ggfmt.kernels import native
+from ggfmt.model.change import ChangeBatch, Image, OpType
+
+_TIME, _POSITION, _SLOTS = 0, 1, 2
+
+
+class Scan:
+    """What the kernel took of the messages of a stream, or of a container file, by table."""
+
+    def __init__(
+        self,
+        by_image: bool,
+        keys: Mapping[str, str],
+        tokens: bool,
+        head: tuple[Program, int],
+        wrapped: bool,
+        end: bytes,
+    ) -> None:
+        """`head` is what all messages start with up to the last part of the name of their table, and the number of
+        these parts; `end` stands behind each message."""
+        self._tokens = tokens
+        letters = {key.encode("utf-8", "surrogatepass"): kind.encode() for key, kind in keys.items()}
+        self.scanner = native.AvroScanner(*head, wrapped, letters, not by_image, end)
+        self._numbers: dict[Plan, int] = {}
+        self._plans: list[Plan] = []
+
+    def bind(self, identity: bytes, plan: Plan) -> bool:
+        """Has messages of tables of this name taken, as the plan has them; false where that cannot be."""
+        if plan in self._numbers:
+            return False  # by another spelling of its name
+        try:
+            made = programs.program(plan.decode, _uses(plan, self._tokens))
+            number = self.scanner.bind(identity, made, len(plan.table.columns), _SLOTS)
+        except ValueError:  # such a schema is for the exact reader
+            return False
+        self._numbers[plan] = number
+        self._plans.append(plan)
+        return True
+
+    def plan(self, number: int) -> Plan:
+        """The plan of a table by the kernel's number for it."""
+        return self._plans[number]
+
+    def limit(self, plan: Plan, rows: int) -> None:
+        """Has a scan end where so many operations of a plan were taken."""
+        if plan in self._numbers:
+            self.scanner.limit(self._numbers[plan], rows)
+
+    def count(self, plan: Plan) -> int:
+        """How many operations of a plan wait here."""
+        number = self._numbers.get(plan)
+        return 0 if number is None else int(self.scanner.rows(number))
+
+    def batch(self, plan: Plan) -> ChangeBatch:
+        """The operations of a plan that wait, which do so no more."""
+        roles = plan.roles
+        with_tokens = self._tokens and (roles.tokens is not None or bool(roles.single))
+        taken = Scanned.of(self.scanner.take(self._numbers[plan]), with_tokens)
+        op = taken.op
+        key_update = None
+        if plan.by_image:
+            before, after = Image(taken.before, taken.has_before), Image(taken.after, taken.has_after)
+        else:
+            columns = taken.after
+            delete = pc.equal(op, OpType.DELETE.value)
+            before = Image(columns, delete)
+            after = Image(columns, pc.or_(pc.equal(op, OpType.INSERT.value), pc.equal(op, OpType.UPDATE.value)))
+            key_update = pa.repeat(pa.scalar(False), len(taken))
+        times = taken.slots[_TIME].values
+        if roles.op_ts is None and roles.micros is not None:
+            times = times_of_micros(times)
+        return ChangeBatch(
+            plan.table,
+            op,
+            times,
+            taken.slots[_POSITION].values,
+            before,
+            after,
+            taken.ordinal,
+            taken.tokens,
+            key_update,
+        )
+
+
+def stream_scan(
+    by_image: bool, keys: Sequence[str], tokens: bool, metadata: Sequence[MetaColumn], wrapped: bool, end: bytes
+) -> Scan | None:
+    """What the kernel takes of the messages of a stream; None without a kernel."""
+    if native is None:
+        return None
+    head = (programs.record(()), 1) if wrapped else _name_head(metadata, Roles.of(metadata).name)
+    return Scan(by_image, kinds_of(keys), tokens, head, wrapped, end)
+
+
+def _name_head(metadata: Sequence[MetaColumn], name: Sequence[int]) -> tuple[Program, int]:
+    """What messages start with, up to the last of the metadata columns that have the name of the table."""
+    schema = fastavro.parse_schema(dict(metadata_schema(metadata[: max(name, default=-1) + 1])))
+    uses: dict[programs.Path, Use] = {
+        (metadata[place].name,): Use(programs.NAME, part) for part, place in enumerate(name)
+    }
+    return programs.program(schema, uses), len(name)
+
+
+def container_scan(plan: Plan, tokens: bool) -> Scan | None:
+    """What the kernel takes of the messages of a container file; None where it can take none of them."""
+    if native is None:
+        return None
+    scan = Scan(plan.by_image, plan.kinds, tokens, (programs.record(()), 0), False, b"")
+    return scan if scan.bind(b"", plan) else None
+
+
+def _uses(plan: Plan, tokens: bool) -> dict[programs.Path, Use]:
+    """What becomes of the fields of a message; Unscannable where the kernel cannot do that."""
+    if plan.unknown:
+        raise Unscannable("the schema has a column that the definition lacks")
+    metadata = list(_metadata(plan, tokens))
+    uses = dict(metadata)
+    if len(uses) < len(metadata):
+        raise Unscannable("a field has two meanings")
+    places = {name: place for place, name in enumerate(plan.table.column_names)}
+    images: list[tuple[programs.Path, int]] = [((), len(places))]
+    if plan.by_image:
+        images = [(("before",), 0), (("after",), len(places))]
+        uses |= {("before",): Use(programs.IMAGE, 1), ("after",): Use(programs.IMAGE, 2)}
+    elif any((name,) in uses for name in places):
+        raise Unscannable("a column has the name of a metadata field")
+    for path, first in images:
+        for name, kind in plan.types.items():
+            field = (*path, name)
+            uses[field] = _cell(kind, first + places[name])
+        for name, flag in plan.flags.items():
+            field = (*path, flag)
+            uses[field] = Use(programs.FLAG, first + places[name])
+    return uses
+
+
+def _metadata(plan: Plan, tokens: bool) -> Iterator[tuple[programs.Path, Use]]:
+    roles, names = plan.roles, plan.names
+    assert roles.op is not None
+    yield (names[roles.op],), Use(programs.OP)
+    time = roles.micros if roles.op_ts is None else roles.op_ts
+    if time is not None:
+        yield (names[time],), Use(programs.SLOT, _TIME)
+    if roles.position is not None:
+        yield (names[roles.position],), Use(programs.SLOT, _POSITION)
+    if tokens and roles.tokens is not None:
+        yield (names[roles.tokens],), Use(programs.TOKENS)
+    elif tokens:
+        schema: Any = plan.decode
+        fields = [field["name"] for field in schema["fields"]]
+        places = [fields.index(names[place]) for place, _ in roles.single]
+        if places != sorted(places) or len({token for _, token in roles.single}) < len(places):
+            raise Unscannable("tokens are in another order than their fields, or have one name")
+        for place, token in roles.single:
+            yield (names[place],), Use(programs.TOKEN, argument=token.encode())
+
+
+def _cell(kind: Any, place: int) -> Use:
+    if is_decimal(kind):
+        return Use(programs.CELL, place, programs.DECIMAL, kind["scale"])
+    return Use(programs.CELL, place, programs.MICROS if is_timestamp(kind) else programs.PLAIN)

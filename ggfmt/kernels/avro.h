@@ -1,0 +1,67 @@
+/* Avro's binary encoding (Avro specification 1.8), and the texts that values are shown as. Functions that read return
+   where they stopped, or NULL where the data are not as they take them; none reads at or beyond `end`. */
+#ifndef GGFMT_AVRO_H
+#define GGFMT_AVRO_H
+
+#include "column.h"
+#include "json.h"
+
+static inline const char *avro_long(const char *at, const char *end, int64_t *value) {
+    uint64_t number = 0;
+    for (int shift = 0; at < end; shift += 7) {
+        uint64_t byte = (unsigned char)*at++;
+        if (shift == 63 && byte > 1)
+            return NULL;
+        number |= (byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *value = (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* The bytes behind their length; to behind them. */
+static inline const char *avro_bytes(const char *at, const char *end, const char **start, size_t *length) {
+    int64_t size;
+    at = avro_long(at, end, &size);
+    if (at == NULL || size < 0 || size > end - at)
+        return NULL;
+    *start = at;
+    *length = (size_t)size;
+    return at + size;
+}
+
+/* Whether the bytes are UTF-8, as Python decodes it: most texts are short, and ASCII. */
+static inline int avro_utf8(const char *at, size_t length) {
+    uint64_t block, high = 0;
+    const char *rest = at, *end = at + length;
+    for (; end - rest >= 8; rest += 8) {
+        memcpy(&block, rest, 8);
+        high |= block;
+    }
+    for (; rest < end; rest++)
+        high |= (unsigned char)*rest;
+    return !(high & 0x8080808080808080u) || is_utf8(at, end);
+}
+
+/* The longest text of a number or time that is written here, with a number's 155 digits and a scale of 255. */
+enum { AVRO_TEXT = 320, AVRO_DECIMAL_BYTES = 64, AVRO_SCALE = 255 };
+
+/* These write a text and return its length, 0 where the value is left to the exact reader. */
+
+size_t integer_text(char *text, int64_t value);
+
+/* As Python's `repr` of a float. */
+size_t double_text(char *text, double value);
+
+/* A decimal with all digits of its scale, which is at most AVRO_SCALE, of the bytes of its unscaled number. */
+size_t decimal_text(char *text, const char *bytes, size_t length, int scale);
+
+/* Microseconds since 1970 as a time of the years 1 to 9999, with six digits of a second. */
+size_t micros_text(char *text, int64_t micros);
+
+/* Puts bytes as Base64 into a row. */
+Verdict put_base64(Column *column, int64_t row, const char *bytes, size_t length);
+
+#endif

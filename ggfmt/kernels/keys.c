@@ -1,0 +1,90 @@
+#include "keys.h"
+
+#include "names.h"
+
+#include <stdlib.h>
+
+static int find_hashed(const Keys *keys, const char *text, size_t length, uint64_t hash) {
+    if (keys->index_size == 0)
+        return -1;
+    size_t mask = keys->index_size - 1;
+    for (size_t place = hash & mask; keys->index[place] >= 0; place = (place + 1) & mask) {
+        const Key *key = &keys->all[keys->index[place]];
+        if (key->hash == hash && key->length == length && (length == 0 || memcmp(key->text, text, length) == 0))
+            return keys->index[place];
+    }
+    return -1;
+}
+
+int keys_find(const Keys *keys, const char *text, size_t length) {
+    return find_hashed(keys, text, length, hash_of(text, length));
+}
+
+static void enter(Keys *keys, int number) {
+    size_t place = keys->all[number].hash & (keys->index_size - 1);
+    while (keys->index[place] >= 0)
+        place = (place + 1) & (keys->index_size - 1);
+    keys->index[place] = number;
+}
+
+/* Makes room for one text more. */
+static int grow(Keys *keys) {
+    Key *all = realloc(keys->all, ((size_t)keys->count + 1) * sizeof(Key));
+    if (all == NULL)
+        return -1;
+    keys->all = all;
+    if (((size_t)keys->count + 1) * 2 <= keys->index_size)
+        return 0;
+    size_t size = keys->index_size ? keys->index_size * 2 : 64;
+    int32_t *index = malloc(size * sizeof(int32_t));
+    if (index == NULL)
+        return -1;
+    free(keys->index);
+    keys->index = index;
+    keys->index_size = size;
+    memset(index, 0xff, size * sizeof(int32_t));
+    for (int i = 0; i < keys->count; i++)
+        enter(keys, i);
+    return 0;
+}
+
+int keys_add(Keys *keys, const char *text, size_t length) {
+    uint64_t hash = hash_of(text, length);
+    int number = find_hashed(keys, text, length, hash);
+    if (number >= 0)
+        return number;
+    char *copy = malloc(length + 1);
+    if (copy == NULL || keys->count == INT32_MAX || grow(keys) < 0) {
+        free(copy);
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (length)
+        memcpy(copy, text, length);
+    keys->all[keys->count] = (Key){copy, length, hash};
+    enter(keys, keys->count);
+    return keys->count++;
+}
+
+void keys_free(Keys *keys) {
+    for (int i = 0; i < keys->count; i++)
+        free(keys->all[i].text);
+    free(keys->all);
+    free(keys->index);
+    *keys = (Keys){0};
+}
+
+int copy_bytes(PyObject *from, char **to, size_t *length) {
+    char *data;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(from, &data, &size) < 0)
+        return -1;
+    *to = malloc((size_t)size + 1);
+    if (*to == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(*to, data, (size_t)size);
+    *length = (size_t)size;
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* Texts with numbers, counted from 0, found by a hash. */
+#ifndef GGFMT_KEYS_H
+#define GGFMT_KEYS_H
+
+#include "buffer.h"
+
+typedef struct {
+    char *text;
+    size_t length;
+    uint64_t hash;
+} Key;
+
+typedef struct {
+    Key *all;
+    int count;
+    int32_t *index; /* -1 for none */
+    size_t index_size;
+} Keys;
+
+/* The number of a text; -1 if it has none. */
+int keys_find(const Keys *keys, const char *text, size_t length);
+
+/* The number of a text, which is the next one if it had none; -1, with an exception, on failure. */
+int keys_add(Keys *keys, const char *text, size_t length);
+void keys_free(Keys *keys);
+
+/* Bytes of a Python object as bytes of their own, with room for one at least; -1, with an exception, on failure. */
+int copy_bytes(PyObject *from, char **to, size_t *length);
+
+#endif

@@ -1,0 +1,112 @@
+#include "rows.h"
+
+#include <stdlib.h>
+
+int rows_make(Rows *rows, int columns, int slots) {
+    *rows = (Rows){0};
+    rows->before = calloc(2 * (size_t)columns + 1, sizeof(Column));
+    rows->slot = calloc((size_t)slots + 1, sizeof(Column));
+    if (rows->before == NULL || rows->slot == NULL) {
+        rows_free(rows);
+        PyErr_NoMemory();
+        return -1;
+    }
+    rows->after = rows->before + columns;
+    rows->columns = columns;
+    rows->slots = slots;
+    return 0;
+}
+
+void rows_free(Rows *rows) {
+    for (int i = 0; i < 2 * rows->columns; i++)
+        column_free(&rows->before[i]);
+    for (int i = 0; i < rows->slots; i++)
+        column_free(&rows->slot[i]);
+    column_free(&rows->token_names);
+    column_free(&rows->token_texts);
+    bytes_free(&rows->token_offsets);
+    bytes_free(&rows->ops);
+    bytes_free(&rows->images);
+    bytes_free(&rows->ordinals);
+    free(rows->before);
+    free(rows->slot);
+    *rows = (Rows){0};
+}
+
+Verdict rows_end(Rows *rows, int64_t row, char op, int images, int64_t ordinal) {
+    int32_t tokens = (int32_t)rows->token_names.rows;
+    char bits = (char)images;
+    if (rows->token_offsets.size == 0 && bytes_append(&rows->token_offsets, "\0\0\0\0", sizeof tokens) < 0)
+        return NO_MEMORY;
+    if (bytes_append(&rows->token_offsets, &tokens, sizeof tokens) < 0 || bytes_append(&rows->ops, &op, 1) < 0 ||
+        bytes_append(&rows->images, &bits, 1) < 0 || bytes_append(&rows->ordinals, &ordinal, sizeof ordinal) < 0)
+        return NO_MEMORY;
+    rows->count = row + 1;
+    return TAKEN;
+}
+
+static void shorten(Bytes *bytes, size_t size) {
+    if (bytes->size > size)
+        bytes->size = size;
+}
+
+void rows_cut(Rows *rows, int64_t row) {
+    for (int i = 0; i < 2 * rows->columns; i++)
+        column_cut(&rows->before[i], row);
+    for (int i = 0; i < rows->slots; i++)
+        column_cut(&rows->slot[i], row);
+    size_t count = (size_t)row;
+    shorten(&rows->token_offsets, (count + 1) * sizeof(int32_t));
+    shorten(&rows->ops, count);
+    shorten(&rows->images, count);
+    shorten(&rows->ordinals, count * sizeof(int64_t));
+    int64_t tokens = row ? ((int32_t *)rows->token_offsets.data)[row] : 0;
+    column_cut(&rows->token_names, tokens);
+    column_cut(&rows->token_texts, tokens);
+    if (rows->count > row)
+        rows->count = row;
+}
+
+static PyObject *columns_taken(Column *columns, int count, int64_t rows) {
+    PyObject *result = PyTuple_New(count);
+    for (int i = 0; result != NULL && i < count; i++) {
+        PyObject *column = column_take(&columns[i], rows);
+        if (column == NULL)
+            Py_CLEAR(result);
+        else
+            PyTuple_SET_ITEM(result, i, column);
+    }
+    return result;
+}
+
+PyObject *rows_take(Rows *rows) {
+    int64_t count = rows->count, tokens = rows->token_names.rows;
+    PyObject *parts[] = {
+        columns_taken(rows->before, rows->columns, count),
+        columns_taken(rows->after, rows->columns, count),
+        columns_taken(rows->slot, rows->slots, count),
+        column_take(&rows->token_names, tokens),
+        column_take(&rows->token_texts, tokens),
+        bytes_take(&rows->token_offsets),
+        bytes_take(&rows->ops),
+        bytes_take(&rows->images),
+        bytes_take(&rows->ordinals),
+    };
+    enum { PARTS = sizeof parts / sizeof *parts };
+    PyObject *result = PyTuple_New(PARTS + 1), *number = PyLong_FromLongLong(count);
+    int whole = result != NULL && number != NULL;
+    for (int i = 0; i < PARTS; i++)
+        whole = whole && parts[i] != NULL;
+    rows->count = 0;
+    if (!whole) {
+        for (int i = 0; i < PARTS; i++)
+            Py_XDECREF(parts[i]);
+        Py_XDECREF(result);
+        Py_XDECREF(number);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(result, 0, number);
+    for (int i = 0; i < PARTS; i++)
+        PyTuple_SET_ITEM(result, i + 1, parts[i]);
+    return result;
+}

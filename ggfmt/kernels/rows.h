@@ -1,0 +1,36 @@
+/* Operations of one table in the making: a row for each, of cells in both images, of slots, and of tokens. */
+#ifndef GGFMT_ROWS_H
+#define GGFMT_ROWS_H
+
+#include "column.h"
+
+typedef struct {
+    int columns;        /* of an image */
+    int slots;
+    Column *before;
+    Column *after;      /* goes on where `before` ends: a place counts through both */
+    Column *slot;       /* other texts of an operation */
+    Column token_names; /* of all rows one after the other */
+    Column token_texts;
+    Bytes token_offsets; /* int32 by row, and a first 0 */
+    Bytes ops;          /* a letter by row */
+    Bytes images;       /* 1 before, 2 after, by row */
+    Bytes ordinals;     /* int64 by row */
+    int64_t count;
+} Rows;
+
+/* -1, with an exception, on failure. */
+int rows_make(Rows *rows, int columns, int slots);
+void rows_free(Rows *rows);
+
+/* Ends a row whose cells, slots and tokens were put. */
+Verdict rows_end(Rows *rows, int64_t row, char op, int images, int64_t ordinal);
+
+/* Takes all rows from `row` on out again, as far as they were put. */
+void rows_cut(Rows *rows, int64_t row);
+
+/* Everything as a tuple for Python (see _native.pyi), after which there are no rows. NULL, with an exception, on
+   failure. */
+PyObject *rows_take(Rows *rows);
+
+#endif
