@@ -2,7 +2,9 @@
 #include "buffer.h"
 #include "revision.h"
 
+extern PyTypeObject DelimitedScannerType;
 extern PyTypeObject JsonScannerType;
+extern PyTypeObject XmlScannerType;
 
 static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
@@ -22,7 +24,8 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
         return NULL;
-    if (PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0 || PyModule_AddType(module, &JsonScannerType) < 0) {
+    if (PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0 || PyModule_AddType(module, &JsonScannerType) < 0 ||
+        PyModule_AddType(module, &DelimitedScannerType) < 0 || PyModule_AddType(module, &XmlScannerType) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -111,6 +111,22 @@ class Scanned:
     tokens: pa.MapArray | None
     ordinal: pa.Int64Array
 
+    @classmethod
+    def of(cls, taken: Any, with_tokens: bool) -> Scanned:
+        """What the `take` of a native scanner gave (`Rows` in `_native.pyi`), of at least one operation."""
+        rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
+        bits = from_kernel.uint8s(images, rows)
+        return cls(
+            from_kernel.letters(ops, rows),
+            tuple(from_kernel.text_column(column, rows) for column in before),
+            tuple(from_kernel.text_column(column, rows) for column in after),
+            pc.equal(pc.bit_wise_and(bits, 1), 1),
+            pc.equal(pc.bit_wise_and(bits, 2), 2),
+            tuple(from_kernel.text_column(column, rows) for column in slots),
+            from_kernel.token_maps(names, values, offsets, rows) if with_tokens else None,
+            from_kernel.int64s(ordinals, rows),
+        )
+
     def __len__(self) -> int:
         return len(self.op)
 
@@ -197,20 +213,7 @@ class Scanner:
         """The operations held of a table, which are not held any more; None if there are none."""
         if not self.rows(table):
             return None
-        taken = self._native.take(self._numbers[table])
-        rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
-        bits = from_kernel.uint8s(images, rows)
-        maps = from_kernel.token_maps(names, values, offsets, rows) if self._with_tokens else None
-        return Scanned(
-            from_kernel.letters(ops, rows),
-            tuple(from_kernel.text_column(column, rows) for column in before),
-            tuple(from_kernel.text_column(column, rows) for column in after),
-            pc.equal(pc.bit_wise_and(bits, 1), 1),
-            pc.equal(pc.bit_wise_and(bits, 2), 2),
-            tuple(from_kernel.text_column(column, rows) for column in slots),
-            maps,
-            from_kernel.int64s(ordinals, rows),
-        )
+        return Scanned.of(self._native.take(self._numbers[table]), self._with_tokens)
 
 
 def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
