@@ -1,4 +1,5 @@
-"""Files for the kernels that read XML and delimited text, by a random source: regular, odd and damaged ones."""
+"""Files for the kernels that read XML and delimited text, by a random source: regular, odd and damaged ones; and how
+they are read with kernels and without."""
 
 from __future__ import annotations
 
@@ -7,9 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
+import dialects
 import pytest
+from dialects import EVERYTHING, Read, chunk_bytes, told
 
 from ggfmt.columnar.xml import attribute_text
+from ggfmt.formats.api.context import Context, Projection
+from ggfmt.model.table import Column, TableDef
+
+PROJECTIONS = [EVERYTHING, Projection(), Projection(tokens=True, in_order=True)]
+SIZES = [1, 7, 100, 500, 1 << 20]  # of the chunks that a file is cut into
 
 VALUES = (
     *("", " ", "a", "17520.00", "CUST", "x" * 40, "é", "€", "😀", "NULL", "null", "]", "]]", "]]>", "\n", "\t", "a b"),
@@ -34,9 +42,29 @@ def without_kernels() -> Iterator[None]:
 # XML
 
 
-def xml_file(draw: Random) -> bytes:
+def xml_read(data: bytes, size: int, projection: Projection, *trusted: TableDef) -> Read:
+    with chunk_bytes(size):
+        tables = {table.full_name: table for table in trusted}
+        return dialects.read("xml", data, trusted=tables, projection=projection)
+
+
+def assert_xml_is_read_the_same(draw: Random, size: int, projection: Projection) -> None:
+    data = xml_file(draw)
+    given = TableDef("GG.T", (Column("NOTE"), Column("B"), Column("A")))
+    trusted = [given] if draw.random() < 0.3 else []
+    with_kernels = xml_read(data, size, projection, *trusted)
+    with without_kernels():
+        assert with_kernels == xml_read(data, size, projection, *trusted)
+
+
+def xml_shapes(draw: Random) -> dict[str, list[str]]:
+    """The names of a few tables with those of their columns."""
+    return {name: _columns(draw) for name in draw.sample(["GG.T", "GG.ORDERS", "é", "A&B", "T'"], 2)}
+
+
+def xml_file(draw: Random, shapes: dict[str, list[str]] | None = None) -> bytes:
     """Operations of a few tables, which change their columns at times."""
-    shapes = {name: _columns(draw) for name in draw.sample(["GG.T", "GG.ORDERS", "é", "A&B", "T'"], 2)}
+    shapes = dict(shapes or xml_shapes(draw))
     prolog = draw.choice(
         [
             b"",
@@ -165,6 +193,25 @@ def damaged(draw: Random, record: bytes, pieces: tuple[bytes, ...]) -> bytes:
 
 
 # Delimited text
+
+
+def assert_delimited_text_is_read_the_same(draw: Random, size: int, projection: Projection) -> None:
+    op, columns, split = draw.random() < 0.5, draw.randrange(1, 4), draw.choice([None, 50])
+    options = delimited_options(draw, op)
+    data = delimited_file(draw, options, columns, op)
+    name = "delimitedtext_op" if op else "delimitedtext"
+    source = told(name, Context(include_tokens=options.pop("tokens") == "true"), **properties(options))
+    names = ["GG.T", "GG.U"][: draw.randrange(1, 3)]
+    trusted = {table: TableDef(table, tuple(map(Column, "ABC"[:columns]))) for table in names}
+
+    def found() -> Read:
+        with chunk_bytes(size):
+            return dialects.read(name, data, source, split, trusted, projection)
+
+    with_kernels = found()
+    with without_kernels():
+        assert with_kernels == found()
+
 
 _OF_TEXT = ("Delimiter", "Representation")
 

@@ -9,8 +9,15 @@ from random import Random
 import dialects
 import pyarrow as pa
 import pytest
-from dialects import EVERYTHING, Read, chunk_bytes, told
-from hostile_text import delimited_file, delimited_options, properties, without_kernels, xml_file
+from dialects import EVERYTHING, told
+from hostile_text import (
+    PROJECTIONS,
+    SIZES,
+    assert_delimited_text_is_read_the_same,
+    assert_xml_is_read_the_same,
+    without_kernels,
+    xml_read,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
@@ -24,7 +31,6 @@ from ggfmt.formats.goldengate.xml.records import XmlRecord
 from ggfmt.kernels import native, state
 from ggfmt.model.table import Column, TableDef
 
-PROJECTIONS = [EVERYTHING, Projection(), Projection(tokens=True, in_order=True)]
 CHANGES = Changes(
     PlainTable("GG.T", (PlainColumn("A", "string", 0), PlainColumn("B", "string", 0))),
     [
@@ -38,45 +44,19 @@ CHANGES = Changes(
 )
 
 seeds = st.integers(0, 2**32)
-sizes = st.sampled_from([1, 7, 100, 500, 1 << 20])
-
-
-def xml_read(data: bytes, size: int, projection: Projection, *trusted: TableDef) -> Read:
-    with chunk_bytes(size):
-        tables = {table.full_name: table for table in trusted}
-        return dialects.read("xml", data, trusted=tables, projection=projection)
+sizes = st.sampled_from(SIZES)
 
 
 @examples(100)
-@given(seeds, sizes, st.sampled_from(PROJECTIONS), st.booleans())
-def test_xml_is_read_the_same(seed: int, size: int, projection: Projection, given_one: bool) -> None:
-    data = xml_file(Random(seed))
-    trusted = [TableDef("GG.T", (Column("NOTE"), Column("B"), Column("A")))] if given_one else []
-    found = xml_read(data, size, projection, *trusted)
-    with without_kernels():
-        assert found == xml_read(data, size, projection, *trusted)
+@given(seeds, sizes, st.sampled_from(PROJECTIONS))
+def test_xml_is_read_the_same(seed: int, size: int, projection: Projection) -> None:
+    assert_xml_is_read_the_same(Random(seed), size, projection)
 
 
 @examples(100)
-@given(seeds, sizes, st.sampled_from(PROJECTIONS), st.booleans(), st.integers(1, 3))
-def test_delimited_text_is_read_the_same(seed: int, size: int, projection: Projection, op: bool, columns: int) -> None:
-    draw = Random(seed)
-    options = delimited_options(draw, op)
-    data = delimited_file(draw, options, columns, op)
-    name = "delimitedtext_op" if op else "delimitedtext"
-    source = told(name, Context(include_tokens=options.pop("tokens") == "true"), **properties(options))
-    names = ["GG.T", "GG.U"][: draw.randrange(1, 3)]
-    trusted = {table: TableDef(table, tuple(map(Column, "ABC"[:columns]))) for table in names}
-
-    def found() -> Read:
-        with chunk_bytes(size):
-            return dialects.read(name, data, source, draw.choice([None, 50]), trusted, projection)
-
-    state = draw.getstate()
-    with_kernels = found()
-    draw.setstate(state)
-    with without_kernels():
-        assert with_kernels == found()
+@given(seeds, sizes, st.sampled_from(PROJECTIONS))
+def test_delimited_text_is_read_the_same(seed: int, size: int, projection: Projection) -> None:
+    assert_delimited_text_is_read_the_same(Random(seed), size, projection)
 
 
 needs_kernels = pytest.mark.skipif(native is None, reason=f"no native kernels: {state}")
