@@ -102,7 +102,7 @@ def _run_tasks(
             log.info(
                 "the first records do not show all: looking at the others"
                 if job.catalog.provisional
-                else "the data has tables or metadata records that no definition file describes: looking for all of them"
+                else "the data has tables or metadata records that no definition file describes: looking for all"
             )
             _drop_staged(job)
             job = discover(job, splits, runner, progress)
@@ -118,8 +118,8 @@ def _run_tasks(
 
 
 def _leaves_open(job: Job, outcome: Outcome) -> bool:
-    """Whether all records have to be looked at before what a task says counts. By provisional definitions a value may be
-    a mistake that by those of the whole input is none."""
+    """Whether all records have to be looked at before what a task says counts. By provisional definitions a value may
+    be a mistake that by those of the whole input is none."""
     return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)
 
 

@@ -383,7 +383,7 @@ static Verdict record(Scanner *s, const char **place, const char *end, int64_t o
     verdict = fields(s, *of, at, stop, place, end);
     if (verdict == TAKEN) {
         if (s->bare_truncates && s->op == 'T')
-            for (int i = 0; i < 2 * rows->columns; i++)
+            for (int i = 0; i < rows->old_columns + rows->new_columns; i++)
                 column_cut(&rows->before[i], s->row);
         for (size_t i = 0; i < s->missing.size / sizeof(int); i++)
             column_cut(&rows->before[((int *)s->missing.data)[i]], s->row);
@@ -596,7 +596,7 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
         return PyErr_NoMemory();
     s->tables = tables;
     Table table = {0};
-    if (read_node(&table.root, program, 2 * columns, slots, 0, 0, 0) < 0 || rows_make(&table.rows, columns, slots) < 0) {
+    if (read_node(&table.root, program, 2 * columns, slots, 0, 0, 0) < 0 || rows_make(&table.rows, columns, columns, slots) < 0) {
         table_free(&table);
         return NULL;
     }
@@ -626,7 +626,7 @@ static PyObject *scanner_rows(PyObject *self, PyObject *number) {
 
 static PyObject *scanner_take(PyObject *self, PyObject *number) {
     Table *table = table_numbered((Scanner *)self, number);
-    return table == NULL ? NULL : rows_take(&table->rows);
+    return table == NULL ? NULL : rows_take(&table->rows, NULL);
 }
 
 static PyObject *scanner_limit(PyObject *self, PyObject *args) {

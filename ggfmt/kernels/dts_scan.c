@@ -792,7 +792,7 @@ static int make_table(Table *table, PyObject *places, PyObject *modes, int colum
     free(seen);
     table->cells = (int)cells;
     table->digits = digits;
-    return rows_make(&table->rows, columns, 2);
+    return rows_make(&table->rows, columns, columns, 2);
 }
 
 static PyObject *scanner_bind(PyObject *self, PyObject *args) {
@@ -861,7 +861,7 @@ static PyObject *scanner_rows(PyObject *self, PyObject *number) {
 
 static PyObject *scanner_take(PyObject *self, PyObject *number) {
     Table *table = table_numbered((Scanner *)self, number);
-    return table == NULL ? NULL : rows_take(&table->rows);
+    return table == NULL ? NULL : rows_take(&table->rows, NULL);
 }
 
 static PyObject *scanner_counts(PyObject *self, PyObject *Py_UNUSED(none)) {

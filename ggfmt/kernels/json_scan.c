@@ -6,9 +6,10 @@
 
    Nothing is decided here that the exact reader has an opinion on: a record with anything out of the ordinary is ODD,
    leaves no trace in the columns, and ends the scan, so that the caller can have it read and go on behind it. */
-#include "column.h"
 #include "json.h"
+#include "keys.h"
 #include "names.h"
+#include "rows.h"
 
 #include <stdlib.h>
 
@@ -45,22 +46,12 @@ typedef struct {
     size_t key_length;
     uint64_t hash;
     int bound;
-    int columns;
     Names names;
     uint8_t *is_key;
     char *takes;      /* the kinds of values of each column, which then come in order; NULL for any, in any order */
     uint32_t *stamps; /* of the image that a column was met in last */
     uint32_t stamp;
-    Column *before;
-    Column *after;
-    Column *slots;
-    Column token_names;
-    Column token_texts;
-    Bytes token_offsets; /* int32 by row, and a first 0 */
-    Bytes ops;        /* a letter by row */
-    Bytes images;     /* 1 before, 2 after, by row */
-    Bytes ordinals;   /* int64 by row */
-    int64_t rows;
+    Rows rows;
 } Table;
 
 typedef struct {
@@ -150,27 +141,13 @@ static Verdict find_table(Scanner *s) {
         if (s->table == NULL)
             return ODD;
     }
-    s->row = s->table->rows;
+    s->row = s->table->rows.count;
     return TAKEN;
 }
 
-static void table_free(Scanner *s, Table *table) {
-    for (int i = 0; i < table->columns; i++) {
-        column_free(&table->before[i]);
-        column_free(&table->after[i]);
-    }
-    for (int i = 0; table->slots != NULL && i < s->slots; i++)
-        column_free(&table->slots[i]);
-    column_free(&table->token_names);
-    column_free(&table->token_texts);
-    bytes_free(&table->token_offsets);
-    bytes_free(&table->ops);
-    bytes_free(&table->images);
-    bytes_free(&table->ordinals);
+static void table_free(Table *table) {
+    rows_free(&table->rows);
     names_free(&table->names);
-    free(table->before);
-    free(table->after);
-    free(table->slots);
     free(table->is_key);
     free(table->takes);
     free(table->stamps);
@@ -236,7 +213,7 @@ static Verdict image(Table *table, Column *columns, enum Keep keep, int64_t row,
     const char *at = *place;
     int expected = 0, kinds;
     if (++table->stamp == 0) { /* all stamps were used */
-        memset(table->stamps, 0, (size_t)table->columns * sizeof(uint32_t));
+        memset(table->stamps, 0, (size_t)table->names.count * sizeof(uint32_t));
         table->stamp = 1;
     }
     if (at >= end || *at != '{')
@@ -291,11 +268,11 @@ static Verdict image(Table *table, Column *columns, enum Keep keep, int64_t row,
 /* All images of a member, an object or a list of objects, from the start of the value to behind it. */
 static Verdict images(Scanner *s, int old, const char **place, const char *end, int *count) {
     Table *table = s->table;
-    Column *columns = old ? table->before : table->after;
+    Column *columns = old ? table->rows.before : table->rows.after;
     enum Keep keep = KEEP_ALL;
     if (s->row_only) {
         int chosen = old == (s->op == 'D');
-        columns = chosen ? table->after : table->before;
+        columns = chosen ? table->rows.after : table->rows.before;
         keep = chosen ? KEEP_ALL : old && s->key_updates ? KEEP_KEYS : KEEP_NONE;
     }
     *count = 0;
@@ -498,9 +475,9 @@ static Verdict put_tokens(Scanner *s, Table *table, const char *end) {
         at = spanned(json_space(json_space(at, end) + 1, end), end, &text, &kinds);
         if (at == NULL || text.kind == IS_NULL)
             return ODD;
-        Verdict verdict = put_span(&table->token_names, table->token_names.rows, &name[count], end);
+        Verdict verdict = put_span(&table->rows.token_names, table->rows.token_names.rows, &name[count], end);
         if (verdict == TAKEN)
-            verdict = put_span(&table->token_texts, table->token_texts.rows, &text, end);
+            verdict = put_span(&table->rows.token_texts, table->rows.token_texts.rows, &text, end);
         if (verdict != TAKEN)
             return verdict;
         count++;
@@ -515,43 +492,12 @@ static Verdict put_row(Scanner *s, Table *table, int64_t row, int image_bits, in
     for (int i = 0; i < s->slots; i++) {
         if (s->slot[i].kind == MISSING)
             continue;
-        Verdict verdict = put_span(&table->slots[i], row, &s->slot[i], end);
+        Verdict verdict = put_span(&table->rows.slot[i], row, &s->slot[i], end);
         if (verdict != TAKEN)
             return verdict;
     }
     Verdict verdict = put_tokens(s, table, end);
-    if (verdict != TAKEN)
-        return verdict;
-    int32_t token_offset = (int32_t)table->token_names.rows;
-    char bits = (char)image_bits;
-    if (table->token_offsets.size == 0 && bytes_append(&table->token_offsets, "\0\0\0\0", sizeof(int32_t)) < 0)
-        return NO_MEMORY;
-    if (bytes_append(&table->token_offsets, &token_offset, sizeof token_offset) < 0 ||
-        bytes_append(&table->ops, &s->op, 1) < 0 || bytes_append(&table->images, &bits, 1) < 0 || bytes_append(&table->ordinals, &ordinal, sizeof ordinal) < 0)
-        return NO_MEMORY;
-    return TAKEN;
-}
-
-/* Takes all rows from `row` on out of the columns of a table. */
-static void cut_rows(Scanner *s, Table *table, int64_t row) {
-    for (int i = 0; i < table->columns; i++) {
-        column_cut(&table->before[i], row);
-        column_cut(&table->after[i], row);
-    }
-    for (int i = 0; i < s->slots; i++)
-        column_cut(&table->slots[i], row);
-    size_t rows = (size_t)row;
-    if (table->token_offsets.size > (rows + 1) * sizeof(int32_t))
-        table->token_offsets.size = (rows + 1) * sizeof(int32_t);
-    if (table->ops.size > rows)
-        table->ops.size = rows;
-    if (table->images.size > rows)
-        table->images.size = rows;
-    if (table->ordinals.size > rows * sizeof(int64_t))
-        table->ordinals.size = rows * sizeof(int64_t);
-    int64_t tokens = row ? ((int32_t *)table->token_offsets.data)[row] : 0;
-    column_cut(&table->token_names, tokens);
-    column_cut(&table->token_texts, tokens);
+    return verdict == TAKEN ? rows_end(&table->rows, row, s->op, image_bits, ordinal) : verdict;
 }
 
 static int breaks_rule(int rule, int there) {
@@ -591,7 +537,6 @@ static Verdict whole_record(Scanner *s, const char *at, const char *end, int64_t
         if (verdict != TAKEN)
             return verdict;
     }
-    s->table->rows = s->row + count;
     return TAKEN;
 }
 
@@ -607,7 +552,7 @@ static Verdict record(Scanner *s, const char *at, const char *end, int64_t ordin
         return ODD;
     Verdict verdict = whole_record(s, at, end, ordinal);
     if (verdict != TAKEN && s->table != NULL)
-        cut_rows(s, s->table, s->row);
+        rows_cut(&s->table->rows, s->row);
     return verdict;
 }
 
@@ -619,21 +564,6 @@ static void node_free(Node *node) {
     free(node->children);
     free(node->name);
     free(node->same);
-}
-
-static int copy_bytes(PyObject *from, char **to, size_t *length) {
-    char *data;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(from, &data, &size) < 0)
-        return -1;
-    *to = malloc((size_t)size + 1);
-    if (*to == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    memcpy(*to, data, (size_t)size);
-    *length = (size_t)size;
-    return 0;
 }
 
 /* Members as Python gives them: (name, action, required, argument) in a tuple. */
@@ -756,7 +686,7 @@ static PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 static void scanner_dealloc(PyObject *self) {
     Scanner *s = (Scanner *)self;
     for (int i = 0; i < s->table_count; i++)
-        table_free(s, &s->tables[i]);
+        table_free(&s->tables[i]);
     for (int i = 0; i < s->op_count; i++)
         free(s->ops[i].from);
     free(s->ops);
@@ -809,14 +739,13 @@ static int make_columns(Scanner *s, Table *table, PyObject *names, PyObject *key
     size_t count = (size_t)table->names.count;
     table->is_key = calloc(count + 1, 1);
     table->stamps = calloc(count + 1, sizeof(uint32_t));
-    table->before = calloc(count + 1, sizeof(Column));
-    table->after = calloc(count + 1, sizeof(Column));
-    table->slots = calloc((size_t)s->slots + 1, sizeof(Column));
-    if (!table->is_key || !table->stamps || !table->before || !table->after || !table->slots) {
+    if (!table->is_key || !table->stamps) {
         PyErr_NoMemory();
         return -1;
     }
-    table->columns = table->names.count;
+    int old_columns = s->row_only && !s->key_updates ? 0 : table->names.count;
+    if (rows_make(&table->rows, old_columns, table->names.count, s->slots) < 0)
+        return -1;
     if (takes != Py_None && copy_bytes(takes, &table->takes, &length) < 0)
         return -1;
     if (takes != Py_None && length != count) {
@@ -825,7 +754,7 @@ static int make_columns(Scanner *s, Table *table, PyObject *names, PyObject *key
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); i++) {
         long key = PyLong_AsLong(PyTuple_GET_ITEM(keys, i));
-        if (key < 0 || key >= table->columns) {
+        if (key < 0 || key >= table->names.count) {
             if (!PyErr_Occurred())
                 PyErr_SetString(PyExc_ValueError, "a key column is no column");
             return -1;
@@ -888,13 +817,13 @@ static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
     Table *table = table_numbered(s, number);
     if (table == NULL)
         return NULL;
-    if (table->rows) {
+    if (table->rows.count) {
         PyErr_SetString(PyExc_ValueError, "the table has rows that nobody took");
         return NULL;
     }
     Table kept = *table;
     table->key = NULL;
-    table_free(s, table);
+    table_free(table);
     table->key = kept.key;
     table->key_length = kept.key_length;
     table->hash = kept.hash;
@@ -903,46 +832,16 @@ static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
 
 static PyObject *scanner_rows(PyObject *self, PyObject *number) {
     Table *table = table_numbered((Scanner *)self, number);
-    return table == NULL ? NULL : PyLong_FromLongLong(table->rows);
-}
-
-static PyObject *scanner_first(PyObject *self, PyObject *number) {
-    Table *table = table_numbered((Scanner *)self, number);
-    if (table == NULL)
-        return NULL;
-    if (!table->rows) {
-        PyErr_SetString(PyExc_ValueError, "the table has no rows");
-        return NULL;
-    }
-    return PyLong_FromLongLong(*(int64_t *)table->ordinals.data);
+    return table == NULL ? NULL : PyLong_FromLongLong(table->rows.count);
 }
 
 static PyObject *scanner_largest(PyObject *self, PyObject *Py_UNUSED(none)) {
     const Scanner *s = (Scanner *)self;
     int64_t rows = 0;
     for (int i = 0; i < s->table_count; i++)
-        if (s->tables[i].rows > rows)
-            rows = s->tables[i].rows;
+        if (s->tables[i].rows.count > rows)
+            rows = s->tables[i].rows.count;
     return PyLong_FromLongLong(rows);
-}
-
-/* The columns of which `only` is true, NULL for all. */
-static PyObject *columns_taken(Column *columns, int count, int64_t rows, const uint8_t *only) {
-    Py_ssize_t length = 0;
-    for (int i = 0; i < count; i++)
-        length += only == NULL || only[i];
-    PyObject *result = PyTuple_New(length);
-    Py_ssize_t place = 0;
-    for (int i = 0; result != NULL && i < count; i++) {
-        if (only != NULL && !only[i])
-            continue;
-        PyObject *column = column_take(&columns[i], rows);
-        if (column == NULL)
-            Py_CLEAR(result);
-        else
-            PyTuple_SET_ITEM(result, place++, column);
-    }
-    return result;
 }
 
 static PyObject *scanner_take(PyObject *self, PyObject *number) {
@@ -950,32 +849,8 @@ static PyObject *scanner_take(PyObject *self, PyObject *number) {
     Table *table = table_numbered(s, number);
     if (table == NULL)
         return NULL;
-    int64_t rows = table->rows, tokens = table->token_names.rows;
-    int old_count = s->row_only && !s->key_updates ? 0 : table->columns;
-    PyObject *before = columns_taken(table->before, old_count, rows, s->row_only ? table->is_key : NULL);
-    PyObject *after = columns_taken(table->after, table->columns, rows, NULL);
-    PyObject *slots = columns_taken(table->slots, s->slots, rows, NULL);
-    PyObject *names = column_take(&table->token_names, tokens);
-    PyObject *texts = column_take(&table->token_texts, tokens);
-    PyObject *offsets = bytes_take(&table->token_offsets);
-    PyObject *ops = bytes_take(&table->ops);
-    PyObject *image_bits = bytes_take(&table->images);
-    PyObject *ordinals = bytes_take(&table->ordinals);
-    table->rows = 0;
-    PyObject *result = NULL;
-    if (before && after && slots && names && texts && offsets && ops && image_bits && ordinals)
-        result = Py_BuildValue("(LOOOOOOOOO)", (long long)rows, before, after, slots, names, texts, offsets, ops, image_bits,
-                               ordinals);
-    Py_XDECREF(before);
-    Py_XDECREF(after);
-    Py_XDECREF(slots);
-    Py_XDECREF(names);
-    Py_XDECREF(texts);
-    Py_XDECREF(offsets);
-    Py_XDECREF(ops);
-    Py_XDECREF(image_bits);
-    Py_XDECREF(ordinals);
-    return result;
+    int keys_alone = s->row_only && s->key_updates;
+    return rows_take(&table->rows, keys_alone ? table->is_key : NULL);
 }
 
 /* What a scan found: how many records were taken, where the odd record is that ended it, and its identity, as far as it
@@ -1051,7 +926,6 @@ static PyMethodDef scanner_methods[] = {
     {"bind", scanner_bind, METH_VARARGS, "bind(identity, column_names, key_places, takes) -> the number of a table"},
     {"unbind", scanner_unbind, METH_O, "unbind(number): records of its identity are odd from now on"},
     {"rows", scanner_rows, METH_O, "rows(number) -> how many rows a table has"},
-    {"first", scanner_first, METH_O, "first(number) -> the ordinal of a table's first row"},
     {"largest", scanner_largest, METH_NOARGS, "largest() -> how many rows the table with the most has"},
     {"take", scanner_take, METH_O, "take(number) -> the columns of a table, which is empty afterwards"},
     {"scan", scanner_scan, METH_VARARGS, "scan(data, place, ordinal) -> (taken, start, end, identity)"},

@@ -24,6 +24,12 @@ int keys_find(const Keys *keys, const char *text, size_t length);
 int keys_add(Keys *keys, const char *text, size_t length);
 void keys_free(Keys *keys);
 
+/* Whether a text is that of a number. */
+static inline int key_is(const Keys *keys, int number, const char *text, size_t length) {
+    const Key *key = &keys->all[number];
+    return key->length == length && (length == 0 || memcmp(key->text, text, length) == 0);
+}
+
 /* Bytes of a Python object as bytes of their own, with room for one at least; -1, with an exception, on failure. */
 int copy_bytes(PyObject *from, char **to, size_t *length);
 

@@ -2,12 +2,14 @@
 #include "buffer.h"
 #include "revision.h"
 
-extern PyTypeObject AvroScannerType, DtsScannerType, JsonScannerType;
+extern PyTypeObject AvroScannerType, DelimitedScannerType, DtsScannerType, JsonScannerType, XmlScannerType;
 
 static PyTypeObject *const types[] = {
     &AvroScannerType,
+    &DelimitedScannerType,
     &DtsScannerType,
     &JsonScannerType,
+    &XmlScannerType,
 };
 
 PyObject *kernel_join(PyObject *module, PyObject *args);

@@ -2,23 +2,24 @@
 
 #include <stdlib.h>
 
-int rows_make(Rows *rows, int columns, int slots) {
+int rows_make(Rows *rows, int old_columns, int new_columns, int slots) {
     *rows = (Rows){0};
-    rows->before = calloc(2 * (size_t)columns + 1, sizeof(Column));
+    rows->before = calloc((size_t)old_columns + (size_t)new_columns + 1, sizeof(Column));
     rows->slot = calloc((size_t)slots + 1, sizeof(Column));
     if (rows->before == NULL || rows->slot == NULL) {
         rows_free(rows);
         PyErr_NoMemory();
         return -1;
     }
-    rows->after = rows->before + columns;
-    rows->columns = columns;
+    rows->after = rows->before + old_columns;
+    rows->old_columns = old_columns;
+    rows->new_columns = new_columns;
     rows->slots = slots;
     return 0;
 }
 
 void rows_free(Rows *rows) {
-    for (int i = 0; i < 2 * rows->columns; i++)
+    for (int i = 0; i < rows->old_columns + rows->new_columns; i++)
         column_free(&rows->before[i]);
     for (int i = 0; i < rows->slots; i++)
         column_free(&rows->slot[i]);
@@ -51,7 +52,7 @@ static void shorten(Bytes *bytes, size_t size) {
 }
 
 void rows_cut(Rows *rows, int64_t row) {
-    for (int i = 0; i < 2 * rows->columns; i++)
+    for (int i = 0; i < rows->old_columns + rows->new_columns; i++)
         column_cut(&rows->before[i], row);
     for (int i = 0; i < rows->slots; i++)
         column_cut(&rows->slot[i], row);
@@ -67,26 +68,38 @@ void rows_cut(Rows *rows, int64_t row) {
         rows->count = row;
 }
 
-static PyObject *columns_taken(Column *columns, int count, int64_t rows) {
-    PyObject *result = PyTuple_New(count);
+/* What a column holds; nothing stays in memory of it, for there may be many tables. */
+static PyObject *taken(Column *column, int64_t rows) {
+    PyObject *result = column_take(column, rows);
+    column_free(column);
+    return result;
+}
+
+static PyObject *columns_taken(Column *columns, int count, int64_t rows, const uint8_t *only) {
+    Py_ssize_t length = 0, place = 0;
+    for (int i = 0; i < count; i++)
+        length += only == NULL || only[i];
+    PyObject *result = PyTuple_New(length);
     for (int i = 0; result != NULL && i < count; i++) {
-        PyObject *column = column_take(&columns[i], rows);
+        if (only != NULL && !only[i])
+            continue;
+        PyObject *column = taken(&columns[i], rows);
         if (column == NULL)
             Py_CLEAR(result);
         else
-            PyTuple_SET_ITEM(result, i, column);
+            PyTuple_SET_ITEM(result, place++, column);
     }
     return result;
 }
 
-PyObject *rows_take(Rows *rows) {
+PyObject *rows_take(Rows *rows, const uint8_t *only) {
     int64_t count = rows->count, tokens = rows->token_names.rows;
     PyObject *parts[] = {
-        columns_taken(rows->before, rows->columns, count),
-        columns_taken(rows->after, rows->columns, count),
-        columns_taken(rows->slot, rows->slots, count),
-        column_take(&rows->token_names, tokens),
-        column_take(&rows->token_texts, tokens),
+        columns_taken(rows->before, rows->old_columns, count, only),
+        columns_taken(rows->after, rows->new_columns, count, NULL),
+        columns_taken(rows->slot, rows->slots, count, NULL),
+        taken(&rows->token_names, tokens),
+        taken(&rows->token_texts, tokens),
         bytes_take(&rows->token_offsets),
         bytes_take(&rows->ops),
         bytes_take(&rows->images),

@@ -5,7 +5,8 @@
 #include "column.h"
 
 typedef struct {
-    int columns;        /* of an image */
+    int old_columns; /* of a before image */
+    int new_columns;
     int slots;
     Column *before;
     Column *after;      /* goes on where `before` ends: a place counts through both */
@@ -19,8 +20,8 @@ typedef struct {
     int64_t count;
 } Rows;
 
-/* -1, with an exception, on failure. */
-int rows_make(Rows *rows, int columns, int slots);
+/* Room for so many columns of both images, and slots; -1, with an exception, on failure. */
+int rows_make(Rows *rows, int old_columns, int new_columns, int slots);
 void rows_free(Rows *rows);
 
 /* Ends a row whose cells, slots and tokens were put. */
@@ -29,8 +30,8 @@ Verdict rows_end(Rows *rows, int64_t row, char op, int images, int64_t ordinal);
 /* Takes all rows from `row` on out again, as far as they were put. */
 void rows_cut(Rows *rows, int64_t row);
 
-/* Everything as a tuple for Python (see _native.pyi), after which there are no rows. NULL, with an exception, on
-   failure. */
-PyObject *rows_take(Rows *rows);
+/* Everything as a tuple for Python (see _native.pyi), after which there are no rows; of the before images only those
+   columns that `only` says, where it is given. NULL, with an exception, on failure. */
+PyObject *rows_take(Rows *rows, const uint8_t *only);
 
 #endif

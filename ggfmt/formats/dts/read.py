@@ -8,7 +8,7 @@ from itertools import chain
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, ReadSide, Reject
+from ggfmt.formats.api.reading import Chunk, Event, ReadSide
 from ggfmt.formats.avro.blocks import Damaged, parts, read_header
 from ggfmt.formats.dts import files as dts_files
 from ggfmt.formats.dts.decode import Decoder, DtsRecord, Malformed
@@ -112,12 +112,12 @@ class DtsReader(DialectReader):
 
     def held(self, table: DialectTable) -> int:
         taken = 0 if self._scan is None else self._scan.rows(table.definition.full_name)
-        return len(table.operations) + taken
+        return super().held(table) + taken
 
-    def collect(self, table: DialectTable, rejects: list[Reject]) -> Iterator[ChangeBatch]:
+    def collect(self, table: DialectTable) -> Iterator[ChangeBatch]:
         if self._scan is not None and self._scan.rows(table.definition.full_name):
             yield self._scan.batch(table.definition)
-        yield from super().collect(table, rejects)
+        yield from super().collect(table)
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:

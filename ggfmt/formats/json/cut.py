@@ -17,13 +17,11 @@ The time is linear in the data: a mistake is found where it stands, and a record
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterator, Sequence
-from typing import overload
 
 import msgspec
 
 from ggfmt.formats.api.reading import Layout
+from ggfmt.formats.api.spans import Spans
 
 WHITE = b" \t\r\n"
 
@@ -36,45 +34,6 @@ _QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
 _NOT_WHITE = re.compile(rb"[^ \t\r\n]")
 _NOT_WHITE_NOR_BRACKET = re.compile(rb"[^ \t\r\n\[\]]")
 _MOST_CUT = 16  # a word or an escape that the end of the data cuts looks like a mistake this far before it
-
-
-class Spans(Sequence[tuple[int, int]]):
-    """Starts and ends of records, sixteen bytes each."""
-
-    def __init__(self) -> None:
-        self._places = array("q")
-
-    def add(self, start: int, end: int) -> None:
-        self._places.append(start)
-        self._places.append(end)
-
-    def before(self, place: int) -> Spans:
-        """Those that start before a place."""
-        kept = Spans()
-        for start, end in self:
-            if start >= place:
-                break
-            kept.add(start, end)
-        return kept
-
-    def __len__(self) -> int:
-        return len(self._places) // 2
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        places = iter(self._places)
-        return zip(places, places, strict=True)
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[int, int]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[int, int]]: ...
-
-    def __getitem__(self, index: int | slice) -> tuple[int, int] | Sequence[tuple[int, int]]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place = 2 * (index if index >= 0 else len(self) + index)
-        return self._places[place], self._places[place + 1]
 
 
 def is_value(data: bytes, start: int, end: int) -> bool:

@@ -170,13 +170,10 @@ class BatchingReader(PlacingReader, Generic[Table]):
     def hand_out(self, everything: bool) -> Iterator[Event]:
         least = 1 if everything or self.projection.in_order else BATCH_ROWS
         due = [table for table in self.tables.values() if self.held(table) >= least]
-        for table in sorted(due, key=self.first):
+        for table in sorted(
+            due, key=lambda table: table.definition.full_name
+        ):  # not as tables were met, by whatever way
             yield from self.batch(table)
-
-    def first(self, table: Table) -> int:
-        """The ordinal of the first operation held for a table that has some."""
-        firsts: list[int] = [batch.ordinal[0].as_py() for batch in table.done]
-        return min([*firsts, *table.ordinals[:1], *(reject.ordinal for reject in table.refused)])
 
     def batch(self, table: Table) -> Iterator[Event]:
         """The operations held for a table as one batch, after rejects of those that turn out to be none."""

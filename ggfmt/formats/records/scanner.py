@@ -205,10 +205,6 @@ class Scanner:
         number = self._numbers.get(table)
         return 0 if number is None else int(self._native.rows(number))
 
-    def first(self, table: str) -> int:
-        """The ordinal of the first operation held of a table that has some."""
-        return int(self._native.first(self._numbers[table]))
-
     def largest(self) -> int:
         """How many operations are held of the table with the most."""
         return int(self._native.largest())

@@ -107,13 +107,6 @@ class ScanningReader(BatchingReader[Table]):
         taken = 0 if self.scanner is None else self.scanner.rows(table.definition.full_name)
         return super().held(table) + taken
 
-    def first(self, table: Table) -> int:
-        name = table.definition.full_name
-        if self.scanner is None or not self.scanner.rows(name):
-            return super().first(table)
-        first = self.scanner.first(name)
-        return min(first, super().first(table)) if super().held(table) else first
-
     def hand_out(self, everything: bool) -> Iterator[Event]:
         full = self.scanner is None or self.scanner.largest() >= BATCH_ROWS
         if full or everything or self.projection.in_order or any(map(super().held, self.tables.values())):

@@ -97,12 +97,12 @@ class AvroReader(BatchingReader[_Table]):
         return table.plan.batch(table.operations, table.ordinals, self.projection.tokens)
 
     def held(self, table: _Table) -> int:
-        return len(table.operations) + (0 if table.scan is None else table.scan.count(table.plan))
+        return super().held(table) + (0 if table.scan is None else table.scan.count(table.plan))
 
-    def collect(self, table: _Table, rejects: list[Reject]) -> Iterator[ChangeBatch]:
+    def collect(self, table: _Table) -> Iterator[ChangeBatch]:
         if table.scan is not None and table.scan.count(table.plan):
             yield table.scan.batch(table.plan)
-        yield from super().collect(table, rejects)
+        yield from super().collect(table)
 
     def hold_table(self, plan: Plan) -> _Table:
         """The table that holds the operations of a plan, some of which the kernel may take."""

@@ -8,8 +8,8 @@ delimiter makes a line with too many fields, which is a reject.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -22,27 +22,24 @@ from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
-from ggfmt.formats.api.source import Source
-from ggfmt.formats.goldengate.delimited import Cell, Part
+from ggfmt.formats.goldengate.delimited import Cell, Part, files
+from ggfmt.formats.goldengate.delimited.files import DelimitedLayout
+from ggfmt.formats.goldengate.delimited.regular import regular_lines, wanted_metadata
 from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.records.batching import PlacingReader, Spans
+from ggfmt.formats.records.batching import BATCH_ROWS, PlacingReader, Spans
 from ggfmt.formats.records.refused import legal_values
+from ggfmt.formats.records.scanner import Scanned
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType, in_order
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import NATIVE
 
-CHUNK_BYTES = 1 << 20
+_MOST_SCANNED = 1 << 30  # bytes: a column has less than twice as many
 _ENCODING_HELP = "set `encoding` in `--input-config`"
 _OP_TYPES = pa.array(OP_TYPES, pa.string())
-
-
-@dataclass(frozen=True)
-class DelimitedLayout(Layout):
-    """`by_bytes`: lines can be told without decoding what stands before them."""
-
-    by_bytes: bool = field(default=True, kw_only=True)
+_WITH_BEFORE = pa.array([OpType.UPDATE.value, OpType.DELETE.value], pa.string())
+_WITH_AFTER = pa.array([OpType.INSERT.value, OpType.UPDATE.value], pa.string())
 
 
 class DelimitedTextReader(PlacingReader):
@@ -57,6 +54,8 @@ class DelimitedTextReader(PlacingReader):
         self._roles = Roles.of(self._metadata)
         self._step: int = 1 + options.include_meta_column_names
         self._head = len(self._metadata) * self._step
+        self._regular = regular_lines(options, source.context, projection.tokens, self._defined)
+        self._odd: dict[str, list[ChangeBatch]] = {}  # operations of lines that were not taken, by table
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
@@ -85,9 +84,7 @@ class DelimitedTextReader(PlacingReader):
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        assert isinstance(layout, DelimitedLayout)
-        source = Source(stream, file, layout, CHUNK_BYTES)
-        return (_lines if layout.by_bytes else _at_once)(source, start, length)
+        return files.chunks(stream, file, start, length, layout)
 
     def spans(self, chunk: Chunk) -> Spans:
         # By characters and not by bytes, which may look like a delimiter where they are none.
@@ -105,6 +102,64 @@ class DelimitedTextReader(PlacingReader):
         return spans[_has_header(self.source) and not _by_bytes(chunk) :]
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
+        data = None if self._regular is None else self._as_utf8(chunk)
+        if data is None:
+            yield from self.hand_out(True)
+            yield from self._take_in_exactly(chunk)
+        else:
+            yield from self._take_in_regular(chunk, data)
+
+    def _as_utf8(self, chunk: Chunk) -> bytes | None:
+        """The lines as a kernel takes them; None if it does not."""
+        if len(chunk.data) > _MOST_SCANNED or not _by_bytes(chunk):
+            return None
+        if self._codec == "utf-8":
+            return chunk.data
+        try:
+            return chunk.data.decode(self._codec).encode()
+        except UnicodeError:
+            return None
+
+    def _take_in_regular(self, chunk: Chunk, data: bytes) -> Iterator[Event]:
+        assert self._regular is not None
+        start = len(BOM_UTF8) if not chunk.offset and data.startswith(BOM_UTF8) else 0
+        self.ordinal, odd = self._regular.scan(data, start, self.ordinal)
+        if not odd:
+            return
+        lines = [(line.ordinal, data[line.start if line.start > start else 0 : line.end]) for line in odd]
+        for event in self._encoded_lines(lines, "utf-8", not chunk.offset and odd[0].start == start):
+            if isinstance(event, ChangeBatch):
+                self._odd.setdefault(event.table.full_name, []).append(event)
+            else:
+                yield event
+
+    @property
+    def holds(self) -> bool:
+        return self._regular is not None and any(map(self._regular.held, self._regular.tables))
+
+    def hand_out(self, everything: bool) -> Iterator[Event]:
+        if self._regular is None:
+            return
+        least = 1 if everything or self.projection.in_order else BATCH_ROWS
+        for name, table in self._regular.tables.items():
+            batches = self._odd.pop(name, [])
+            rows = self._regular.held(name)
+            if rows >= least or (rows and batches):
+                batches.append(self._taken(table, self._regular.take(name)))
+            if batches:
+                yield in_order(batches)
+        for batches in self._odd.values():  # of tables that no line is taken of
+            yield in_order(batches)
+        self._odd.clear()
+
+    def _taken(self, table: TableDef, scanned: Scanned) -> ChangeBatch:
+        wanted = wanted_metadata(self._roles, self.projection.tokens)
+        metadata = {place: column.values for place, column in zip(wanted, scanned.slots, strict=True)}
+        both = {Part.BEFORE: scanned.before, Part.AFTER: scanned.after}
+        images = both if scanned.before else {Part.VALUE: scanned.after}
+        return self._batch(table, scanned.op, metadata, images, scanned.ordinal)
+
+    def _take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         try:
             text = chunk.data.decode(self._codec)
         except UnicodeDecodeError:
@@ -115,11 +170,11 @@ class DelimitedTextReader(PlacingReader):
             lines = lines.slice(0, len(lines) - 1)
         if _has_header(self.source) and not _by_bytes(chunk):
             lines = lines.slice(1)
-        yield from self._lines(lines)
-
-    def _lines(self, lines: pa.StringArray) -> Iterator[Event]:
         ordinals = pa.array(range(self.ordinal, self.ordinal + len(lines)), pa.int64())
         self.ordinal += len(lines)
+        yield from self._lines(lines, ordinals)
+
+    def _lines(self, lines: pa.StringArray, ordinals: pa.Int64Array) -> Iterator[Event]:
         counts = count_fields(lines, self.source.options.field_delimiter)
         few = pc.less(counts, self._head)
         for row in pc.indices_nonzero(few).to_pylist():
@@ -173,31 +228,47 @@ class DelimitedTextReader(PlacingReader):
         if not pc.any(known).as_py():
             return
         fields = [field.filter(known) for field in fields]
+        op = _OP_TYPES.take(kinds.filter(known))
         yield self._batch(
             table,
-            _OP_TYPES.take(kinds.filter(known)),
-            [fields[self._field(place)] for place in range(len(self._metadata))],
-            dict(zip(cells, fields[self._head :], strict=True)),
+            op,
+            {place: fields[self._field(place)] for place in range(len(self._metadata))},
+            self._images(op, dict(zip(cells, fields[self._head :], strict=True))),
             ordinals.filter(known),
         )
+
+    def _images(self, op: pa.StringArray, values: Mapping[Cell, pa.StringArray]) -> dict[Part, tuple[ImageColumn, ...]]:
+        """The columns of each part that lines show."""
+        exists = {
+            Part.BEFORE: pc.is_in(op, _WITH_BEFORE),
+            Part.AFTER: pc.is_in(op, _WITH_AFTER),
+            Part.VALUE: pc.not_equal(op, OpType.TRUNCATE.value),
+        }
+        options = self.source.options
+        null, missing = options.null_value_representation, options.missing_value_representation
+        columns: dict[Part, tuple[ImageColumn, ...]] = {}
+        for cell, fields in sorted(values.items(), key=lambda item: item[0].column):
+            if cell.part is not Part.NAME:
+                column = image_column(fields, null, missing, exists[cell.part])
+                column = unquoted(column) if options.wrap_strings_in_quotes else column
+                columns[cell.part] = (*columns.get(cell.part, ()), column)
+        return columns
 
     def _batch(
         self,
         table: TableDef,
         op: pa.StringArray,
-        metadata: list[pa.StringArray],
-        values: dict[Cell, pa.StringArray],
+        metadata: Mapping[int, pa.StringArray],
+        images: Mapping[Part, tuple[ImageColumn, ...]],
         ordinals: pa.Int64Array,
     ) -> ChangeBatch:
-        delete, insert = pc.equal(op, OpType.DELETE.value), pc.equal(op, OpType.INSERT.value)
-        exists = pc.not_equal(op, OpType.TRUNCATE.value)
-        has_before, has_after = pc.and_not(exists, insert), pc.and_not(exists, delete)
-        if Cell(Part.VALUE, 0) in values:
-            columns = self._columns(table, values, Part.VALUE, exists)
-            before, after = Image(columns, delete), Image(columns, has_after)
+        has_before, has_after = pc.is_in(op, _WITH_BEFORE), pc.is_in(op, _WITH_AFTER)
+        if Part.VALUE in images:
+            columns = images[Part.VALUE]
+            before, after = Image(columns, pc.equal(op, OpType.DELETE.value)), Image(columns, has_after)
         else:
-            before = Image(self._columns(table, values, Part.BEFORE, has_before), has_before)
-            after = Image(self._columns(table, values, Part.AFTER, has_after), has_after)
+            before = Image(images.get(Part.BEFORE, ()), has_before)
+            after = Image(images.get(Part.AFTER, ()), has_after)
         return ChangeBatch(
             table,
             op,
@@ -210,23 +281,12 @@ class DelimitedTextReader(PlacingReader):
             pa.repeat(pa.scalar(False), len(op)) if before.columns is after.columns else None,
         )
 
-    def _columns(
-        self, table: TableDef, values: dict[Cell, pa.StringArray], part: Part, exists: pa.BooleanArray
-    ) -> tuple[ImageColumn, ...]:
-        options = self.source.options
-        null, missing = options.null_value_representation, options.missing_value_representation
-        columns = []
-        for place in range(len(table.columns)):
-            column = image_column(values[Cell(part, place)], null, missing, exists)
-            columns.append(unquoted(column) if options.wrap_strings_in_quotes else column)
-        return tuple(columns)
-
-    def _times(self, metadata: list[pa.StringArray], rows: int) -> pa.StringArray:
+    def _times(self, metadata: Mapping[int, pa.StringArray], rows: int) -> pa.StringArray:
         if self._roles.op_ts is None and self._roles.micros is not None:
             return times_of_micros(metadata[self._roles.micros])
         return _at(metadata, self._roles.op_ts, rows)
 
-    def _tokens(self, metadata: list[pa.StringArray]) -> pa.MapArray | None:
+    def _tokens(self, metadata: Mapping[int, pa.StringArray]) -> pa.MapArray | None:
         """The tokens: those of the column with all of them, else those that are columns of their own."""
         options, roles = self.source.options, self._roles
         if roles.tokens is not None:
@@ -237,6 +297,11 @@ class DelimitedTextReader(PlacingReader):
             {name: text for (_, name), text in zip(roles.single, texts, strict=True) if text}
             for texts in zip(*(metadata[place].to_pylist() for place, _ in roles.single), strict=True)
         )
+
+    def _defined(self, name: str) -> TableDef | None:
+        """The definition of a table by the name that its lines have, if they have one."""
+        definition = self._definition(name if self._roles.name else None)
+        return None if isinstance(definition, Diagnostic) else definition
 
     def _definition(self, name: str | None) -> TableDef | Diagnostic:
         tables = self.catalog.tables()
@@ -271,19 +336,33 @@ class DelimitedTextReader(PlacingReader):
             self.ordinal += 1
             yield self.reject(self.ordinal - 1, Diagnostic("GG303", message, help=_ENCODING_HELP))
             return
-        for data in chunk.data.removesuffix(delimiter).split(delimiter):
+        lines = chunk.data.split(delimiter)
+        if not lines[-1]:
+            lines.pop()
+        first = self.ordinal
+        self.ordinal += len(lines)
+        yield from self._encoded_lines(list(enumerate(lines, first)), self._codec, not chunk.offset)
+
+    def _encoded_lines(self, lines: Sequence[tuple[int, bytes]], codec: str, starts_file: bool) -> Iterator[Event]:
+        """The events of lines with their ordinals, some of which may not be of the codec. If the file starts with the
+        first of these, it may start with a byte order mark."""
+        texts, ordinals = [], []
+        for ordinal, data in lines:
             try:
-                text = data.decode(self._codec)
+                texts.append(data.decode(codec))
             except UnicodeDecodeError as error:
                 place = f"byte {data[error.start]:#04x} at byte {error.start} of it"
                 message = f"the line is not {self.source.options.encoding}: {place}"
-                self.ordinal += 1
-                yield self.reject(self.ordinal - 1, Diagnostic("GG303", message, help=_ENCODING_HELP))
+                yield self.reject(ordinal, Diagnostic("GG303", message, help=_ENCODING_HELP))
             else:
-                yield from self._lines(pa.array([text], pa.string()))
+                ordinals.append(ordinal)
+        if starts_file and texts and ordinals[0] == lines[0][0]:
+            texts[0] = texts[0].removeprefix("\ufeff")
+        if texts:
+            yield from self._lines(pa.array(texts, pa.string()), pa.array(ordinals, pa.int64()))
 
 
-def _at(metadata: list[pa.StringArray], place: int | None, rows: int) -> pa.StringArray:
+def _at(metadata: Mapping[int, pa.StringArray], place: int | None, rows: int) -> pa.StringArray:
     return pa.nulls(rows, pa.string()) if place is None else metadata[place]
 
 
@@ -305,76 +384,6 @@ def _is_plain(codec: str) -> bool:
 def _by_bytes(chunk: Chunk) -> bool:
     assert isinstance(chunk.layout, DelimitedLayout)
     return chunk.layout.by_bytes
-
-
-def _lines(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
-    """The lines that start in a range."""
-    delimiter = source.layout.delimiter
-    if start:
-        # The line that holds the byte before `start` belongs to another range.
-        source.offset = max(0, start - len(delimiter))
-        source.stream.seek(source.offset)
-        source.pass_until(delimiter, 0)
-        source.drop(len(delimiter))
-    else:
-        source.offset = len(source.stream.read(source.layout.skipped))
-    end = None if length is None else start + length
-    while end is None or source.offset < end:
-        wanted = source.step if end is None else min(source.step, end - source.offset)
-        cut = _through(source, wanted)
-        if not source.buffer:
-            return
-        if not cut:
-            yield source.pass_record(delimiter)
-            source.drop(len(delimiter))
-            continue
-        yield Chunk(source.file, source.offset, source.buffer[:cut], source.layout, last=source.ended)
-        source.drop(cut)
-
-
-def _through(source: Source, wanted: int) -> int:
-    """The end of the first line that ends behind so many bytes, or the start of that line if it is too long."""
-    while True:
-        line, end = _line_behind(source, wanted)
-        if end is None and not source.ended and len(source.buffer) - line <= source.limit:
-            source.grow()
-            continue
-        last = len(source.buffer) if end is None else end
-        if last - line > source.limit:
-            return line
-        return last if end is None else last + len(source.layout.delimiter)
-
-
-def _line_behind(source: Source, wanted: int) -> tuple[int, int | None]:
-    """Start and end of the first line whose delimiter ends behind so many bytes."""
-    data, delimiter = source.buffer, source.layout.delimiter
-    if source.layout.splittable:
-        end = data.find(delimiter, max(0, wanted - len(delimiter)))
-        line = data.rfind(delimiter, 0, end if end >= 0 else len(data))
-        return (0 if line < 0 else line + len(delimiter)), (None if end < 0 else end)
-    line, end = 0, data.find(delimiter)
-    while end >= 0 and end + len(delimiter) < wanted:
-        line = end + len(delimiter)
-        end = data.find(delimiter, line)
-    return line, None if end < 0 else end
-
-
-def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
-    """The whole file, in which lines cannot be told without decoding what stands before them."""
-    data = source.stream.read(source.limit + 1)
-    if len(data) <= source.limit:
-        if data:
-            yield Chunk(source.file, 0, data, source.layout)
-        return
-    source.buffer = data
-    head = source.head()
-    while source.buffer:
-        source.drop(len(source.buffer))
-        source.grow()
-    help = "convert it to UTF-8, or give a larger `--max-record`: text of its encoding is read at once"
-    long = source.long(0, head)
-    assert long.problem is not None
-    yield replace(long, problem=replace(long.problem, message=f"the file has {source.offset:,} bytes", help=help))
 
 
 READ_SIDES = {"delimitedtext": ReadSide(DelimitedTextReader), "delimitedtext_op": ReadSide(DelimitedTextReader)}

@@ -16,15 +16,26 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from ggfmt.columnar.from_python import MISSING, int64s, text_column, texts, token_maps
+from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Discovery, Event, Layout, ReadSide, SchemaChange, UnknownTable
+from ggfmt.formats.api.reading import (
+    Chunk,
+    Discovery,
+    Event,
+    Layout,
+    ReadSide,
+    SchemaChange,
+    UnknownTable,
+)
+from ggfmt.formats.api.spans import Spans
 from ggfmt.formats.goldengate.discovery import settle_changes
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.operation import XmlOperation, examine, misfit
 from ggfmt.formats.goldengate.xml.records import find_layout, records
-from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans
+from ggfmt.formats.goldengate.xml.regular import RegularOperations
+from ggfmt.formats.records.batching import BatchingReader, HeldTable
 from ggfmt.formats.records.problems import unknown_column
 from ggfmt.java.charsets import native_charset
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
@@ -48,9 +59,8 @@ class XmlReader(BatchingReader[_Table]):
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._kinds = {name: op.value for op in OpType for name in (op.value, op.name)}
-        if source.options is not None:
-            self._kinds |= dict(zip(op_keys(source.options), (op.value for op in OpType), strict=True))
+        self._kinds = _kinds(source)
+        self._regular = RegularOperations(self._kinds, True, projection.tokens)
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
@@ -61,18 +71,19 @@ class XmlReader(BatchingReader[_Table]):
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
         return xml_records.chunks(stream, file, layout)
 
-    def spans(self, chunk: Chunk) -> Spans:
+    def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
         return [(record.start, record.end) for record in records(chunk)]
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
-        elements = records(chunk)
-        self.know_spans([(record.start, record.end) for record in elements])
-        for record in elements:
+        first, spans = self.ordinal, Spans()
+        self.know_spans(spans)
+        for record in self._regular.odd_records(chunk, first, spans):
+            self.ordinal = first + len(spans) - 1
             operation = examine(record.content, self.projection.tokens)
             problem = operation if isinstance(operation, Diagnostic) else (yield from self._hold(operation))
             if problem is not None:
                 yield self.reject(self.ordinal, problem)
-            self.ordinal += 1
+        self.ordinal = first + len(spans)
 
     def _hold(self, operation: XmlOperation) -> Generator[Event, None, Diagnostic | None]:
         """Keeps an operation until there is a batch of them, or tells what is wrong with it."""
@@ -114,7 +125,27 @@ class XmlReader(BatchingReader[_Table]):
         place_of = {column: place for place, column in enumerate(operation.columns)}
         places = tuple(place_of.get(column) for column in definition.column_names)
         self.tables[name] = _Table(definition, operation.columns, places)
+        self._regular.bind(name, operation.columns)
         return None
+
+    def held(self, table: _Table) -> int:
+        return super().held(table) + self._regular.held(table.definition.full_name)
+
+    def collect(self, table: _Table) -> Iterator[ChangeBatch]:
+        scanned = self._regular.take(table.definition.full_name)
+        if scanned is not None:
+            op_ts, position = scanned.slots
+            yield ChangeBatch(
+                table.definition,
+                scanned.op,
+                op_ts.values,
+                position.values,
+                Image(_placed(table.places, scanned.before, len(scanned)), unless_all(scanned.has_before)),
+                Image(_placed(table.places, scanned.after, len(scanned)), unless_all(scanned.has_after)),
+                scanned.ordinal,
+                scanned.tokens,
+            )
+        yield from super().collect(table)
 
     def columns(self, table: _Table) -> ChangeBatch:
         operations: list[XmlOperation] = table.operations
@@ -130,6 +161,20 @@ class XmlReader(BatchingReader[_Table]):
             int64s(table.ordinals),
             token_maps(operation.tokens for operation in operations) if self.projection.tokens else None,
         )
+
+
+def _kinds(source: WriterSettings) -> dict[str, str]:
+    """What the words for operation types stand for."""
+    kinds = {name: op.value for op in OpType for name in (op.value, op.name)}
+    if source.options is not None:
+        kinds |= dict(zip(op_keys(source.options), (op.value for op in OpType), strict=True))
+    return kinds
+
+
+def _placed(places: Sequence[int | None], columns: Sequence[ImageColumn], rows: int) -> tuple[ImageColumn, ...]:
+    """The columns that are listed, in the places of the definition."""
+    absent = ImageColumn(pa.nulls(rows, pa.string()), pa.repeat(pa.scalar(False), rows))
+    return tuple(absent if place is None else columns[place] for place in places)
 
 
 def _image(places: Sequence[int | None], rows: Sequence[Sequence[str | None]], exists: Sequence[bool]) -> Image:
@@ -148,12 +193,14 @@ class XmlDiscovery(Discovery):
         self._trusted = catalog.trusted
         self._last: dict[str, tuple[str, ...]] = {}
         self._findings: list[SchemaChange] = []
+        self._regular = RegularOperations({}, False, False)
 
     def read(self, chunk: Chunk) -> None:
-        for record in records(chunk):
+        for record in self._regular.odd_records(chunk, 0, Spans()):
             operation = examine(record.content, False)
             if isinstance(operation, XmlOperation) and self._last.get(operation.table) != operation.columns:
                 self._last[operation.table] = operation.columns
+                self._regular.bind(operation.table, operation.columns)
                 if operation.table not in self._trusted:
                     table = _definition(operation.table, operation.columns)
                     self._findings.append(SchemaChange.met(table, chunk, record.start))

@@ -36,6 +36,7 @@ _MARKS = {
 }
 _WIDE = ("UTF-32LE", "UTF-32BE", "UTF-16LE", "UTF-16BE")
 _DECLARED = re.compile(r"""\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']""")
+_PLAIN_PROLOG = re.compile(rb"[ \t\r\n]*(<\?xml[^<>]*\?>)")
 _LONGEST_END_TAG = 64
 _LONGEST_TAG = 4096
 _REASON_CHARACTERS = 120
@@ -232,18 +233,35 @@ def _pass_over(data: bytes, stream: BinaryIO, markup: Markup, limit: int) -> tup
     return size + end.end(), data[end.end() :]
 
 
-def records(chunk: Chunk) -> list[XmlRecord]:
-    """The records of a chunk, those that are damaged among them."""
+def records(chunk: Chunk, start: int = 0) -> list[XmlRecord]:
+    """The records of a chunk from a place between records on, those that are damaged among them."""
     assert isinstance(chunk.layout, XmlLayout)
     markup = markup_of(chunk.layout.charset)
-    whole = _all_at_once(chunk.data, chunk.layout, markup)
-    return whole if whole is not None else list(_one_by_one(chunk.data, chunk.layout, markup))
+    whole = _all_at_once(chunk.data, start, chunk.layout, markup)
+    return whole if whole is not None else list(_one_by_one(chunk.data, start, chunk.layout, markup))
 
 
-def _all_at_once(data: bytes, layout: XmlLayout, markup: Markup) -> list[XmlRecord] | None:
-    """The records of data that hold nothing else, or None."""
+def record_at(chunk: Chunk, start: int) -> XmlRecord:
+    """The first of the records from a place on, of which there are some."""
+    assert isinstance(chunk.layout, XmlLayout)
+    return next(_one_by_one(chunk.data, start, chunk.layout, markup_of(chunk.layout.charset)))
+
+
+def plain_prolog(chunk: Chunk) -> bytes | None:
+    """The prolog of the chunk's first record, empty if it has none, that other records may have as well; None if the
+    chunk is not of UTF-8."""
+    assert isinstance(chunk.layout, XmlLayout)
+    markup = markup_of(chunk.layout.charset)
+    if markup.codec != "utf-8":
+        return None
+    prolog = _PLAIN_PROLOG.match(chunk.data)
+    return b"" if prolog is None or _contradicts(prolog[1], chunk.layout, markup) else prolog[1]
+
+
+def _all_at_once(data: bytes, first: int, layout: XmlLayout, markup: Markup) -> list[XmlRecord] | None:
+    """The records of data from a place on that hold nothing else, or None."""
     places, bare, prologs = [], [], set()
-    position = 0
+    position = first
     while (end := markup.search(markup.end, data, position)) is not None:
         start, inside = markup.end_of_white(data, position), markup.start_of_element(data, position)
         if inside is None or inside > end.start():
@@ -259,6 +277,8 @@ def _all_at_once(data: bytes, layout: XmlLayout, markup: Markup) -> list[XmlReco
         if any(_contradicts(prolog, layout, markup) for prolog in prologs):
             return None
         data = b"".join(data[start:end] for start, end in bare)
+    elif first:
+        data = data[first:]
     root = _parsed("<all>".encode(markup.codec) + data + "</all>".encode(markup.codec), markup)
     if isinstance(root, Diagnostic) or len(root) != len(places):
         return None
@@ -267,9 +287,9 @@ def _all_at_once(data: bytes, layout: XmlLayout, markup: Markup) -> list[XmlReco
     return [XmlRecord(start, end, element) for (start, end), element in zip(places, root, strict=True)]
 
 
-def _one_by_one(data: bytes, layout: XmlLayout, markup: Markup) -> Iterator[XmlRecord]:
-    """Each record; a damaged one reaches to the next line that starts with an operation or a prolog."""
-    position = 0
+def _one_by_one(data: bytes, first: int, layout: XmlLayout, markup: Markup) -> Iterator[XmlRecord]:
+    """Each record from a place on; a damaged one reaches to the next line that starts with an operation or a prolog."""
+    position = first
     while True:
         start = markup.end_of_white(data, position)
         if start == len(data):

@@ -1,0 +1,83 @@
+"""Operations in XML, looked through by a native kernel where there is one: it takes those that are written as
+GoldenGate writes them, and leaves the others, in their order, to who reads any XML. Without a kernel all are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ggfmt.formats.api.reading import Chunk
+from ggfmt.formats.api.spans import Spans
+from ggfmt.formats.goldengate.xml.records import XmlRecord, plain_prolog, record_at, records
+from ggfmt.formats.records.scanner import Scanned
+from ggfmt.kernels import native
+
+_IN_A_ROW = 16  # odd records that say that those behind them will be odd too
+_MOST_COLUMNS = 1 << 17  # of all tables together: each takes some memory
+
+
+class RegularOperations:
+    """What a kernel takes of a row of chunks.
+
+    kinds   what the words for operation types stand for
+    keep    whether operations are kept; else it is only seen that they are of the columns that they are bound to
+    tokens  whether the tokens are kept too
+    """
+
+    def __init__(self, kinds: Mapping[str, str], keep: bool, tokens: bool) -> None:
+        words = {word.encode(): kind.encode() for word, kind in kinds.items()}
+        self._scanner = None if native is None else native.XmlScanner(words, keep, tokens)
+        self._tokens = tokens
+        self._numbers: dict[str, int] = {}
+        self._bound: dict[str, Sequence[str]] = {}
+        self._left = _MOST_COLUMNS
+
+    def odd_records(self, chunk: Chunk, first: int, spans: Spans) -> Iterator[XmlRecord]:
+        """The records of a chunk that are not taken; `first` is the ordinal of the first of all.
+
+        The places of all up to the one that is given are put into `spans`. What is bound before the next one is asked
+        for may be taken from there on.
+        """
+        prolog = None if self._scanner is None else plain_prolog(chunk)
+        place = odd = 0
+        while prolog is not None and odd < _IN_A_ROW:
+            assert self._scanner is not None
+            place, taken = self._scanner.scan(chunk.data, place, first + len(spans), prolog)
+            if len(memoryview(taken)):
+                spans.add_all(taken)
+                odd = 0
+            if place == len(chunk.data):
+                return
+            tables = len(self._bound)
+            record = record_at(chunk, place)
+            spans.add(record.start, record.end)
+            yield record
+            place = record.end
+            odd = odd + 1 if len(self._bound) == tables else 0
+        for record in records(chunk, place):
+            spans.add(record.start, record.end)
+            yield record
+
+    def bind(self, table: str, columns: Sequence[str]) -> None:
+        """Has operations of a table taken that list these columns, and no others. None may be held of the table."""
+        if self._scanner is None:
+            return
+        self._left += len(self._bound.pop(table, ()))
+        if len(columns) <= self._left:
+            self._left -= len(columns)
+            self._bound[table] = columns
+            names = tuple(column.encode() for column in columns)
+            self._numbers[table] = self._scanner.bind(table.encode(), names)
+        elif table in self._numbers:
+            self._scanner.unbind(self._numbers.pop(table))
+
+    def held(self, table: str) -> int:
+        """How many operations are held of a table."""
+        number = self._numbers.get(table)
+        return 0 if number is None or self._scanner is None else int(self._scanner.rows(number))
+
+    def take(self, table: str) -> Scanned | None:
+        """The operations held of a table, which are not held any more; None if there are none."""
+        if not self.held(table):
+            return None
+        assert self._scanner is not None
+        return Scanned.of(self._scanner.take(self._numbers[table]), self._tokens)

@@ -1,0 +1,746 @@
+/* Operations in XML as GoldenGate writes them, taken into columns in one pass over their bytes.
+
+   The caller binds tables to the columns that their operations list. An operation of a bound table that lists just these
+   columns is taken, whatever white space, quotes, CDATA sections and references it is written with. All else is ODD,
+   leaves no trace in the columns, and ends the scan, so that the caller can have it read and go on behind it: other
+   elements and attributes, comments, processing instructions, carriage returns in values, characters that XML forbids.
+
+   Nothing here goes deeper than the elements of an operation do, so that nothing recurs. */
+#include "json.h"
+#include "keys.h"
+#include "names.h"
+#include "rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum Slot { TIME, POSITION, SLOTS };
+
+enum { MOST_TOKENS = 64 };
+
+/* Characters of the data; `escaped` tells that there are references among them. `limit` is the end of what can be read. */
+typedef struct {
+    const char *start;
+    const char *end;
+    const char *limit;
+    int escaped;
+} Text;
+
+typedef struct {
+    int bound;
+    Names names;
+    char count[16]; /* of the columns, in digits */
+    Rows rows;
+} Table;
+
+typedef struct {
+    PyObject_HEAD
+    int keep;   /* values are wanted, and not only the knowledge that the operations are regular */
+    int tokens; /* so are tokens */
+    Keys kinds; /* the words for operation types, of which `letters` says what they stand for */
+    Bytes letters;
+    Keys keys; /* names of tables */
+    Table *tables;
+    int last;
+    Bytes text;  /* of a value in several pieces, or with references */
+    Bytes spans; /* int64, start and end of each operation that was taken */
+    /* the operation in hand */
+    const char *end; /* of the data */
+    int64_t returns; /* carriage returns in white space between tags */
+} Scanner;
+
+/* Characters */
+
+static inline const char *space(Scanner *s, const char *at) {
+    for (; at < s->end && is_space(*at); at++)
+        s->returns += *at == '\r';
+    return at;
+}
+
+static inline int starts(const char *at, const char *end, const char *text, size_t length) {
+    return (size_t)(end - at) >= length && memcmp(at, text, length) == 0;
+}
+#define STARTS(at, end, text) starts(at, end, text, sizeof(text) - 1)
+
+/* Whether all bytes are characters that XML may hold, `returns` carriage returns among them. */
+static int is_legal(const char *at, const char *end, int64_t returns) {
+    unsigned low = 0, high = 0;
+    int64_t count = 0;
+    for (const char *p = at; p < end; p++) {
+        unsigned char c = (unsigned char)*p;
+        low |= (unsigned)(c < 0x20) & (unsigned)(c != '\t') & (unsigned)(c != '\n') & (unsigned)(c != '\r');
+        high |= c & 0x80u;
+        count += c == '\r';
+    }
+    if (low || count != returns)
+        return 0;
+    if (!high)
+        return 1;
+    if (!is_utf8(at, end))
+        return 0;
+    while ((at = memchr(at, 0xEF, (size_t)(end - at))) != NULL) { /* U+FFFE and U+FFFF */
+        if ((unsigned char)at[1] == 0xBF && (unsigned char)at[2] >= 0xBE)
+            return 0;
+        at++;
+    }
+    return 1;
+}
+
+static int append_character(Bytes *out, uint32_t code) {
+    char text[4];
+    size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (length == 1) {
+        text[0] = (char)code;
+    } else {
+        for (size_t i = length - 1; i > 0; i--, code >>= 6)
+            text[i] = (char)(0x80 | (code & 0x3F));
+        text[0] = (char)((0xF00 >> length & 0xFF) | code);
+    }
+    return bytes_append(out, text, length);
+}
+
+static int is_character(uint32_t code) {
+    return code == '\t' || code == '\n' || code == '\r' || (code >= 0x20 && code <= 0xD7FF) ||
+           (code >= 0xE000 && code <= 0xFFFD) || (code >= 0x10000 && code <= 0x10FFFF);
+}
+
+/* The character of a reference from behind its `&` to behind its semicolon; NULL if it is not one of XML's own. */
+static const char *reference(const char *at, const char *end, uint32_t *code) {
+    static const struct {
+        const char *name;
+        size_t length;
+        char character;
+    } own[] = {{"amp;", 4, '&'}, {"lt;", 3, '<'}, {"gt;", 3, '>'}, {"apos;", 5, '\''}, {"quot;", 5, '"'}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (starts(at, end, own[i].name, own[i].length)) {
+            *code = (uint32_t)own[i].character;
+            return at + own[i].length;
+        }
+    }
+    if (at >= end || *at != '#')
+        return NULL;
+    at++;
+    uint32_t base = 10;
+    if (at < end && *at == 'x') {
+        base = 16;
+        at++;
+    }
+    *code = 0;
+    for (int digits = 0; at < end && digits <= 8; at++, digits++) {
+        char c = *at;
+        if (c == ';')
+            return digits && is_character(*code) ? at + 1 : NULL;
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                                : 16;
+        if (digit >= base)
+            return NULL;
+        *code = *code * base + digit;
+    }
+    return NULL;
+}
+
+/* Appends characters, with what their references stand for: never more bytes than there were. */
+static Verdict append_text(Bytes *out, const char *at, const char *end) {
+    while (at < end) {
+        const char *next = memchr(at, '&', (size_t)(end - at));
+        if (next == NULL)
+            next = end;
+        if (bytes_append(out, at, (size_t)(next - at)) < 0)
+            return NO_MEMORY;
+        at = next;
+        if (at == end)
+            break;
+        uint32_t code;
+        at = reference(at + 1, end, &code);
+        if (at == NULL)
+            return ODD;
+        if (append_character(out, code) < 0)
+            return NO_MEMORY;
+    }
+    return TAKEN;
+}
+
+/* Resolves the references of a text, if there are any, into `s->text`, which holds it until the next one. */
+static Verdict resolve(Scanner *s, Text *text) {
+    if (!text->escaped)
+        return TAKEN;
+    s->text.size = 0;
+    Verdict verdict = bytes_reserve(&s->text, 1) < 0 ? NO_MEMORY : append_text(&s->text, text->start, text->end);
+    *text = (Text){s->text.data, s->text.data + s->text.size, s->text.data + s->text.size, 0};
+    return verdict;
+}
+
+/* Puts a text into a row of a column, NULL for one that nobody wants: its references are looked at all the same. */
+static Verdict put(Scanner *s, Column *column, int64_t row, Text *text) {
+    Verdict verdict = resolve(s, text);
+    if (verdict != TAKEN || column == NULL)
+        return verdict;
+    return column_put(column, row, text->start, (size_t)(text->end - text->start), (size_t)(text->limit - text->start),
+                      TEXT);
+}
+
+/* Markup */
+
+static inline int is_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* An attribute from the white space before it to behind its quote. `more` becomes 0 where the end of the tag is, `>` or
+   a slash, from which `place` is then. */
+static Verdict attribute(Scanner *s, const char **place, Text *name, Text *value, int *more) {
+    const char *at = space(s, *place), *end = s->end;
+    *more = at < end && *at != '>' && *at != '/';
+    if (at >= end || (*more && at == *place))
+        return ODD;
+    if (!*more) {
+        *place = at;
+        return TAKEN;
+    }
+    name->start = at;
+    while (at < end && is_name(*at))
+        at++;
+    name->end = at;
+    at = space(s, at);
+    if (name->end == name->start || at >= end || *at != '=')
+        return ODD;
+    at = space(s, at + 1);
+    if (at >= end || (*at != '\'' && *at != '"'))
+        return ODD;
+    char quote = *at++;
+    *value = (Text){at, at, end, 0};
+    for (; at < end && *at != quote; at++) {
+        if (*at == '<' || (unsigned char)*at < 0x20) /* a parser makes blanks of line ends */
+            return ODD;
+        value->escaped |= *at == '&';
+    }
+    if (at >= end)
+        return ODD;
+    value->end = at;
+    *place = at + 1;
+    return TAKEN;
+}
+
+static inline int is(const Text *text, const char *word, size_t length) {
+    return (size_t)(text->end - text->start) == length && memcmp(text->start, word, length) == 0;
+}
+#define IS(text, word) is(text, word, sizeof(word) - 1)
+
+/* The rest of a tag behind its name, with white space and then its end; NULL where it goes on otherwise. */
+static inline const char *tag_end(Scanner *s, const char *at) {
+    at = space(s, at);
+    return at < s->end && *at == '>' ? at + 1 : NULL;
+}
+
+/* An end tag; NULL where another thing stands. */
+static inline const char *closing(Scanner *s, const char *at, const char *tag, size_t length) {
+    if (!STARTS(at, s->end, "</") || !starts(at + 2, s->end, tag, length))
+        return NULL;
+    return tag_end(s, at + 2 + length);
+}
+#define CLOSING(s, at, tag) closing(s, at, tag, sizeof(tag) - 1)
+
+/* The start tag of an element without attributes; NULL where another thing stands. */
+static inline const char *opening(Scanner *s, const char *at, const char *tag, size_t length) {
+    if (at >= s->end || *at != '<' || !starts(at + 1, s->end, tag, length))
+        return NULL;
+    return tag_end(s, at + 1 + length);
+}
+#define OPENING(s, at, tag) opening(s, at, tag, sizeof(tag) - 1)
+
+/* The end of a CDATA section, from within; NULL if it has none. */
+static const char *section_end(const char *at, const char *end) {
+    while ((at = memchr(at, ']', (size_t)(end - at))) != NULL && !STARTS(at, end, "]]>"))
+        at++;
+    return at;
+}
+
+/* Characters up to the next tag; NULL where there is none, or where they could not be that. */
+static const char *characters(const char *at, const char *end, int *escaped) {
+    for (; at < end && *at != '<'; at++) {
+        if (*at == ']' && STARTS(at, end, "]]>"))
+            return NULL;
+        *escaped |= *at == '&';
+    }
+    return at < end ? at : NULL;
+}
+
+/* What stands in an element that has no others in it, from behind its start tag to its end tag. */
+static Verdict content(Scanner *s, const char **place, Text *text) {
+    const char *at = *place, *end = s->end, *next;
+    int escaped = 0, section = STARTS(at, end, "<![CDATA[");
+    at += section ? 9 : 0;
+    next = section ? section_end(at, end) : characters(at, end, &escaped);
+    if (next == NULL)
+        return ODD;
+    *text = (Text){at, next, end, escaped};
+    next += section ? 3 : 0;
+    if (STARTS(next, end, "</")) {
+        *place = next;
+        return TAKEN;
+    }
+    s->text.size = 0; /* there are several pieces */
+    for (at = *place; !STARTS(at, end, "</"); at = next + (section ? 3 : 0)) {
+        section = STARTS(at, end, "<![CDATA[");
+        at += section ? 9 : 0;
+        next = section ? section_end(at, end) : characters(at, end, &escaped);
+        if (next == NULL || (next == at && !section))
+            return ODD;
+        Verdict verdict = section ? bytes_append(&s->text, at, (size_t)(next - at)) < 0 ? NO_MEMORY : TAKEN
+                                  : append_text(&s->text, at, next);
+        if (verdict != TAKEN)
+            return verdict;
+    }
+    *text = (Text){s->text.data, s->text.data + s->text.size, s->text.data + s->text.size, 0};
+    *place = at;
+    return bytes_reserve(&s->text, 1) < 0 ? NO_MEMORY : TAKEN;
+}
+
+/* Operations */
+
+/* What an image has of a column, from behind the name of its start tag: `<before` or `<after`. */
+static Verdict value(Scanner *s, const char **place, const char *tag, size_t length, Column *column, int64_t row,
+                     int *present) {
+    const char *at = *place, *end = s->end;
+    Text text = {at, at, end, 0}, name, state;
+    Verdict verdict = TAKEN;
+    int more;
+    if (at < end && *at == '>') {
+        at++;
+        verdict = content(s, &at, &text);
+        at = verdict == TAKEN ? closing(s, at, tag, length) : at;
+    } else if (STARTS(at, end, "/>")) {
+        at += 2;
+    } else {
+        if (attribute(s, &at, &name, &state, &more) != TAKEN || !more || !(IS(&state, "true") || IS(&state, "1")))
+            return ODD;
+        int missing = IS(&name, "missing");
+        if (!missing && !IS(&name, "isNull"))
+            return ODD;
+        if (attribute(s, &at, &name, &state, &more) != TAKEN || more)
+            return ODD;
+        at = *at == '>' ? closing(s, at + 1, tag, length) : STARTS(at, end, "/>") ? at + 2 : NULL;
+        *place = at;
+        if (at == NULL)
+            return ODD;
+        if (missing)
+            return TAKEN;
+        *present = 1;
+        return column == NULL ? TAKEN : column_put(column, row, text.start, 0, 0, IS_NULL);
+    }
+    *place = at;
+    if (verdict != TAKEN || at == NULL)
+        return verdict == NO_MEMORY ? NO_MEMORY : ODD;
+    *present = 1;
+    return put(s, column, row, &text);
+}
+
+/* The `col` element of the column at a place, from behind `<col` to behind its end tag. */
+static Verdict column_element(Scanner *s, Table *table, int number, const char **place, int *images) {
+    const char *at = *place, *end = s->end;
+    const Name *expected = &table->names.all[number];
+    int named = 0, indexed = 0, before = 0, after = 0, present[2] = {0, 0}, more;
+    int64_t row = table->rows.count;
+    for (;;) {
+        Text name, text;
+        Verdict verdict = attribute(s, &at, &name, &text, &more);
+        if (verdict != TAKEN)
+            return verdict;
+        if (!more)
+            break;
+        if (IS(&name, "name") && !named) {
+            named = 1;
+            verdict = resolve(s, &text);
+            if (verdict != TAKEN)
+                return verdict;
+            if (!is(&text, expected->text, expected->length))
+                return ODD;
+        } else if (IS(&name, "index") && !indexed && !text.escaped) {
+            indexed = 1;
+        } else {
+            return ODD;
+        }
+    }
+    if (!named || *at != '>')
+        return ODD;
+    for (at = space(s, at + 1); !STARTS(at, end, "</"); at = space(s, at)) {
+        Verdict verdict = TAKEN;
+        if (STARTS(at, end, "<before") && !before) {
+            before = 1;
+            at += 7;
+            verdict = value(s, &at, "before", 6, s->keep ? &table->rows.before[number] : NULL, row, &present[0]);
+        } else if (STARTS(at, end, "<after") && !after) {
+            after = 1;
+            at += 6;
+            verdict = value(s, &at, "after", 5, s->keep ? &table->rows.after[number] : NULL, row, &present[1]);
+        } else if (STARTS(at, end, "<missing/>")) {
+            at += 10;
+        } else {
+            return ODD;
+        }
+        if (verdict != TAKEN)
+            return verdict;
+    }
+    *images |= present[0] | present[1] << 1;
+    *place = CLOSING(s, at, "col");
+    return *place == NULL ? ODD : TAKEN;
+}
+
+/* A name or value of a token, put into a row of a column; into none if tokens are not wanted. */
+static Verdict token_part(Scanner *s, const char **place, const char *tag, size_t length, Column *column, int64_t row) {
+    Text text;
+    const char *at = opening(s, *place, tag, length);
+    if (at == NULL)
+        return ODD;
+    Verdict verdict = content(s, &at, &text);
+    if (verdict == TAKEN)
+        verdict = put(s, s->keep && s->tokens ? column : NULL, row, &text);
+    if (verdict != TAKEN)
+        return verdict;
+    at = closing(s, at, tag, length);
+    if (at == NULL)
+        return ODD;
+    *place = space(s, at);
+    return TAKEN;
+}
+
+/* Whether the last of the names of a row's tokens is among those before it. */
+static int is_repeated(const Column *names, int64_t first) {
+    const int32_t *ends = (const int32_t *)(const void *)names->ends.data;
+    int64_t last = names->rows - 1;
+    int32_t start = last ? ends[last - 1] : 0;
+    for (int64_t i = first; i < last; i++) {
+        int32_t other = i ? ends[i - 1] : 0;
+        if (ends[i] - other == ends[last] - start &&
+            memcmp(names->data.data + other, names->data.data + start, (size_t)(ends[i] - other)) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* The tokens, from behind the start tag of the element with all of them to behind its end tag. */
+static Verdict token_elements(Scanner *s, Rows *rows, const char **place) {
+    const char *at = space(s, *place), *next;
+    int64_t first = rows->token_names.rows;
+    for (int count = 0; (next = OPENING(s, at, "token")) != NULL; count++) {
+        if (count == MOST_TOKENS)
+            return ODD;
+        at = space(s, next);
+        Verdict verdict = token_part(s, &at, "Name", 4, &rows->token_names, rows->token_names.rows);
+        if (verdict == TAKEN)
+            verdict = token_part(s, &at, "Value", 5, &rows->token_texts, rows->token_texts.rows);
+        if (verdict != TAKEN)
+            return verdict;
+        if (s->keep && s->tokens && is_repeated(&rows->token_names, first))
+            return ODD;
+        at = CLOSING(s, at, "token");
+        if (at == NULL)
+            return ODD;
+        at = space(s, at);
+    }
+    *place = CLOSING(s, at, "tokens");
+    return *place == NULL ? ODD : TAKEN;
+}
+
+static Table *table_named(Scanner *s, const Text *name) {
+    size_t length = (size_t)(name->end - name->start);
+    if (s->last < 0 || !key_is(&s->keys, s->last, name->start, length))
+        s->last = keys_find(&s->keys, name->start, length);
+    return s->last >= 0 && s->tables[s->last].bound ? &s->tables[s->last] : NULL;
+}
+
+/* The attributes of an operation, by their place in `names`. */
+enum Attribute { A_TABLE, A_TYPE, A_TIME, A_NOW, A_POSITION, A_COUNT, ATTRIBUTES };
+
+/* The start tag of an operation, from behind its name to behind it. What an attribute that is not there has for a start
+   is NULL. */
+static Verdict operation_tag(Scanner *s, const char **place, Text found[ATTRIBUTES]) {
+    static const struct {
+        const char *name;
+        size_t length;
+    } names[ATTRIBUTES] = {{"table", 5}, {"type", 4}, {"ts", 2}, {"current_ts", 10}, {"pos", 3}, {"numCols", 7}};
+    const char *at = *place;
+    int expected = 0, more;
+    memset(found, 0, ATTRIBUTES * sizeof(Text));
+    for (;;) {
+        Text name, text;
+        Verdict verdict = attribute(s, &at, &name, &text, &more);
+        if (verdict != TAKEN)
+            return verdict;
+        if (!more) {
+            *place = at + 1;
+            return *at == '>' ? TAKEN : ODD;
+        }
+        int place_of = -1;
+        for (int i = 0; i < ATTRIBUTES && place_of < 0; i++) {
+            int candidate = (expected + i) % ATTRIBUTES;
+            if (is(&name, names[candidate].name, names[candidate].length))
+                place_of = candidate;
+        }
+        if (place_of < 0 || found[place_of].start != NULL)
+            return ODD;
+        found[place_of] = text;
+        expected = place_of + 1;
+    }
+}
+
+/* Whether an operation of a type may have these images; 1 before, 2 after. */
+static int may_have(char op, int images) {
+    return op == 'U' || images == 0 || (op == 'I' && images == 2) || (op == 'D' && images == 1);
+}
+
+/* What the attributes of an operation say beside its table: its type, its time and position. */
+static Verdict take_attributes(Scanner *s, Table *table, Text found[ATTRIBUTES], char *op) {
+    static const enum Attribute slots[SLOTS] = {[TIME] = A_TIME, [POSITION] = A_POSITION};
+    if (found[A_NOW].escaped || (found[A_COUNT].start != NULL && !is(&found[A_COUNT], table->count, strlen(table->count))))
+        return ODD;
+    for (int i = 0; i < SLOTS; i++) {
+        if (found[slots[i]].start == NULL)
+            continue;
+        Verdict verdict = put(s, s->keep ? &table->rows.slot[i] : NULL, table->rows.count, &found[slots[i]]);
+        if (verdict != TAKEN)
+            return verdict;
+    }
+    Text *word = &found[A_TYPE];
+    Verdict verdict = resolve(s, word);
+    if (verdict != TAKEN || !s->keep)
+        return verdict;
+    int kind = word->start == NULL ? -1 : keys_find(&s->kinds, word->start, (size_t)(word->end - word->start));
+    if (kind < 0)
+        return ODD;
+    *op = s->letters.data[kind];
+    return TAKEN;
+}
+
+/* An operation of a table from behind its start tag to behind its end tag. */
+static Verdict elements(Scanner *s, Table *table, char op, const char **place, int64_t ordinal) {
+    const char *at = space(s, *place), *next;
+    int images = 0, with_tokens = 0;
+    for (int count = 0; count < table->names.count; count++) {
+        if (!STARTS(at, s->end, "<col"))
+            return ODD;
+        at += 4;
+        Verdict verdict = column_element(s, table, count, &at, &images);
+        if (verdict != TAKEN)
+            return verdict;
+        at = space(s, at);
+    }
+    while (!with_tokens && (next = OPENING(s, at, "tokens")) != NULL) {
+        with_tokens = 1;
+        Verdict verdict = token_elements(s, &table->rows, &next);
+        if (verdict != TAKEN)
+            return verdict;
+        at = space(s, next);
+    }
+    *place = CLOSING(s, at, "operation");
+    if (*place == NULL)
+        return ODD;
+    if (!s->keep)
+        return TAKEN;
+    if (!may_have(op, images))
+        return ODD;
+    int exists = op == 'U' ? images | 2 : op == 'I' ? 2 : op == 'D' ? 1 : 0;
+    return rows_end(&table->rows, table->rows.count, op, exists, ordinal);
+}
+
+/* An operation from its prolog or start tag to behind its end tag. */
+static Verdict operation(Scanner *s, const char **place, const char *prolog, size_t prolog_length, int64_t ordinal) {
+    const char *start = *place, *at = start;
+    Text found[ATTRIBUTES];
+    char op = 0;
+    s->returns = 0;
+    if (prolog_length && starts(at, s->end, prolog, prolog_length))
+        at = space(s, at + prolog_length);
+    if (!STARTS(at, s->end, "<operation"))
+        return ODD;
+    at += 10;
+    Verdict verdict = operation_tag(s, &at, found);
+    if (verdict != TAKEN || found[A_TABLE].start == NULL)
+        return verdict == NO_MEMORY ? NO_MEMORY : ODD;
+    verdict = resolve(s, &found[A_TABLE]);
+    if (verdict != TAKEN)
+        return verdict;
+    Table *table = table_named(s, &found[A_TABLE]);
+    if (table == NULL)
+        return ODD;
+    int64_t row = table->rows.count;
+    verdict = take_attributes(s, table, found, &op);
+    if (verdict == TAKEN)
+        verdict = elements(s, table, op, &at, ordinal);
+    if (verdict == TAKEN && !is_legal(start, at, s->returns))
+        verdict = ODD;
+    if (verdict != TAKEN)
+        rows_cut(&table->rows, row);
+    *place = at;
+    return verdict;
+}
+
+/* The Python object */
+
+static int read_kinds(Scanner *s, PyObject *kinds) {
+    PyObject *word, *letter;
+    Py_ssize_t place = 0;
+    while (PyDict_Next(kinds, &place, &word, &letter)) {
+        if (!PyBytes_Check(word) || !PyBytes_Check(letter) || PyBytes_GET_SIZE(letter) != 1) {
+            PyErr_SetString(PyExc_ValueError, "an operation type is one letter");
+            return -1;
+        }
+        int known = s->kinds.count;
+        int number = keys_add(&s->kinds, PyBytes_AS_STRING(word), (size_t)PyBytes_GET_SIZE(word));
+        if (number < known || bytes_append(&s->letters, PyBytes_AS_STRING(letter), 1) < 0) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"kinds", "keep", "tokens", NULL};
+    PyObject *kinds;
+    int keep, tokens;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!pp", names, &PyDict_Type, &kinds, &keep, &tokens))
+        return NULL;
+    Scanner *s = (Scanner *)type->tp_alloc(type, 0);
+    if (s == NULL)
+        return NULL;
+    s->keep = keep;
+    s->tokens = tokens;
+    s->last = -1;
+    if (read_kinds(s, kinds) < 0) {
+        Py_DECREF(s);
+        return NULL;
+    }
+    return (PyObject *)s;
+}
+
+static void unbind(Table *table) {
+    names_free(&table->names);
+    rows_free(&table->rows);
+    table->bound = 0;
+}
+
+static void scanner_dealloc(PyObject *self) {
+    Scanner *s = (Scanner *)self;
+    for (int i = 0; i < s->keys.count; i++)
+        unbind(&s->tables[i]);
+    free(s->tables);
+    keys_free(&s->keys);
+    keys_free(&s->kinds);
+    bytes_free(&s->letters);
+    bytes_free(&s->text);
+    bytes_free(&s->spans);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *scanner_bind(PyObject *self, PyObject *args) {
+    Scanner *s = (Scanner *)self;
+    PyObject *name, *columns;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyBytes_Type, &name, &PyTuple_Type, &columns))
+        return NULL;
+    int known = s->keys.count;
+    Table *tables = realloc(s->tables, ((size_t)known + 1) * sizeof(Table));
+    if (tables == NULL)
+        return PyErr_NoMemory();
+    s->tables = tables;
+    int number = keys_add(&s->keys, PyBytes_AS_STRING(name), (size_t)PyBytes_GET_SIZE(name));
+    if (number < 0)
+        return PyErr_NoMemory();
+    Table *table = &tables[number];
+    if (number == known)
+        *table = (Table){0};
+    if (table->rows.count) {
+        PyErr_SetString(PyExc_ValueError, "the table has rows that nobody took");
+        return NULL;
+    }
+    unbind(table);
+    if (names_read(&table->names, columns) < 0 || rows_make(&table->rows, table->names.count, table->names.count, SLOTS) < 0) {
+        unbind(table);
+        return NULL;
+    }
+    snprintf(table->count, sizeof table->count, "%d", table->names.count);
+    table->bound = 1;
+    return PyLong_FromLong(number);
+}
+
+static Table *table_numbered(Scanner *s, PyObject *number) {
+    long place = PyLong_AsLong(number);
+    if (place < 0 || place >= s->keys.count || !s->tables[place].bound) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "no table is bound to this number");
+        return NULL;
+    }
+    return &s->tables[place];
+}
+
+static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
+    Table *table = table_numbered((Scanner *)self, number);
+    if (table == NULL)
+        return NULL;
+    if (table->rows.count) {
+        PyErr_SetString(PyExc_ValueError, "the table has rows that nobody took");
+        return NULL;
+    }
+    unbind(table);
+    Py_RETURN_NONE;
+}
+
+static PyObject *scanner_rows(PyObject *self, PyObject *number) {
+    Table *table = table_numbered((Scanner *)self, number);
+    return table == NULL ? NULL : PyLong_FromLongLong(table->rows.count);
+}
+
+static PyObject *scanner_take(PyObject *self, PyObject *number) {
+    Table *table = table_numbered((Scanner *)self, number);
+    return table == NULL ? NULL : rows_take(&table->rows, NULL);
+}
+
+static PyObject *scanner_scan(PyObject *self, PyObject *args) {
+    Scanner *s = (Scanner *)self;
+    const char *data, *prolog;
+    Py_ssize_t size, place, prolog_length, taken = 0;
+    long long ordinal;
+    if (!PyArg_ParseTuple(args, "y#nLy#", &data, &size, &place, &ordinal, &prolog, &prolog_length))
+        return NULL;
+    if (place < 0 || place > size) {
+        PyErr_SetString(PyExc_ValueError, "the place is not in the data");
+        return NULL;
+    }
+    s->end = data + size;
+    s->spans.size = 0;
+    const char *at = space(s, data + place);
+    while (at < s->end) {
+        const char *behind = at;
+        Verdict verdict = operation(s, &behind, prolog, (size_t)prolog_length, ordinal + taken);
+        if (verdict == ODD)
+            break;
+        int64_t span[2] = {at - data, behind - data};
+        if (verdict == NO_MEMORY || bytes_append(&s->spans, span, sizeof span) < 0)
+            return PyErr_NoMemory();
+        taken++;
+        at = space(s, behind);
+    }
+    PyObject *spans = bytes_take(&s->spans);
+    return spans == NULL ? NULL : Py_BuildValue("(nN)", at - data, spans);
+}
+
+static PyMethodDef scanner_methods[] = {
+    {"bind", scanner_bind, METH_VARARGS, "bind(table, column_names) -> the number of the table, which has no rows"},
+    {"unbind", scanner_unbind, METH_O, "unbind(number): operations of the table are odd from now on"},
+    {"rows", scanner_rows, METH_O, "rows(number) -> how many rows a table has"},
+    {"take", scanner_take, METH_O, "take(number) -> the columns of a table, which is empty afterwards"},
+    {"scan", scanner_scan, METH_VARARGS, "scan(data, place, ordinal, prolog) -> (place, spans)"},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject XmlScannerType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "ggfmt.kernels._native.XmlScanner",
+    .tp_doc = "Takes operations in XML into columns; see xml_scan.c.",
+    .tp_basicsize = sizeof(Scanner),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = scanner_new,
+    .tp_dealloc = scanner_dealloc,
+    .tp_methods = scanner_methods,
+};

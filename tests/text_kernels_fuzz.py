@@ -1,0 +1,167 @@
+"""Feeds the native scanners of XML and delimited text with hostile data, cut anywhere.
+
+usage: text_kernels_fuzz.py [SECONDS [SEED]]
+
+Of each file the scanners get copies that end with the memory that they are in, so that a sanitizer sees each read
+beyond them; what they hand over is checked by Arrow. Some files are read by readers too, with kernels and without.
+Under AddressSanitizer, with an extension module that was built with
+`CFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined -g -O1'`:
+
+LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \\
+    python tests/text_kernels_fuzz.py 600
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from collections import Counter
+from random import Random
+from typing import Any
+
+from hostile_text import (
+    PROJECTIONS,
+    SIZES,
+    assert_delimited_text_is_read_the_same,
+    assert_xml_is_read_the_same,
+    damaged,
+    delimited_file,
+    delimited_options,
+    properties,
+    xml_file,
+    xml_shapes,
+)
+
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.goldengate.delimited import DelimitedOptions
+from ggfmt.formats.goldengate.delimited.regular import regular_lines
+from ggfmt.formats.records.scanner import Scanned
+from ggfmt.kernels import native
+from ggfmt.model.table import Column, TableDef
+
+_KINDS = {b"I": b"I", b"U": b"U", b"D": b"D", b"T": b"T", b"INSERT": b"I", b"TRUNCATE": b"T", "é".encode(): b"U"}
+
+
+def exact(data: bytes) -> Any:
+    """The bytes in memory that ends with them."""
+    return (ctypes.c_char * len(data)).from_buffer_copy(data)
+
+
+def cut(draw: Random, data: bytes) -> bytes:
+    data = damaged(draw, data, (b"<", b"&", b"]", b"'", b"\x00", b"\xff", b"")) if draw.random() < 0.3 else data
+    return data[: draw.randrange(len(data) + 1)] if draw.random() < 0.5 else data
+
+
+def take(scanner: Any, number: int, tokens: bool) -> int:
+    """How many operations a table had, which are checked."""
+    return checked(Scanned.of(scanner.take(number), tokens)) if scanner.rows(number) else 0
+
+
+def checked(scanned: Scanned) -> int:
+    """How many operations there are; an error if what is held of them is not as Arrow wants it."""
+    for column in (*scanned.before, *scanned.after, *scanned.slots):
+        column.values.validate(full=True)
+        assert len(column.values) == len(scanned)
+        assert column.present is None or len(column.present) == len(scanned)
+    scanned.op.validate(full=True)
+    if scanned.tokens is not None:
+        scanned.tokens.validate(full=True)
+    assert scanned.ordinal.null_count == 0 and len(scanned.ordinal) == len(scanned)
+    return len(scanned)
+
+
+def fuzz_xml(draw: Random, counts: Counter[str]) -> None:
+    keep, tokens = draw.random() < 0.8, draw.random() < 0.5
+    scanner = native.XmlScanner(_KINDS, keep, tokens)
+    shapes = xml_shapes(draw)
+    raw = xml_file(draw, shapes)
+    for data in (raw, cut(draw, raw), cut(draw, raw)):
+        numbers = [
+            scanner.bind(name.encode(), tuple(column.encode() for column in columns))
+            for name, columns in shapes.items()
+        ]
+        place = 0
+        while 0 <= place < len(data):
+            prolog = draw.choice([b"", b'<?xml version="1.0"?>'])
+            place, spans = scanner.scan(exact(data), place, 7, prolog)
+            counts["XML operations"] += memoryview(spans).nbytes // 16
+            place = data.find(b"<operation", place + 1) if place < len(data) else place
+        for number in numbers:
+            take(scanner, number, tokens)
+            if draw.random() < 0.3:
+                scanner.unbind(number)
+
+
+def fuzz_delimited(draw: Random, counts: Counter[str]) -> None:
+    op, columns = draw.random() < 0.5, draw.randrange(1, 4)
+    texts = {**delimited_options(draw, op), "encoding": "UTF-8"}
+    raw = delimited_file(draw, texts, columns, op)
+    context = Context(include_tokens=texts.pop("tokens") == "true")
+    options = FORMATS["delimitedtext_op" if op else "delimitedtext"].options.parse(properties(texts))
+    assert isinstance(options, DelimitedOptions)
+    table = TableDef("GG.T", tuple(map(Column, "ABC"[:columns])))
+    lines = regular_lines(options, context, True, lambda name: table if name in ("", "GG.T") else None)
+    assert lines is not None
+    for data in (raw, cut(draw, raw), cut(draw, raw)):
+        _, odd = lines.scan(exact(data), 0, 0)
+        assert all(0 <= line.start <= line.end <= len(data) for line in odd)
+        if lines.held("GG.T"):
+            counts["delimited lines"] += checked(lines.take("GG.T"))
+
+
+def fuzz_delimited_freely(draw: Random, counts: Counter[str]) -> None:
+    """As no format has it: any fields."""
+    texts = delimited_options(draw, True)
+    raw = delimited_file(draw, {**texts, "encoding": "UTF-8"}, draw.randrange(1, 4), True)
+    places = range(draw.randrange(1, 8))
+    scanner = native.DelimitedScanner(
+        between=texts["fieldDelimiter"].encode(),
+        behind=texts["lineDelimiter"].encode(),
+        null=texts["nullValueRepresentation"].encode(),
+        missing=texts["missingValueRepresentation"].encode(),
+        quoted=draw.random() < 0.5,
+        head=len(places),
+        op=draw.choice([0, places[-1]]),
+        name=tuple(draw.choices(places, k=draw.randrange(3))),
+        slots=tuple(draw.choices(places, k=draw.randrange(3))),
+        kinds=_KINDS,
+    )
+    place, ordinal, numbers = 0, 0, []
+    while True:
+        place, ordinal, _, unknown = scanner.scan(exact(raw), place, ordinal)
+        if unknown is None:
+            break
+        if draw.random() < 0.2:
+            scanner.refuse(unknown)
+            continue
+        both = draw.random() < 0.7
+        fields = [(draw.choice([0, 1, 2, 3] if both else [0, 2, 3]), draw.randrange(3)) for _ in range(len(places))]
+        numbers.append(scanner.bind(unknown, tuple(fields), 3, both))
+    for number in numbers:
+        counts["delimited lines"] += take(scanner, number, False)
+
+
+def main(seconds: str = "60", seed: str = "0") -> None:
+    assert native is not None, "there are no kernels"
+    end, counts, number = time.monotonic() + float(seconds), Counter[str](), int(seed)
+    while time.monotonic() < end:
+        draw = Random(number)
+        try:
+            fuzz_xml(draw, counts)
+            fuzz_delimited(draw, counts)
+            fuzz_delimited_freely(draw, counts)
+            if number % 8 == 0:
+                assert_xml_is_read_the_same(draw, draw.choice(SIZES), draw.choice(PROJECTIONS))
+                assert_delimited_text_is_read_the_same(draw, draw.choice(SIZES), draw.choice(PROJECTIONS))
+        except BaseException:
+            print(f"seed {number}", file=sys.stderr)
+            raise
+        number += 1
+        counts["files"] += 7
+    print(", ".join(f"{count:,} {what}" for what, count in counts.items()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
