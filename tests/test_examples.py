@@ -64,6 +64,7 @@ OF_COMMANDS = [
     "GG508",
     "GG509",
     "GG513",
+    "GG517",
 ]
 OF_OTHERS = [
     "GG127",

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ggfmt.cli.garbage import nothing_collected
 from ggfmt.cli.parameters import (
     Configuration,
     CurrentTimestamp,
@@ -24,11 +25,11 @@ from ggfmt.cli.parameters import (
     Settings,
     SparkConf,
     moment,
-    spark_properties,
     texts,
     warn,
     written_input,
 )
+from ggfmt.cli.runners import chosen_runner
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
@@ -94,40 +95,40 @@ def run(
 
     `ggfmt run changes.json --set gg.handler.out.format=delimitedtext -o out`
     """
-    from ggfmt.config.handlers import read_configuration
-    from ggfmt.definitions import load_definitions
-    from ggfmt.engine.run import RunSettings, execute
-    from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-    from ggfmt.render.progress import progress_bar
-    from ggfmt.spark.session import SparkRunner, SparkSettings
+    with nothing_collected():
+        from ggfmt.config.handlers import read_configuration
+        from ggfmt.definitions import load_definitions
+        from ggfmt.engine.run import RunSettings, execute
+        from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+        from ggfmt.render.progress import progress_bar
 
-    configuration = read_configuration(texts(config), settings or [], handlers or [])
-    warn(configuration.diagnostics)
-    input_format, source = written_input(input_format, input_config, input_options)
-    wanted = RunSettings(
-        inputs=inputs,
-        handlers=configuration.handlers,
-        output=output,
-        input_format=input_format,
-        definitions=load_definitions(texts(definitions)),
-        mode=mode,
-        quarantine=on_reject == "quarantine",
-        strict=strict_fidelity,
-        current_timestamp=moment(current_timestamp),
-        split_size=_size(split_size, "--split-size"),
-        max_record=_size(max_record, "--max-record") or MAX_RECORD_BYTES,
-        own=configuration.run,
-        source=source,
-        replacements=configuration.replacements,
-        allow_empty=allow_empty,
-        checkpoint=checkpoint,
-        settle=settle,
-    )
-    spark = SparkSettings(master, spark_properties(spark_conf), java_home)
-    if report is not None:
-        _check_writable(report, "--report")
+        runner = chosen_runner(master, spark_conf, java_home)
+        configuration = read_configuration(texts(config), settings or [], handlers or [])
+        warn(configuration.diagnostics)
+        input_format, source = written_input(input_format, input_config, input_options)
+        wanted = RunSettings(
+            inputs=inputs,
+            handlers=configuration.handlers,
+            output=output,
+            input_format=input_format,
+            definitions=load_definitions(texts(definitions)),
+            mode=mode,
+            quarantine=on_reject == "quarantine",
+            strict=strict_fidelity,
+            current_timestamp=moment(current_timestamp),
+            split_size=_size(split_size, "--split-size"),
+            max_record=_size(max_record, "--max-record") or MAX_RECORD_BYTES,
+            own=configuration.run,
+            source=source,
+            replacements=configuration.replacements,
+            allow_empty=allow_empty,
+            checkpoint=checkpoint,
+            settle=settle,
+        )
+        if report is not None:
+            _check_writable(report, "--report")
     with progress_bar(sys.stderr.isatty() if progress is None else progress) as tell:
-        result = execute(wanted, lambda: SparkRunner(spark), tell)
+        result = execute(wanted, runner.start, tell)
     if report is not None:
         _write_report(report, result.manifest["totals"])
     if result.totals.rejects:

@@ -73,7 +73,12 @@ CurrentTimestamp = Annotated[
 
 Master = Annotated[
     str | None,
-    typer.Option("--master", metavar="URL", help="The Spark master; default local.", autocompletion=completion.masters),
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="The Spark master; default local. `none`: in this process, without Spark.",
+        autocompletion=completion.masters,
+    ),
 ]
 SparkConf = Annotated[list[str] | None, typer.Option("--spark-conf", metavar="KEY=VALUE", help="A Spark property.")]
 JavaHome = Annotated[str | None, typer.Option("--java-home", metavar="DIR", help="The Java to run Spark on.")]

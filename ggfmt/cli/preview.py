@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
+from ggfmt.cli.garbage import nothing_collected
 from ggfmt.cli.parameters import (
     Configuration,
     CurrentTimestamp,
@@ -54,7 +52,7 @@ def preview(
     Only the beginning of the inputs is read, but with `--table` as much as it takes. Ends with 4 if a record cannot be
     read or written.
     """
-    with _nothing_collected():
+    with nothing_collected():
         from ggfmt.config.handlers import read_configuration
         from ggfmt.definitions import load_definitions
         from ggfmt.engine.preview import preview as engine
@@ -80,16 +78,3 @@ def preview(
         print_preview(result, sys.stdout)
     if result.rejected:
         raise typer.Exit(4)
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Without a search for garbage: it takes a fifth of so short a command, most of it at the end of the process."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if collecting:
-            gc.enable()

@@ -50,7 +50,10 @@ def carry_out(
     """Runs all tasks; Abend if something in the data does not let the run go on."""
     started = time.perf_counter()
     splits = Splits(prepared.inputs, runner.parallelism, split_size)
-    job, outcomes = _run_tasks(prepared.job, splits, runner, progress)
+    try:
+        job, outcomes = _run_tasks(prepared.job, splits, runner, progress)
+    except OSError as error:  # of a task in this process: what cannot be read is part of its outcome
+        raise Abend(cannot_write(prepared.job.targets[0].root, error)) from None
     _tell_of_kernels(outcomes)
     totals = report.add_up(outcomes, job.targets)
     imbalance = totals.imbalance()
@@ -65,7 +68,7 @@ def carry_out(
         totals.handlers[file.handler].files += 1
         totals.handlers[file.handler].size += file.size
     totals.input_files = len(prepared.inputs)
-    totals.input_bytes = sum(item.file.size for item in prepared.inputs)
+    totals.input_bytes = prepared.input_bytes
     totals.seconds_in_tasks = time.perf_counter() - started
     return RunResults(
         job,

@@ -89,6 +89,11 @@ class PreparedRun:
     def moment(self) -> datetime:
         return self.job.moment
 
+    @property
+    def input_bytes(self) -> int:
+        """As stored."""
+        return sum(item.file.size for item in self.inputs)
+
 
 def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
     """Checks what can be checked beforehand; `held` gives the output directories free again.

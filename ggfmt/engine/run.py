@@ -14,10 +14,12 @@ from ggfmt.engine import report
 from ggfmt.engine.execution import RunResults, carry_out
 from ggfmt.engine.output.publish import publish
 from ggfmt.engine.preparation import TRACE, RunSettings, check_inputs_unchanged, prepare
-from ggfmt.engine.runner import Progress, Runner
+from ggfmt.engine.runner import InProcess, Progress, Runner
 from ggfmt.java.text import visible
 
 __all__ = ["RunResult", "RunSettings", "execute"]
+
+SPARK_IS_FASTER_BYTES = 256 << 20  # of input: its session takes as long to start as one process for so much
 
 log = logging.getLogger("ggfmt")
 
@@ -45,6 +47,11 @@ def execute(
             totals = report.Totals()
             return RunResult(totals, {"totals": report.as_document(totals)})
         runner = stack.enter_context(start())
+        if isinstance(runner, InProcess) and prepared.input_bytes > SPARK_IS_FASTER_BYTES:
+            log.info(
+                "%s MB of input for one process: without `--master none`, Spark would take less time",
+                f"{prepared.input_bytes >> 20:,}",
+            )
         try:
             results = carry_out(prepared, runner, settings.split_size, progress)
         except Abend:

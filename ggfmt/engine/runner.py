@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -20,9 +23,12 @@ class Runner(Protocol):
 
 
 class InProcess:
-    """A runner without Spark, for small work and for tests."""
+    """A runner without Spark: one task after the other, in this process. A task that fails is not tried again."""
 
     parallelism = 1
+
+    def __init__(self) -> None:
+        self._attempts = itertools.count()
 
     def __enter__(self) -> InProcess:
         return self
@@ -31,9 +37,14 @@ class InProcess:
         pass
 
     def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: Progress | None = None) -> list[R]:
+        """Abend GG505 if there is not enough memory; what else a task raises."""
         results = []
-        for number, item in enumerate(items):
-            results.append(task(item, number))
+        for done, item in enumerate(items, 1):
+            try:
+                results.append(task(item, next(self._attempts)))
+            except MemoryError:
+                help = "give a smaller `--split-size`, or run with Spark on a machine that has more"
+                raise Abend(Diagnostic("GG505", "a task failed: there is no memory left", help=help)) from None
             if progress is not None:
-                progress(number + 1, len(items))
+                progress(done, len(items))
         return results
