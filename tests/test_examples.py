@@ -65,6 +65,7 @@ OF_COMMANDS = [
     "GG509",
     "GG513",
     "GG517",
+    "GG518",
 ]
 OF_OTHERS = [
     "GG127",

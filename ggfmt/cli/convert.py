@@ -103,6 +103,7 @@ def run(
         from ggfmt.render.progress import progress_bar
 
         runner = chosen_runner(master, spark_conf, java_home)
+        runner.check_reach(inputs)
         configuration = read_configuration(texts(config), settings or [], handlers or [])
         warn(configuration.diagnostics)
         input_format, source = written_input(input_format, input_config, input_options)

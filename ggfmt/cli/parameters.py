@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from ggfmt.formats.api.context import WriterSettings
 
 Inputs = Annotated[
-    list[str], typer.Argument(metavar="INPUT", help="Files, directories or globs; .gz, .bz2 and .zst are read.")
+    list[str],
+    typer.Argument(
+        metavar="INPUT", help="Files, directories or globs; .gz, .bz2 and .zst are read. `-`: standard input."
+    ),
 ]
 OptionalInputs = Annotated[
     list[str] | None, typer.Argument(metavar="INPUT", help="Files, directories or globs to find tables in.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ggfmt.engine.runner import Runner
 
 NONE = "none"
+STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,13 @@ class ChosenRunner:
 
     start: Callable[[], AbstractContextManager[Runner]]
     cluster: str | None = None
+
+    def check_reach(self, inputs: Sequence[str]) -> None:
+        """UsageError GG518 if the tasks are on other machines, which do not have this one's standard input."""
+        if self.cluster is not None and STANDARD_INPUT in inputs:
+            message = f"the workers of `{self.cluster}` cannot read this machine's standard input"
+            help = "run on this machine, by `--master none` or `--master 'local[*]'`, or write the input to a file"
+            raise UsageError(Diagnostic("GG518", message, help=help))
 
 
 def chosen_runner(master: str | None, conf: list[str] | None, java_home: str | None) -> ChosenRunner:

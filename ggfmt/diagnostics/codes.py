@@ -244,6 +244,10 @@ _DECLARED: dict[str, Code] = {
         "an option for Spark in a run without it",
         "`--master none` runs in one process, which has neither properties of Spark nor a Java.",
     ),
+    "GG518": error(
+        "standard input that cannot be taken",
+        "`-` reads standard input once and keeps it in a temporary file, for a run on this machine.",
+    ),
 }
 
 CODES: dict[str, Code] = {

@@ -37,6 +37,7 @@ from ggfmt.engine.output.journal import is_below
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted, stamp
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import HandlerOutput, Job
+from ggfmt.engine.standard_input import check_standard_input, whole_standard_input
 from ggfmt.engine.uris import is_uri, plain
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
@@ -100,6 +101,7 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
 
     UsageError or ConfigurationError if the run makes no sense, Abend if an input cannot be read or an output written.
     """
+    check_standard_input(settings.inputs, settings.checkpoint)
     targets = make_targets(settings)
     _check_schema_directories(targets)
     for target in targets:
@@ -113,7 +115,11 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
     # Before the inputs are listed: what an earlier run had begun to commit may be among them.
     hold_all([*outputs, *filter(None, [checkpoint])], run, held)
     mode = settings.mode if checkpoint is None else checkpoint.bind(targets, outputs, settings.mode)
-    files, idle = list_inputs(settings.inputs, settings.allow_empty), None
+    replaced = tuple(
+        tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
+        for output in outputs
+    )
+    files, idle = list_inputs(settings.inputs, settings.allow_empty, whole_standard_input(held)), None
     if checkpoint is not None:
         chosen = checkpoint.choose(files, settings.settle)
         files, idle = chosen.files, None if chosen.files else str(chosen)
@@ -122,10 +128,6 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         log.info("input format %s: %s", input_format, visible(reason))
     if inputs and not any(item.file.size for item in inputs):
         log.warning("there is nothing in the input: %s, each of no bytes", counted(len(inputs), "file"))
-    replaced = tuple(
-        tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
-        for output in outputs
-    )
     for output, names in zip(outputs, replaced, strict=True):
         _check_inputs(inputs, output.root, set(names))
     if settings.current_timestamp is None and mode == "append":
