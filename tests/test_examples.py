@@ -66,6 +66,7 @@ OF_COMMANDS = [
     "GG513",
     "GG517",
     "GG518",
+    "GG519",
 ]
 OF_OTHERS = [
     "GG127",

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
 from ggfmt.engine import run as engine
 from ggfmt.engine.output import staging
+from ggfmt.engine.runner import InProcess
 
 ROOT = Path(__file__).resolve().parents[1]
 JSON = ("--set", "gg.handler.j.format=json")
@@ -120,6 +122,22 @@ def test_ctrl_c_leaves_no_output_and_no_traceback(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "Traceback" not in told
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_that_a_library_loses_counts_after_the_task() -> None:
+    done = []
+
+    def task(item: int, attempt: int) -> None:
+        with suppress(KeyboardInterrupt):  # as Arrow does where it looks for pandas
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        done.append(item)
+
+    with pytest.raises(KeyboardInterrupt):
+        InProcess().run(task, [1, 2])
+    assert done == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_tables_are_found_in_the_data_without_spark(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from ggfmt.cli.parameters import (
     Master,
     Settings,
     SparkConf,
+    To,
+    chosen_format,
     moment,
     texts,
     warn,
@@ -40,8 +42,14 @@ def run(
     config: Configuration = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Where to write; default: the handler's `rootFilePath`."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Where to write; default: the handler's `rootFilePath`. `-`: to standard output.",
+        ),
     ] = None,
+    to: To = None,
     handlers: Handlers = None,
     input_format: InputFormat = "auto",
     input_config: InputConfig = None,
@@ -93,7 +101,7 @@ def run(
 
     `ggfmt run changes/ -c conf/json.properties -o out`
 
-    `ggfmt run changes.json --set gg.handler.out.format=delimitedtext -o out`
+    `ggfmt run changes.json --to delimitedtext -o out`
     """
     with nothing_collected():
         from ggfmt.config.handlers import read_configuration
@@ -103,8 +111,9 @@ def run(
         from ggfmt.render.progress import progress_bar
 
         runner = chosen_runner(master, spark_conf, java_home)
-        runner.check_reach(inputs)
-        configuration = read_configuration(texts(config), settings or [], handlers or [])
+        runner.check_reach(inputs, output)
+        lines = [*chosen_format(to, config, stream=output == "-"), *(settings or [])]
+        configuration = read_configuration(texts(config), lines, handlers or [])
         warn(configuration.diagnostics)
         input_format, source = written_input(input_format, input_config, input_options)
         wanted = RunSettings(

@@ -18,6 +18,8 @@ from ggfmt.cli.parameters import (
     InputOptions,
     Inputs,
     Settings,
+    To,
+    chosen_format,
     moment,
     texts,
     warn,
@@ -35,6 +37,7 @@ def preview(
         str | None,
         typer.Option("--table", metavar="NAME", help="Only this table, in full or by the last part of its name."),
     ] = None,
+    to: To = None,
     handlers: Handlers = None,
     input_format: InputFormat = "auto",
     input_config: InputConfig = None,
@@ -58,7 +61,8 @@ def preview(
         from ggfmt.engine.preview import preview as engine
         from ggfmt.render.preview import print_preview
 
-        configuration = read_configuration(texts(config), settings or [], handlers or [])
+        lines = [*chosen_format(to, config), *(settings or [])]
+        configuration = read_configuration(texts(config), lines, handlers or [])
         warn(configuration.diagnostics)
         input_format, source = written_input(input_format, input_config, input_options)
         result = engine.preview(

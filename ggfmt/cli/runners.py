@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ggfmt.engine.runner import Runner
 
 NONE = "none"
-STANDARD_INPUT = "-"
+STREAM = "-"
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,17 @@ class ChosenRunner:
     start: Callable[[], AbstractContextManager[Runner]]
     cluster: str | None = None
 
-    def check_reach(self, inputs: Sequence[str]) -> None:
-        """UsageError GG518 if the tasks are on other machines, which do not have this one's standard input."""
-        if self.cluster is not None and STANDARD_INPUT in inputs:
+    def check_reach(self, inputs: Sequence[str], output: str | None) -> None:
+        """UsageError GG518 or GG519 if tasks on other machines would need this one's standard input or output."""
+        if self.cluster is None:
+            return
+        help = "run on this machine, by `--master none` or `--master 'local[*]'`, or"
+        if STREAM in inputs:
             message = f"the workers of `{self.cluster}` cannot read this machine's standard input"
-            help = "run on this machine, by `--master none` or `--master 'local[*]'`, or write the input to a file"
-            raise UsageError(Diagnostic("GG518", message, help=help))
+            raise UsageError(Diagnostic("GG518", message, help=f"{help} write the input to a file"))
+        if output == STREAM:
+            message = f"the workers of `{self.cluster}` cannot write where this machine's standard output is made"
+            raise UsageError(Diagnostic("GG519", message, help=f"{help} give `-o DIR`"))
 
 
 def chosen_runner(master: str | None, conf: list[str] | None, java_home: str | None) -> ChosenRunner:

@@ -248,6 +248,11 @@ _DECLARED: dict[str, Code] = {
         "standard input that cannot be taken",
         "`-` reads standard input once and keeps it in a temporary file, for a run on this machine.",
     ),
+    "GG519": error(
+        "messages that cannot be a stream",
+        "`-o -` writes the messages of one handler to standard output, as one file would have them. A format whose "
+        "files have one table has one table in a stream, too.",
+    ),
 }
 
 CODES: dict[str, Code] = {

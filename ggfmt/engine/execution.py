@@ -61,11 +61,13 @@ def carry_out(
         raise Abend(Diagnostic("GG507", f"the operations do not add up: {imbalance}"))
     written = [written for outcome in outcomes for written in outcome.written.values()]
     try:
-        files = _join([file for item in written for file in item.files], job.targets, runner)
+        files = [file for item in written for file in item.files]
+        if not prepared.stream:  # which is joined as it is written
+            files = _join(files, job.targets, runner)
     except OSError as error:
         raise Abend(cannot_write(job.targets[0].root, error)) from None
     for file in files:
-        totals.handlers[file.handler].files += 1
+        totals.handlers[file.handler].files += not prepared.stream
         totals.handlers[file.handler].size += file.size
     totals.input_files = len(prepared.inputs)
     totals.input_bytes = prepared.input_bytes

@@ -13,6 +13,7 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import report
 from ggfmt.engine.execution import RunResults, carry_out
 from ggfmt.engine.output.publish import publish
+from ggfmt.engine.output.stream import write_stream
 from ggfmt.engine.preparation import TRACE, RunSettings, check_inputs_unchanged, prepare
 from ggfmt.engine.runner import InProcess, Progress, Runner
 from ggfmt.java.text import visible
@@ -63,7 +64,12 @@ def execute(
         if checkpoint is not None:
             others.append(checkpoint.part(job.run, job.targets, [item.file for item in prepared.inputs]))
         check_inputs_unchanged(prepared.inputs)  # last, so that what is remembered of them is of what was read
-        manifest = publish(prepared, results, others)
+        if prepared.stream:
+            (target,) = results.job.targets
+            write_stream(results.files, target, results.totals.handlers[target.handler])
+            manifest = {"totals": report.as_document(results.totals)}
+        else:
+            manifest = publish(prepared, results, others)
     _tell(results)
     return RunResult(results.totals, manifest)
 
