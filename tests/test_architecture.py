@@ -22,13 +22,14 @@ LAYERS: dict[str, set[str]] = {
     "docs": set(),
     "kernels": set(),
     "options": {"diagnostics", "java"},
-    "spark": {"diagnostics", "kernels"},
+    "scratch": set(),
+    "spark": {"diagnostics", "kernels", "scratch"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
-LAYERS["engine"] = LAYERS["config"] | {"config", "ggfmt"}
+LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "ggfmt"}
 LAYERS["doctor"] = {"diagnostics", "spark", "engine", "ggfmt"}
 LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "spark", "logs"}
@@ -177,10 +178,12 @@ def test_every_module_says_what_it_is() -> None:
         ["docs"],
         ["docs", "GG205"],
         ["init", "json"],
+        ["run", "samples/tcustord.json", "-c", "conf/json.properties", "-o", "OUT", "--master", "none"],
     ],
     ids=" ".join,
 )
-def test_what_needs_no_spark_does_not_load_it(arguments: list[str]) -> None:
+def test_what_needs_no_spark_does_not_load_it(arguments: list[str], tmp_path: Path) -> None:
+    arguments = [str(tmp_path) if argument == "OUT" else argument for argument in arguments]
     program = (
         "import json, sys\n"
         "import ggfmt.cli\n"
@@ -192,7 +195,12 @@ def test_what_needs_no_spark_does_not_load_it(arguments: list[str]) -> None:
         "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", program, json.dumps(arguments)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program, json.dumps(arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=PACKAGE.parent,
     )
     loaded = set(json.loads(ended.stdout.splitlines()[-1]))
     assert "ggfmt" in loaded

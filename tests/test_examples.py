@@ -64,6 +64,9 @@ OF_COMMANDS = [
     "GG508",
     "GG509",
     "GG513",
+    "GG517",
+    "GG518",
+    "GG519",
 ]
 OF_OTHERS = [
     "GG127",

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from ggfmt.spark.scratch import Scratch, remove_abandoned
+from ggfmt.scratch import Scratch, remove_abandoned
 
 ROOT = Path(__file__).resolve().parents[1]
 _LEAVE = """
 import os, signal
-from ggfmt.spark.scratch import Scratch
-left = Scratch()
+from ggfmt.scratch import Scratch
+left = Scratch(logs=True)
 (left.directory / "spark-1").mkdir()
 (left.directory / "link").symlink_to(os.environ["PRECIOUS"])
 left.log.write_text("what Spark said")
@@ -52,7 +52,8 @@ def killed(temporary: Path, precious: Path) -> None:
 def test_what_a_killed_driver_left_is_removed_and_nothing_of_others(temporary: Path, precious: Path) -> None:
     killed(temporary, precious)
     assert len(os.listdir(temporary)) == 2
-    living = Scratch()
+    living = Scratch(logs=True)
+    assert living.log is not None
     living.log.write_text("still being written")
     kept = temporary / "ggfmt-spark-failedxx.log"
     kept.write_text("of a session that failed: its user was told to look here")
@@ -101,8 +102,24 @@ def test_a_file_system_without_locks_does_not_stop_a_session(temporary: Path, mo
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    scratch = Scratch()
+    scratch = Scratch(logs=True)
     remove_abandoned()
-    assert scratch.directory.exists()
+    assert scratch.directory.exists() and scratch.log is not None
     scratch.remove()
     assert os.listdir(temporary) == [scratch.log.name]
+
+
+def test_a_directory_without_a_log_is_removed_with_its_owner_or_after_it(temporary: Path, precious: Path) -> None:
+    with Scratch() as directory:
+        (directory / "file").write_text("x")
+        remove_abandoned()
+        assert os.listdir(directory)
+        assert os.listdir(temporary) == [directory.name]
+    assert os.listdir(temporary) == []
+    environment = {**os.environ, "TMPDIR": str(temporary), "PRECIOUS": str(precious), "PYTHONPATH": str(ROOT)}
+    leave = _LEAVE.replace("logs=True", "").replace("left.log", "# ")
+    ended = subprocess.run([sys.executable, "-c", leave], env=environment, check=False, timeout=60)
+    assert ended.returncode == -signal.SIGKILL
+    assert len(os.listdir(temporary)) == 1
+    remove_abandoned()
+    assert os.listdir(temporary) == []

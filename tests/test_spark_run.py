@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import JSON_LINES, MOMENT, PIPES, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
+from runs import JSON_LINES, MOMENT, PIPES, content, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
 from spark_cluster import standalone_cluster
+from survival import READ, STORY, WRITTEN, handler, write_story, written_by
+from survival import TABLES as DEFINITIONS
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.runner import Runner
@@ -91,6 +93,27 @@ def test_spark_gives_the_names_that_one_process_gives(session: SparkRunner, tmp_
     names = data(tmp_path / "out")
     assert names == data(tmp_path / "one")
     assert len(names) >= 6
+
+
+def test_one_process_writes_and_reads_every_format_as_spark_does(session: SparkRunner, tmp_path: Path) -> None:
+    lines = []
+    for name in WRITTEN:
+        own = handler(name, Path("dirdef"))
+        lines += [line.replace("gg.handler.h.", f"gg.handler.{name}.") for line in own]
+    story = write_story(tmp_path / "in.json", STORY)
+    told: dict[str, Any] = {"definitions": DEFINITIONS, "quarantine": True}
+    run_ggfmt([story], tmp_path / "one", *lines, **told)
+    run_ggfmt([story], tmp_path / "spark", *lines, **told, start=over(session))
+    written = data(tmp_path / "one")
+    assert written == data(tmp_path / "spark")
+    assert {name.partition("/")[0] for name in written} >= set(WRITTEN)
+    for name in READ:
+        told |= {"input_format": name, "source": written_by(handler(name, Path("dirdef")))}
+        one, spark = tmp_path / f"one-{name}", tmp_path / f"spark-{name}"
+        run_ggfmt([tmp_path / "one" / name], one, *JSON_LINES, **told)
+        run_ggfmt([tmp_path / "spark" / name], spark, *JSON_LINES, **told, start=over(session))
+        assert data(one) == data(spark), name
+        assert content(one, "j").count(b"op_type") > 5, name
 
 
 def by_command_line(source: Path, out: Path, *arguments: str) -> None:

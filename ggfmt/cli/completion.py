@@ -21,6 +21,7 @@ _MASTERS = {
     "yarn": "The cluster that HADOOP_CONF_DIR tells of.",
     "k8s://": "A Kubernetes cluster: k8s://https://HOST:PORT.",
 }
+_NO_MASTER = ("none", "This process alone, without Spark and without Java: for small input.")
 _Offers = list[tuple[str, str]]  # words, each with a few words on it
 
 
@@ -70,9 +71,14 @@ def handlers(ctx: typer.Context, incomplete: str) -> _Offers:
     return _starting(incomplete, ((name, format or "") for name, format in _handlers(ctx.params).items()))
 
 
-def masters(incomplete: str) -> _Offers:
+def spark_masters(incomplete: str) -> _Offers:
     """For `--master`: masters whole, and how the addresses of others begin."""
     return _starting(incomplete, _MASTERS.items())
+
+
+def masters(incomplete: str) -> _Offers:
+    """The same for `run`, which can do without one."""
+    return _starting(incomplete, (*_MASTERS.items(), _NO_MASTER))
 
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ggfmt.cli.garbage import nothing_collected
 from ggfmt.cli.parameters import (
     Configuration,
     CurrentTimestamp,
@@ -23,12 +24,14 @@ from ggfmt.cli.parameters import (
     Master,
     Settings,
     SparkConf,
+    To,
+    chosen_format,
     moment,
-    spark_properties,
     texts,
     warn,
     written_input,
 )
+from ggfmt.cli.runners import chosen_runner
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
@@ -39,8 +42,14 @@ def run(
     config: Configuration = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Where to write; default: the handler's `rootFilePath`."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Where to write; default: the handler's `rootFilePath`. `-`: to standard output.",
+        ),
     ] = None,
+    to: To = None,
     handlers: Handlers = None,
     input_format: InputFormat = "auto",
     input_config: InputConfig = None,
@@ -92,42 +101,44 @@ def run(
 
     `ggfmt run changes/ -c conf/json.properties -o out`
 
-    `ggfmt run changes.json --set gg.handler.out.format=delimitedtext -o out`
+    `ggfmt run changes.json --to delimitedtext -o out`
     """
-    from ggfmt.config.handlers import read_configuration
-    from ggfmt.definitions import load_definitions
-    from ggfmt.engine.run import RunSettings, execute
-    from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-    from ggfmt.render.progress import progress_bar
-    from ggfmt.spark.session import SparkRunner, SparkSettings
+    with nothing_collected():
+        from ggfmt.config.handlers import read_configuration
+        from ggfmt.definitions import load_definitions
+        from ggfmt.engine.run import RunSettings, execute
+        from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+        from ggfmt.render.progress import progress_bar
 
-    configuration = read_configuration(texts(config), settings or [], handlers or [])
-    warn(configuration.diagnostics)
-    input_format, source = written_input(input_format, input_config, input_options)
-    wanted = RunSettings(
-        inputs=inputs,
-        handlers=configuration.handlers,
-        output=output,
-        input_format=input_format,
-        definitions=load_definitions(texts(definitions)),
-        mode=mode,
-        quarantine=on_reject == "quarantine",
-        strict=strict_fidelity,
-        current_timestamp=moment(current_timestamp),
-        split_size=_size(split_size, "--split-size"),
-        max_record=_size(max_record, "--max-record") or MAX_RECORD_BYTES,
-        own=configuration.run,
-        source=source,
-        replacements=configuration.replacements,
-        allow_empty=allow_empty,
-        checkpoint=checkpoint,
-        settle=settle,
-    )
-    spark = SparkSettings(master, spark_properties(spark_conf), java_home)
-    if report is not None:
-        _check_writable(report, "--report")
+        runner = chosen_runner(master, spark_conf, java_home)
+        runner.check_reach(inputs, output)
+        lines = [*chosen_format(to, config, stream=output == "-"), *(settings or [])]
+        configuration = read_configuration(texts(config), lines, handlers or [])
+        warn(configuration.diagnostics)
+        input_format, source = written_input(input_format, input_config, input_options)
+        wanted = RunSettings(
+            inputs=inputs,
+            handlers=configuration.handlers,
+            output=output,
+            input_format=input_format,
+            definitions=load_definitions(texts(definitions)),
+            mode=mode,
+            quarantine=on_reject == "quarantine",
+            strict=strict_fidelity,
+            current_timestamp=moment(current_timestamp),
+            split_size=_size(split_size, "--split-size"),
+            max_record=_size(max_record, "--max-record") or MAX_RECORD_BYTES,
+            own=configuration.run,
+            source=source,
+            replacements=configuration.replacements,
+            allow_empty=allow_empty,
+            checkpoint=checkpoint,
+            settle=settle,
+        )
+        if report is not None:
+            _check_writable(report, "--report")
     with progress_bar(sys.stderr.isatty() if progress is None else progress) as tell:
-        result = execute(wanted, lambda: SparkRunner(spark), tell)
+        result = execute(wanted, runner.start, tell)
     if report is not None:
         _write_report(report, result.manifest["totals"])
     if result.totals.rejects:

@@ -21,7 +21,7 @@ def doctor(
             "--master",
             metavar="URL",
             help="Also run a small job on this Spark master.",
-            autocompletion=completion.masters,
+            autocompletion=completion.spark_masters,
         ),
     ] = None,
     spark_conf: SparkConf = None,

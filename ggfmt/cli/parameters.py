@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ggfmt.cli import completion
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 
 if TYPE_CHECKING:
     from ggfmt.formats.api.context import WriterSettings
 
 Inputs = Annotated[
-    list[str], typer.Argument(metavar="INPUT", help="Files, directories or globs; .gz, .bz2 and .zst are read.")
+    list[str],
+    typer.Argument(
+        metavar="INPUT", help="Files, directories or globs; .gz, .bz2 and .zst are read. `-`: standard input."
+    ),
 ]
 OptionalInputs = Annotated[
     list[str] | None, typer.Argument(metavar="INPUT", help="Files, directories or globs to find tables in.")
@@ -34,6 +37,15 @@ Settings = Annotated[
         metavar="KEY=VALUE",
         help="A property, as a line of the handler file would give it.",
         autocompletion=completion.settings,
+    ),
+]
+To = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="FORMAT",
+        help="A handler of this format, as `ggfmt init FORMAT` proposes it; instead of `-c`.",
+        autocompletion=completion.written_formats,
     ),
 ]
 Handlers = Annotated[
@@ -73,7 +85,12 @@ CurrentTimestamp = Annotated[
 
 Master = Annotated[
     str | None,
-    typer.Option("--master", metavar="URL", help="The Spark master; default local.", autocompletion=completion.masters),
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="The Spark master; default local. `none`: in this process, without Spark.",
+        autocompletion=completion.masters,
+    ),
 ]
 SparkConf = Annotated[list[str] | None, typer.Option("--spark-conf", metavar="KEY=VALUE", help="A Spark property.")]
 JavaHome = Annotated[str | None, typer.Option("--java-home", metavar="DIR", help="The Java to run Spark on.")]
@@ -102,6 +119,26 @@ def spark_properties(settings: list[str] | None) -> tuple[tuple[str, str], ...]:
             raise typer.BadParameter(f"`{text}` is not KEY=VALUE", param_hint="--spark-conf")
         pairs.append((key, value))
     return tuple(pairs)
+
+
+def chosen_format(to: str | None, config: list[Path] | None, stream: bool = False) -> list[str]:
+    """The lines of a handler that `--to` stands for; in a `stream`, messages of all tables are in the input's order."""
+    if to is None:
+        return []
+    if config:
+        help = "give the format in the handler file, or leave out `-c`"
+        raise typer.BadParameter(f"it makes a handler of its own beside those of `-c`; {help}", param_hint="--to")
+    from ggfmt.config.handler_file import handler_lines
+    from ggfmt.formats import FORMATS
+
+    format = FORMATS.get(to)
+    if format is None or format.writes is None:
+        written = [name for name, format in FORMATS.items() if format.writes is not None]
+        help = "; ".join(
+            filter(None, (f"formats are {', '.join(f'`{name}`' for name in written)}", suggestion(to, written)))
+        )
+        raise UsageError(Diagnostic("GG106", f"`--to` cannot be `{to}`, which is no format that is written", help=help))
+    return handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
 
 
 def warn(diagnostics: Sequence[Diagnostic]) -> None:

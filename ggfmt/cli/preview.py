@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
+from ggfmt.cli.garbage import nothing_collected
 from ggfmt.cli.parameters import (
     Configuration,
     CurrentTimestamp,
@@ -20,6 +18,8 @@ from ggfmt.cli.parameters import (
     InputOptions,
     Inputs,
     Settings,
+    To,
+    chosen_format,
     moment,
     texts,
     warn,
@@ -37,6 +37,7 @@ def preview(
         str | None,
         typer.Option("--table", metavar="NAME", help="Only this table, in full or by the last part of its name."),
     ] = None,
+    to: To = None,
     handlers: Handlers = None,
     input_format: InputFormat = "auto",
     input_config: InputConfig = None,
@@ -54,13 +55,14 @@ def preview(
     Only the beginning of the inputs is read, but with `--table` as much as it takes. Ends with 4 if a record cannot be
     read or written.
     """
-    with _nothing_collected():
+    with nothing_collected():
         from ggfmt.config.handlers import read_configuration
         from ggfmt.definitions import load_definitions
         from ggfmt.engine.preview import preview as engine
         from ggfmt.render.preview import print_preview
 
-        configuration = read_configuration(texts(config), settings or [], handlers or [])
+        lines = [*chosen_format(to, config), *(settings or [])]
+        configuration = read_configuration(texts(config), lines, handlers or [])
         warn(configuration.diagnostics)
         input_format, source = written_input(input_format, input_config, input_options)
         result = engine.preview(
@@ -80,16 +82,3 @@ def preview(
         print_preview(result, sys.stdout)
     if result.rejected:
         raise typer.Exit(4)
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Without a search for garbage: it takes a fifth of so short a command, most of it at the end of the process."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if collecting:
-            gc.enable()

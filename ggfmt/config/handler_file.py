@@ -38,9 +38,7 @@ def handler_file(format: Format) -> str:
     name = handler_name(format)
     prefix = f"gg.handler.{name}."
     below = "" if format.handler_type else "format."
-    of_type = f"type={format.handler_type}" if format.handler_type else f"format={format.name}"
-    lines = (line.replace("format.", below, 1) for line in format.proposed)
-    proposed = dict(line.split("=", 1) for line in (*_PROPOSED, of_type, *lines))
+    proposed = dict(line.split("=", 1) for line in (*_PROPOSED, *_proposed(format)))
     chosen = replace(format_spec(), doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
     of_format = {f"{below}{spec.name}": spec for spec in format.options.specs()}
     if below:
@@ -57,6 +55,21 @@ def handler_file(format: Format) -> str:
         _PROCESS,
     ]
     return "\n".join(parts)
+
+
+def handler_lines(format: Format, *settings: str) -> list[str]:
+    """The handler of such a file as a few lines, less where it writes to; `settings` are more of it, such as
+    `bom=EFBBBF`."""
+    prefix = f"gg.handler.{handler_name(format)}."
+    lines = [f"{prefix}{line}" for line in ("includeTokens=true", *_proposed(format), *settings)]
+    return [*lines, f"ggfmt.compatibility={format.since}"]
+
+
+def _proposed(format: Format) -> Iterator[str]:
+    """What is set of the format, as lines less `gg.handler.<name>.`."""
+    yield f"type={format.handler_type}" if format.handler_type else f"format={format.name}"
+    for line in format.proposed:
+        yield line.replace("format.", "", 1) if format.handler_type else line
 
 
 def handler_name(format: Format) -> str:

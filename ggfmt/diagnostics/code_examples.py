@@ -282,4 +282,7 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=json", "partitioner.GG.T=C", "pathMappingTemplate=${tableName}/C=${columnValue[C]}"),
         _file("format=json", "partitioner.GG.T=C", "pathMappingTemplate=${tableName}/C=${columnValue[C][null][none]}"),
     ),
+    "GG517": _run(" --master none --java-home /usr/lib/jvm/java-17", " --master none"),
+    "GG518": (f"{_RUN} - --checkpoint seen".replace(" changes/", ""), f"{_RUN} -".replace(" changes/", "")),
+    "GG519": (f"{_RUN}".replace("out", "-") + " --mode overwrite", f"{_RUN}".replace("out", "-")),
 }

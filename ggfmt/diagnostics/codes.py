@@ -194,7 +194,7 @@ _DECLARED: dict[str, Code] = {
     "GG502": error("no usable Java", "Spark needs Java 17 or newer, and none was found."),
     "GG503": error("Spark did not start", "The Java virtual machine ended before Spark was ready."),
     "GG504": error("a master that does not answer", "No Spark master listens at the address given by `--master`."),
-    "GG505": error("a task that failed", "A Spark task failed more often than Spark retries it."),
+    "GG505": error("a task that failed", "A task failed; one of Spark, more often than Spark retries it."),
     "GG506": error("output that cannot be written", "A file or directory of the output cannot be made or written."),
     "GG507": error(
         "operations that do not add up",
@@ -239,6 +239,19 @@ _DECLARED: dict[str, Code] = {
         "an operation without a file",
         "A file has the value of a column in its name, and an operation has none. Brackets of `${columnValue[]}` give "
         "a text for NULL and for a missing column; see `ggfmt docs output`.",
+    ),
+    "GG517": error(
+        "an option for Spark in a run without it",
+        "`--master none` runs in one process, which has neither properties of Spark nor a Java.",
+    ),
+    "GG518": error(
+        "standard input that cannot be taken",
+        "`-` reads standard input once and keeps it in a temporary file, for a run on this machine.",
+    ),
+    "GG519": error(
+        "messages that cannot be a stream",
+        "`-o -` writes the messages of one handler to standard output, as one file would have them. A format whose "
+        "files have one table has one table in a stream, too.",
     ),
 }
 

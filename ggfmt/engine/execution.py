@@ -50,7 +50,10 @@ def carry_out(
     """Runs all tasks; Abend if something in the data does not let the run go on."""
     started = time.perf_counter()
     splits = Splits(prepared.inputs, runner.parallelism, split_size)
-    job, outcomes = _run_tasks(prepared, splits, runner, progress)
+    try:
+        job, outcomes = _run_tasks(prepared, splits, runner, progress)
+    except OSError as error:  # of a task in this process: what cannot be read is part of its outcome
+        raise Abend(cannot_write(prepared.job.targets[0].root, error)) from None
     _tell_of_kernels(outcomes)
     totals = report.add_up(outcomes, job.targets)
     imbalance = totals.imbalance()
@@ -58,14 +61,16 @@ def carry_out(
         raise Abend(Diagnostic("GG507", f"the operations do not add up: {imbalance}"))
     written = [written for outcome in outcomes for written in outcome.written.values()]
     try:
-        files = _join([file for item in written for file in item.files], job.targets, runner)
+        files = [file for item in written for file in item.files]
+        if not prepared.stream:  # which is joined as it is written
+            files = _join(files, job.targets, runner)
     except OSError as error:
         raise Abend(cannot_write(job.targets[0].root, error)) from None
     for file in files:
-        totals.handlers[file.handler].files += 1
+        totals.handlers[file.handler].files += not prepared.stream
         totals.handlers[file.handler].size += file.size
     totals.input_files = len(prepared.inputs)
-    totals.input_bytes = sum(item.file.size for item in prepared.inputs)
+    totals.input_bytes = prepared.input_bytes
     totals.seconds_in_tasks = time.perf_counter() - started
     return RunResults(
         job,
@@ -99,11 +104,10 @@ def _run_tasks(
             splits.read_whole(crossed)
             continue
         if not job.settled and any(map(partial(_leaves_open, job), outcomes)):
-            log.info(
-                "the first records do not show all: looking at the others"
-                if job.catalog.provisional
-                else "the data has tables or metadata records that no definition file describes: looking for all"
-            )
+            if job.catalog.provisional:
+                log.info("the first records do not show all: looking for definitions in the others")
+            else:
+                log.info("the data has tables or metadata records that no definition file describes: looking for all")
             _drop_staged(job)
             job = discover(job, splits, runner, progress)
             continue

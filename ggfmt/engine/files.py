@@ -38,7 +38,8 @@ class InputFile:
     `modified` is when it was last written to, in nanoseconds since 1970. `device` (of a machine) and `inode` are what a
     local file is known by; None in stores. `argument` is the number of the INPUT that named it. Not `packed`:
     its bytes are wanted as stored. Not `watched`: it may change while it is read. `keys` are the names of the columns
-    in the keys of its messages, as a file beside it tells them.
+    in the keys of its messages, as a file beside it tells them. `packing` is how it is compressed where its name does
+    not tell; `opened` opens a file that is still being written, whose size is not known.
     """
 
     path: str
@@ -51,12 +52,14 @@ class InputFile:
     packed: bool = True
     watched: bool = True
     keys: tuple[str, ...] = ()
+    packing: str | None = None
+    opened: Callable[[], BinaryIO] | None = None
 
     @property
     def compression(self) -> str | None:
         if not self.packed:
             return None
-        return COMPRESSIONS.get(os.path.splitext(self.path.partition("?")[0])[1])
+        return self.packing or COMPRESSIONS.get(os.path.splitext(self.path.partition("?")[0])[1])
 
 
 def file_system(path: str) -> tuple[pafs.FileSystem, str]:
@@ -157,20 +160,23 @@ def each_of(files: Sequence[InputFile], look: Callable[[InputFile], T]) -> Itera
 
 def open_input(file: InputFile) -> BinaryIO:
     """The bytes of a file, decompressed; it can seek if the file is not compressed."""
-    local = None if is_uri(file.path) else file.path
     if file.compression is None:
-        if local is not None:
-            return open(local, "rb", buffering=BUFFER_BYTES)
+        if not is_uri(file.path):
+            return _opened(file)
         fs, inner = file_system(file.path)
         return _buffered(fs.open_input_file(inner))
     if file.compression == "bz2":
-        return _buffered(Bzip2(_stored(file, local)))
-    return _buffered(pa.CompressedInputStream(_stored(file, local), file.compression))
+        return _buffered(Bzip2(_stored(file)))
+    return _buffered(pa.CompressedInputStream(_stored(file), file.compression))
 
 
-def _stored(file: InputFile, local: str | None) -> pa.NativeFile:
-    if local is not None:
-        return pa.PythonFile(open(local, "rb", buffering=BUFFER_BYTES), "r")
+def _opened(file: InputFile) -> BinaryIO:
+    return file.opened() if file.opened is not None else open(file.path, "rb", buffering=BUFFER_BYTES)
+
+
+def _stored(file: InputFile) -> pa.NativeFile:
+    if not is_uri(file.path):
+        return pa.PythonFile(_opened(file), "r")
     fs, inner = file_system(file.path)
     return fs.open_input_stream(inner)
 

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
@@ -18,6 +18,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.engine.files import InputFile, absolute, child, file_system, is_renumbered, local_state, unreadable
 from ggfmt.engine.keys import with_keys
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
+from ggfmt.engine.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.engine.uris import Location, StoreProblem, is_uri, plain, quoted
 from ggfmt.java.text import visible
 
@@ -74,12 +75,14 @@ class _Left:
                 log.warning("left out, %d %s: `%s` and others%s", len(names), many, visible(names[0]), help)
 
 
-def list_inputs(inputs: Sequence[str], allow_empty: bool = False) -> list[InputFile]:
+def list_inputs(
+    inputs: Sequence[str], allow_empty: bool = False, standard_input: Callable[[], InputFile] | None = None
+) -> list[InputFile]:
     """The files that the inputs name, in order: of a directory its files in name order, of a glob its matches.
 
     A file with several names is read once, in the place of the first; in a directory a link counts after the file.
     Names that start with `_` or `.` are left out below directories, and so are outputs of ggfmt. Files of keys go with
-    the files beside them.
+    the files beside them. `-` is what `standard_input` reads, once all others are there; a local name without that.
 
     UsageError names every input that does not exist, cannot be read, or (but for `allow_empty`) has no files.
     """
@@ -87,6 +90,9 @@ def list_inputs(inputs: Sequence[str], allow_empty: bool = False) -> list[InputF
     problems = []
     left = _Left()
     for argument, given in enumerate(inputs):
+        if given == STANDARD_INPUT and standard_input is not None:
+            files[STANDARD_INPUT] = InputFile(given, 0, given, argument=argument)
+            continue
         try:
             found = _of_store(given, left) if is_uri(absolute(given)) else _of_disk(given, left)
         except (OSError, pa.ArrowException, ValueError) as error:
@@ -110,6 +116,8 @@ def list_inputs(inputs: Sequence[str], allow_empty: bool = False) -> list[InputF
             files[item.key] = files.pop(item.key)  # last, in name order
     if problems:
         raise UsageError(*problems)
+    if standard_input is not None and STANDARD_INPUT in files:
+        files[STANDARD_INPUT] = replace(standard_input(), argument=files[STANDARD_INPUT].argument)
     left.tell()
     return with_keys(files.values())
 
@@ -157,7 +165,7 @@ class _LocalListing:
             return self._below(status)
         if not stat.S_ISREG(status.st_mode) or self._path.startswith(_NOT_FILES):
             what = "is no file, but a pipe, a socket or a device"
-            help = "write it to a file first: a run reads its input in parts, and more than once"
+            help = "give `-` and hand it over as standard input, or write it to a file first"
             raise StoreProblem(f"`{_shown(self._given)}` {what}", help)
         self._add(self._path, status, False)
         return self._found

@@ -7,7 +7,7 @@ import os
 import uuid
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
@@ -35,8 +35,11 @@ from ggfmt.engine.output.commit import hold_all
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import is_below
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted, stamp
+from ggfmt.engine.output.stream import ARGUMENT as STREAM
+from ggfmt.engine.output.stream import check_stream, directory_for_stream
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import HandlerOutput, Job
+from ggfmt.engine.standard_input import check_standard_input, whole_standard_input
 from ggfmt.engine.uris import is_uri, plain
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
@@ -51,7 +54,7 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What `ggfmt run` was asked for. `output` None means each handler's `rootFilePath`."""
+    """What `ggfmt run` was asked for. `output` None means each handler's `rootFilePath`, `-` standard output."""
 
     inputs: Sequence[str]
     handlers: Sequence[HandlerConfig]
@@ -75,7 +78,8 @@ class RunSettings:
 @dataclass(frozen=True)
 class PreparedRun:
     """A run that can start. The output directories are held for it, and `replaced` has for each of them the files that
-    it replaces, relative to the directory. `idle` says why a run with a checkpoint has nothing to do."""
+    it replaces, relative to the directory. `idle` says why a run with a checkpoint has nothing to do. A `stream` is
+    not committed: its directory is one for temporary files."""
 
     job: Job
     inputs: tuple[PlannedInput, ...]
@@ -84,10 +88,16 @@ class PreparedRun:
     mode: str
     checkpoint: Checkpoint | None = None
     idle: str | None = None
+    stream: bool = False
 
     @property
     def moment(self) -> datetime:
         return self.job.moment
+
+    @property
+    def input_bytes(self) -> int:
+        """As stored."""
+        return sum(item.file.size for item in self.inputs)
 
 
 def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
@@ -95,10 +105,17 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
 
     UsageError or ConfigurationError if the run makes no sense, Abend if an input cannot be read or an output written.
     """
+    check_standard_input(settings.inputs, settings.checkpoint)
+    stream = settings.output == STREAM
+    if stream:
+        handlers = [handler.name for handler in settings.handlers]
+        check_stream(handlers, settings.mode, settings.quarantine, settings.checkpoint)
+        settings = replace(settings, output=directory_for_stream(held))
     targets = make_targets(settings)
-    _check_schema_directories(targets)
+    if not stream:
+        _check_schema_directories(targets)
     for target in targets:
-        log.info("%s", report.configuration_summary(target))
+        log.info("%s", report.configuration_summary(target, stream))
     for line in settings.replacements.summary():
         log.info("%s", line)
     outputs = tuple(OutputDirectory(root) for root in dict.fromkeys(target.root for target in targets))
@@ -108,7 +125,11 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
     # Before the inputs are listed: what an earlier run had begun to commit may be among them.
     hold_all([*outputs, *filter(None, [checkpoint])], run, held)
     mode = settings.mode if checkpoint is None else checkpoint.bind(targets, outputs, settings.mode)
-    files, idle = list_inputs(settings.inputs, settings.allow_empty), None
+    replaced = tuple(
+        tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
+        for output in outputs
+    )
+    files, idle = list_inputs(settings.inputs, settings.allow_empty, whole_standard_input(held)), None
     if checkpoint is not None:
         chosen = checkpoint.choose(files, settings.settle)
         files, idle = chosen.files, None if chosen.files else str(chosen)
@@ -117,10 +138,6 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         log.info("input format %s: %s", input_format, visible(reason))
     if inputs and not any(item.file.size for item in inputs):
         log.warning("there is nothing in the input: %s, each of no bytes", counted(len(inputs), "file"))
-    replaced = tuple(
-        tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
-        for output in outputs
-    )
     for output, names in zip(outputs, replaced, strict=True):
         _check_inputs(inputs, output.root, set(names))
     if settings.current_timestamp is None and mode == "append":
@@ -139,7 +156,7 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         replacements=settings.replacements,
         staging={output.root: output.staging(run) for output in outputs},
     )
-    return PreparedRun(job, tuple(inputs), outputs, replaced, mode, checkpoint, idle)
+    return PreparedRun(job, tuple(inputs), outputs, replaced, mode, checkpoint, idle, stream)
 
 
 def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:

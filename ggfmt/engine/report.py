@@ -38,6 +38,7 @@ class HandlerTotals:
     left_out: int = 0
     files: int = 0
     size: int = 0
+    streamed: bool = False
     rejected: Counter[str] = field(default_factory=Counter)
     notes: Counter[Note] = field(default_factory=Counter)
     lost_characters: int = 0
@@ -116,12 +117,13 @@ def definitions_met(outcomes: Sequence[Outcome]) -> list[TableDef]:
     return met
 
 
-def configuration_summary(target: HandlerOutput) -> str:
-    """What a handler will do, option by option."""
+def configuration_summary(target: HandlerOutput, stream: bool = False) -> str:
+    """What a handler will do, option by option; `stream`: to standard output."""
     settings, format = target.settings, FORMATS[target.settings.format]
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
     layout = "a directory for each table" if settings.partition_by_table else "all tables in the same files"
-    lines.append(f"  Output: {without_credentials(target.root)}/{target.handler}, {layout}.")
+    place = f"{without_credentials(target.root)}/{target.handler}, {layout}"
+    lines.append(f"  Output: {'standard output' if stream else place}.")
     lines.append(f"  Tokens: {'included' if settings.context.include_tokens else 'not included'}.")
     width = max(len(spec.name) for spec in format.options.specs())
     for spec in format.options.specs():
@@ -160,7 +162,7 @@ def totals_summary(totals: Totals) -> str:
     for name, handler in totals.handlers.items():
         lines.append(
             f"  handler {name}: {counted(handler.messages, 'message')}, {handler.size:,} bytes "
-            f"in {counted(handler.files, 'file')}"
+            + ("on standard output" if handler.streamed else f"in {counted(handler.files, 'file')}")
         )
         if handler.extras:
             lines.append(f"    of them {handler.extras:,} more than operations, from primary key updates")

@@ -13,11 +13,14 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import report
 from ggfmt.engine.execution import RunResults, carry_out
 from ggfmt.engine.output.publish import publish
+from ggfmt.engine.output.stream import write_stream
 from ggfmt.engine.preparation import TRACE, RunSettings, check_inputs_unchanged, prepare
-from ggfmt.engine.runner import Progress, Runner
+from ggfmt.engine.runner import InProcess, Progress, Runner
 from ggfmt.java.text import visible
 
 __all__ = ["RunResult", "RunSettings", "execute"]
+
+SPARK_IS_FASTER_BYTES = 256 << 20  # of input: its session takes as long to start as one process for so much
 
 log = logging.getLogger("ggfmt")
 
@@ -45,6 +48,11 @@ def execute(
             totals = report.Totals()
             return RunResult(totals, {"totals": report.as_document(totals)})
         runner = stack.enter_context(start())
+        if isinstance(runner, InProcess) and prepared.input_bytes > SPARK_IS_FASTER_BYTES:
+            log.info(
+                "%s MB of input for one process: without `--master none`, Spark would take less time",
+                f"{prepared.input_bytes >> 20:,}",
+            )
         try:
             results = carry_out(prepared, runner, settings.split_size, progress)
         except Abend:
@@ -56,7 +64,12 @@ def execute(
         if checkpoint is not None:
             others.append(checkpoint.part(job.run, job.targets, [item.file for item in prepared.inputs]))
         check_inputs_unchanged(prepared.inputs)  # last, so that what is remembered of them is of what was read
-        manifest = publish(prepared, results, others)
+        if prepared.stream:
+            (target,) = results.job.targets
+            write_stream(results.files, target, results.totals.handlers[target.handler])
+            manifest = {"totals": report.as_document(results.totals)}
+        else:
+            manifest = publish(prepared, results, others)
     _tell(results)
     return RunResult(results.totals, manifest)
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import Protocol, TypeVar
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -20,9 +27,12 @@ class Runner(Protocol):
 
 
 class InProcess:
-    """A runner without Spark, for small work and for tests."""
+    """A runner without Spark: one task after the other, in this process. A task that fails is not tried again."""
 
     parallelism = 1
+
+    def __init__(self) -> None:
+        self._attempts = itertools.count()
 
     def __enter__(self) -> InProcess:
         return self
@@ -31,9 +41,38 @@ class InProcess:
         pass
 
     def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: Progress | None = None) -> list[R]:
+        """Abend GG505 if there is not enough memory; what else a task raises."""
         results = []
-        for number, item in enumerate(items):
-            results.append(task(item, number))
-            if progress is not None:
-                progress(number + 1, len(items))
+        with _interrupts() as interrupts:
+            for done, item in enumerate(items, 1):
+                try:
+                    results.append(task(item, next(self._attempts)))
+                except MemoryError:
+                    help = "give a smaller `--split-size`, or run with Spark on a machine that has more"
+                    raise Abend(Diagnostic("GG505", "a task failed: there is no memory left", help=help)) from None
+                if interrupts:
+                    raise KeyboardInterrupt
+                if progress is not None:
+                    progress(done, len(items))
         return results
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """The interrupts (Ctrl-C) so far, each of which is raised where it comes. What it breaks into may lose it: Arrow
+    looks for libraries that it can do without, and takes any error for their lack."""
+    came: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def take_note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        signal.default_int_handler(number, frame)
+
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    signal.signal(signal.SIGINT, take_note)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)

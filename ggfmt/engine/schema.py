@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from ggfmt.engine.output.names import safe_name
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import Splits
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.standard_input import check_standard_input, whole_standard_input
 from ggfmt.engine.uris import StoreProblem
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context
@@ -140,16 +142,19 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
 
 
 def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
-    files = [replace(file, watched=False) for file in list_inputs(inputs)]  # what a file had is enough, if it grows
-    input_format, _, planned = plan_inputs(files, input_format)
-    catalog = Catalog(definitions)
-    discovered = find_definitions(
-        input_format,
-        catalog,
-        Splits(planned, 1),
-        InProcess(),
-        source=with_defaults(DEFAULT_SETTINGS, input_format),
-    )
+    check_standard_input(inputs)
+    with ExitStack() as held:
+        listed = list_inputs(inputs, standard_input=whole_standard_input(held))
+        files = [replace(file, watched=False) for file in listed]  # what a file had is enough, if it grows
+        input_format, _, planned = plan_inputs(files, input_format)
+        catalog = Catalog(definitions)
+        discovered = find_definitions(
+            input_format,
+            catalog,
+            Splits(planned, 1),
+            InProcess(),
+            source=with_defaults(DEFAULT_SETTINGS, input_format),
+        )
     return list(catalog.with_tables([*discovered.tables, *(event.table for event in discovered.events)]).tables())
 
 

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.kernels import SWITCH
+from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.spark.class_archive import class_archive
 from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, java_message, no_py4j
 from ggfmt.spark.java_home import find_java
 from ggfmt.spark.jvm import Jvm, spark_home, start_jvm, stop_quietly
 from ggfmt.spark.master import cpus, is_here, master_addresses, probe, resolve, retrying
-from ggfmt.spark.scratch import Scratch, remove_abandoned
 from ggfmt.spark.shipping import linked, python_path, set_environment, zipped
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class SparkRunner:
             probe(self.master, addresses)
         try:
             remove_abandoned()
-            self._files = Scratch()
+            self._files = Scratch(logs=True)
         except OSError as error:
             raise failed("GG503", "Spark did not start", clause(str(error)), None) from error
         self._scratch, self._log = self._files.directory, self._files.log

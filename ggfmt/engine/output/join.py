@@ -4,7 +4,7 @@ was split."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -31,11 +31,7 @@ def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]
     `MOST_JOINED_BYTES`.
     """
     groups: list[Group] = []
-
-    def series(file: StagedFile) -> tuple[str, str, str]:
-        return file.handler, file.table, "" if file.place is None else file.place.path
-
-    for (handler, *_), members in groupby(sorted(files, key=lambda f: (*series(f), f.split, f.sequence)), series):
+    for (handler, *_), members in groupby(in_order(files), _series):
         limit = min(MOST_JOINED_BYTES, max_file_size(handler))
         parts: list[StagedFile] = []
         size = 0
@@ -53,6 +49,15 @@ def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]
     return groups
 
 
+def in_order(files: Iterable[StagedFile]) -> list[StagedFile]:
+    """The files of each handler, table and partition together, in the order of their operations."""
+    return sorted(files, key=lambda file: (*_series(file), file.split, file.sequence))
+
+
+def _series(file: StagedFile) -> tuple[str, str, str]:
+    return file.handler, file.table, "" if file.place is None else file.place.path
+
+
 def join_group(group: Group, attempt: int) -> StagedFile:
     """One staged file with the messages of all parts, one header, and no preamble that says again what holds already.
 
@@ -63,15 +68,12 @@ def join_group(group: Group, attempt: int) -> StagedFile:
         return first
     path = extended(first.path, f"-joined-{attempt}")
     digest, size = hashlib.sha256(), 0
-    said: dict[str, str] = {}
     fs, inner = file_system(path)
     with fs.open_output_stream(inner) as out:
-        for number, part in enumerate(group.parts):
-            for block in _blocks(part, number > 0, _repeated(part, said)):
-                out.write(block)
-                digest.update(block)
-                size += len(block)
-            said |= _last_said(part)
+        for block in joined(group.parts):
+            out.write(block)
+            digest.update(block)
+            size += len(block)
     return replace(
         first,
         path=path,
@@ -81,6 +83,14 @@ def join_group(group: Group, attempt: int) -> StagedFile:
         operations=sum(part.operations for part in group.parts),
         last_position=last.last_position,
     )
+
+
+def joined(parts: Sequence[StagedFile]) -> Iterator[bytes]:
+    """The bytes of files as those of one."""
+    said: dict[str, str] = {}
+    for number, part in enumerate(parts):
+        yield from _blocks(part, number > 0, _repeated(part, said))
+        said |= _last_said(part)
 
 
 def _repeated(file: StagedFile, said: Mapping[str, str]) -> list[PlacedPreamble]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.files import InputFile, open_input, unreadable
 from ggfmt.engine.inputs import detect_format, layout_of, reader_of, with_defaults
 from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.standard_input import begun_standard_input, check_standard_input
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 
@@ -19,14 +21,15 @@ GROWTH = 4
 
 
 class Head:
-    """The first bytes of the inputs; an input is not touched before its turn comes.
+    """The first bytes of the inputs; an input is not touched before its turn comes. `held` ends with the use of it.
 
     After `chunks` have been read to their end, `read` says how many bytes there were (after decompression), and `whole`
     whether they were all.
     """
 
-    def __init__(self, inputs: Sequence[str], input_format: str, source: WriterSettings) -> None:
-        self._files = list_inputs(inputs)
+    def __init__(self, inputs: Sequence[str], input_format: str, source: WriterSettings, held: ExitStack) -> None:
+        check_standard_input(inputs)
+        self._files = list_inputs(inputs, standard_input=begun_standard_input(held))
         self.input_format = detect_format(self._files)[0] if input_format == "auto" else input_format
         reader_of(self.input_format)  # which refuses an unknown format
         self.source = with_defaults(source, self.input_format)
@@ -45,7 +48,8 @@ class Head:
         self.read, self.whole = 0, True
         for index, file in enumerate(self._files):
             layout = self._layout(index, file)
-            ranged = layout.splittable and file.compression is None and file.shown not in self._in_one
+            seekable = file.compression is None and file.opened is None
+            ranged = layout.splittable and seekable and file.shown not in self._in_one
             part = self._ranges if ranged else self._stream
             for chunk in part(file, layout, size):
                 yield replace(chunk, input=index)

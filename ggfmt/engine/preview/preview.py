@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -74,7 +75,11 @@ def preview(settings: PreviewSettings) -> Preview:
 
     UsageError GG315 if `table` names none of the tables; Abend if an input cannot be read, or two tables get one name.
     """
-    head = Head(settings.inputs, settings.input_format, settings.source)
+    with ExitStack() as held:
+        return _preview(settings, Head(settings.inputs, settings.input_format, settings.source, held))
+
+
+def _preview(settings: PreviewSettings, head: Head) -> Preview:
     discovering = not settings.definitions
     size = FIRST_BYTES
     while True:

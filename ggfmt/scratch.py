@@ -1,7 +1,7 @@
-"""What a session has in the temporary directory: a scratch directory, and the log of its JVM beside it.
+"""What a run has in the temporary directory: a scratch directory, and beside it the log of Spark where there is one.
 
-A driver that is killed leaves both. A later session removes them, and nothing that is another's: the directory has a
-file that its owner holds locked for as long as it lives, which holds over the bounds of containers, unlike a number.
+A driver that is killed leaves both. A later run removes them, and nothing that is another's: the directory has a file
+that its owner holds locked for as long as it lives, which holds over the bounds of containers, unlike a number.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ _OWNER, _NAMED = "owner", "log"
 
 
 class Scratch:
-    """A scratch directory and a log, both for this user alone; OSError if they cannot be made."""
+    """A scratch directory, and with `logs` a log; both for this user alone. OSError if they cannot be made."""
 
-    def __init__(self) -> None:
+    def __init__(self, logs: bool = False) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="ggfmt-"))
+        self.log: Path | None = None
         self._lock: IO[bytes] | None = None
         try:
-            descriptor, log = tempfile.mkstemp(prefix="ggfmt-spark-", suffix=".log")
-            os.close(descriptor)
-            self.log = Path(log)
-            (self.directory / _NAMED).write_bytes(os.fsencode(self.log.name))
+            if logs:
+                descriptor, log = tempfile.mkstemp(prefix="ggfmt-spark-", suffix=".log")
+                os.close(descriptor)
+                self.log = Path(log)
+                (self.directory / _NAMED).write_bytes(os.fsencode(self.log.name))
             draft = self.directory / "draft"
             self._lock = draft.open("wb")
             if fcntl is not None:
@@ -46,6 +48,12 @@ class Scratch:
             self.remove()
             raise
 
+    def __enter__(self) -> Path:
+        return self.directory
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
     def remove(self) -> None:
         """Removes the directory. The log stays."""
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -54,7 +62,7 @@ class Scratch:
 
 
 def remove_abandoned() -> None:
-    """Removes what sessions of this user left in the temporary directory whose processes are gone."""
+    """Removes what runs of this user left in the temporary directory whose processes are gone."""
     if fcntl is None:
         return
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
@@ -68,13 +76,20 @@ def _remove_if_abandoned(directory: Path) -> None:
     """OSError where it is not abandoned: there is no owner's file, or somebody holds it."""
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != 0o700:
-        return  # a link that somebody else put there, or no directory of a session
+        return  # a link that somebody else put there, or no directory of a run
     descriptor = os.open(directory / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
     with open(descriptor, "wb") as owner:
         fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        name = os.fsdecode((directory / _NAMED).read_bytes())
-        if _LOG.fullmatch(name) and (log := directory.parent / name).exists():
-            found = log.lstat()
-            if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
-                log.unlink()
+        _remove_log(directory)
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _remove_log(directory: Path) -> None:
+    """Removes the log that a directory names, if it names one."""
+    if not (directory / _NAMED).exists():
+        return
+    name = os.fsdecode((directory / _NAMED).read_bytes())
+    if _LOG.fullmatch(name) and (log := directory.parent / name).exists():
+        found = log.lstat()
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            log.unlink()
