@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from comparison.machine import machine, versions
 from comparison.measured import Failed
 from comparison.running import Bench, Run, variables
-from comparison.table import NOTES, Results, figures, head, rows
+from comparison.table import NOTES, Results, brief, figures, head, rows
 from comparison.workloads import OWN, PEERS, WORKLOADS, Workload
 
 
@@ -64,6 +65,7 @@ def main() -> None:
     parser.add_argument("--java-home", help="the Java of all sides (default: the one that ggfmt finds)")
     parser.add_argument("--seconds", type=float, default=3600, help="after which a run is given up (default 3600)")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which ends the side that runs, and deletes the data
     with tempfile.TemporaryDirectory(dir=given.work) as work:
         directory = Path(work)
         base = variables(given.java_home, directory / "tmp")
@@ -76,7 +78,7 @@ def main() -> None:
             found = turns(bench, WORKLOADS[name], given.rounds, {*given.peer, *OWN})
             results |= found
             print(rows(WORKLOADS[name], found), flush=True)
-        print(f"\n{figures(results)}\n")
+        print(f"\n{brief(results)}\n\n{figures(results)}\n")
         print(f"{machine(given.cores)}; {elsewhere(results)}. {given.megabytes:,} MB, {given.rounds} rounds.\n")
         print(f"{versions(bench.interpreters, base)}.")
         print("\n".join(f"\n{note}" for note in NOTES))

@@ -78,11 +78,14 @@ def measure(
         started, others = time.perf_counter(), _busy() - time.process_time()
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
         tree, printed = _Tree(process.pid), _Printed(process)
-        while printed.ended is None:
-            printed.take(tree, _EVERY_SECONDS)
-            if seconds is not None and time.perf_counter() - started > seconds:
-                _end(process)
-                raise Failed(f"not done after {seconds:.0f} seconds")
+        try:
+            while printed.ended is None:
+                printed.take(tree, _EVERY_SECONDS)
+                if seconds is not None and time.perf_counter() - started > seconds:
+                    raise Failed(f"not done after {seconds:.0f} seconds")
+        except BaseException:
+            _end(process)
+            raise
         if process.returncode not in statuses:
             errors.seek(0)
             said = errors.read().decode("utf-8", "replace").strip().splitlines()

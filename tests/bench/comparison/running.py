@@ -84,7 +84,7 @@ class Bench:
     def run(self, workload: Workload, side: Side) -> Run:
         """Failed where the side does not do its work."""
         cores = side.cores or self.cores
-        variables = self._variables(side.archive)
+        variables = self._variables(side.archive) | ({} if side.kernels else {"GGFMT_KERNELS": "off"})
         if side.program in ("command", "session"):
             return Run(self._whole(side, cores, variables), 0, 0)
         data = self._data(workload, side)

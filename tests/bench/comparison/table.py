@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from comparison.running import Run
-from comparison.workloads import Side, Workload
+from comparison.workloads import WORKLOADS, Side, Workload
 
 # The runs of each side of each workload, by their names; a text where it did not run says why.
 Results = Mapping[tuple[str, str], Sequence[Run] | str]
@@ -28,6 +28,7 @@ COLUMNS = {
     "CPU, ratio": 16,
 }
 
+ENGINES = ("ggfmt", "Spark", "DuckDB", "Polars", "Flink SQL", "fastavro in mapPartitions")
 NOTES = (
     "Medians of the rounds, in which the sides of a workload take turns; in brackets the least and the most. Seconds "
     "and CPU are those between the start and the stop of a session, CPU of all processes. The last two columns compare "
@@ -97,6 +98,21 @@ def _cells(side: Side, found: Sequence[Run] | str, first: Sequence[Run] | str | 
     if found is not first and first is not None and not isinstance(first, str):
         compared = (spread(ratios(found, first, "seconds")), spread(ratios(found, first, "cpu")))
     return (rate, size, spread(seconds), cpu, around, *memory, *compared)
+
+
+def brief(results: Results) -> str:
+    """Thousand operations a second, a line for each workload and a column for each engine, for documents to quote."""
+    lines = []
+    for workload in WORKLOADS.values():
+        found = [_of(results, workload.name, engine) for engine in ENGINES]
+        rates = [
+            f"{median([run.operations / run.measure.seconds / 1e3 for run in runs]):,.0f}" if runs else ""
+            for runs in found
+        ]
+        if found[0] and found[0][0].operations and any(rates[1:]):
+            lines.append(f"| {' | '.join((workload.title, *rates))} |")
+    headings = f"| Thousand operations a second | {' | '.join(ENGINES)} |\n| --- |{' ---: |' * len(ENGINES)}"
+    return "\n".join((headings, *lines)) if lines else ""
 
 
 @dataclass(frozen=True)

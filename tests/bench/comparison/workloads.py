@@ -17,7 +17,8 @@ class Side:
     """Who does the work, and how: one of PEERS or OWN.
 
     `data` is that of the workload if None, and `cores` as many as asked for. `known` tells that the columns are told
-    and not to be found. `words` are arguments of a `command` of ggfmt's, `archive` that it has an archive of classes.
+    and not to be found, `kernels` that they may be used. `words` are arguments of a `command` of ggfmt's, `archive`
+    tells that it has an archive of classes.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Side:
     known: bool = True
     words: tuple[str, ...] = ()
     archive: bool = False
+    kernels: bool = True
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Workload:
 
 
 GGFMT = Side("ggfmt", "ggfmt")
+PLAIN = Side("ggfmt, no kernels", "ggfmt", kernels=False)
 ONE_CORE = Side("ggfmt, one core", "ggfmt", cores=1)
 FOUND = Side("ggfmt, columns found", "ggfmt", known=False)
 ONE_TABLE = Side("ggfmt, one table", "ggfmt", data="orders")
@@ -69,9 +72,9 @@ WORKLOADS = {
             "JSON to delimited text",
             "orders",
             "delimited",
-            (GGFMT, ONE_CORE, FOUND, SPARK, Side("Spark, columns found", "spark", known=False), DUCKDB, POLARS),
+            (GGFMT, PLAIN, ONE_CORE, FOUND, SPARK, Side("Spark, columns found", "spark", known=False), DUCKDB, POLARS),
         ),
-        Workload("json", "JSON to JSON", "orders", "json", (GGFMT, SPARK, DUCKDB, POLARS, FLINK, MSGSPEC)),
+        Workload("json", "JSON to JSON", "orders", "json", (GGFMT, PLAIN, SPARK, DUCKDB, POLARS, FLINK, MSGSPEC)),
         Workload("avro", "JSON to Avro row OCF", "orders", "avro", (GGFMT, FASTAVRO)),
         Workload("wide", "120 columns, JSON to JSON", "wide", "json", (GGFMT, SPARK, DUCKDB, POLARS, MSGSPEC)),
         Workload("tables", "200 tables to delimited text", "tables", "delimited", (GGFMT, ONE_TABLE, SPARK, DUCKDB)),

@@ -67,13 +67,9 @@ def avro_schema(job: Told) -> dict[str, Any]:
         {"name": "primary_keys", "type": {"type": "array", "items": "string"}},
         {"name": "tokens", "type": {"type": "map", "values": "string"}},
     ]
-    members += [{"name": name, "type": ["null", kind]} for name, kind in column_types(job)]
-    members += [{"name": f"{name}_isMissing", "type": "boolean"} for name in job.columns]
+    kinds = {name: "double" if name in job.numbers else "string" for name in job.columns}
+    members += [{"name": name, "type": ["null", kind]} for name, kind in kinds.items()]
     return {"type": "record", "name": "R", "fields": members}
-
-
-def column_types(job: Told) -> list[tuple[str, str]]:
-    return [(name, "double" if name in job.numbers else "string") for name in job.columns]
 
 
 def write_avro(session: SparkSession, job: Told) -> None:
@@ -86,9 +82,7 @@ def write_avro(session: SparkSession, job: Told) -> None:
             row = {name: operation[name] for name in METADATA}
             row["current_ts"] = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
             row |= {"primary_keys": columns, "tokens": {}}
-            for name in columns:
-                row[name], row[f"{name}_isMissing"] = image.get(name), name not in image
-            yield row
+            yield row | {name: image.get(name) for name in columns}
 
     def write(number: int, lines: Iterable[str]) -> Iterator[int]:
         import fastavro
