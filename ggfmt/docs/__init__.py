@@ -24,6 +24,7 @@ _ORDER = (
         "schemas",
         "deployment",
         "doctor",
+        "speed",
         "promises",
         "assumptions",
         "limits",

@@ -12,17 +12,15 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from make_data import main as make_data
-from processes import descendants, processes
+from comparison.data import SHAPES, orders, write_lines
+from comparison.measured import Measure, measure
 
 BLOCK = 64_000_000  # what is made once and then repeated
 
@@ -40,7 +38,8 @@ def compressed(block: Path, target: Path, size: int) -> None:
 
 
 def of_tables(block: Path, target: Path, count: int) -> None:
-    make_data(str(target.with_suffix(".json")), "100", str(count))
+    names = [f"GG.TCUSTORD{number}" for number in range(count)]
+    write_lines(target.with_suffix(".json"), orders(names), 100 * 10**6)
 
 
 def of_columns(block: Path, target: Path, count: int) -> None:
@@ -60,24 +59,9 @@ CASES: dict[str, tuple[Callable[[Path, Path, int], None], int, int]] = {
 }
 
 
-def measure(source: Path, target: Path) -> tuple[float, dict[str, int]]:
-    """Seconds of a run, and the peaks of its processes in bytes."""
+def run(source: Path, target: Path) -> Measure:
     command = [sys.executable, "-m", "ggfmt", "--log-level", "warn", "run", str(source), "-o", str(target)]
-    command += ["--master", "local[2]", "--set", "gg.handler.b.format.encoding=UTF-8"]
-    started = time.perf_counter()
-    run = subprocess.Popen(command)
-    peaks = {"driver": 0, "jvm": 0, "worker": 0}
-    while run.poll() is None:
-        every = processes()
-        if run.pid in every:
-            peaks["driver"] = max(peaks["driver"], every[run.pid].peak)
-        for item in descendants(run.pid).values():
-            kind = "jvm" if item.name == "java" else "worker"
-            peaks[kind] = max(peaks[kind], item.peak)
-        time.sleep(0.25)
-    if run.returncode:
-        raise SystemExit(f"the run ended with {run.returncode}")
-    return time.perf_counter() - started, peaks
+    return measure([*command, "--master", "local[2]", "--set", "gg.handler.b.format.encoding=UTF-8"])
 
 
 def main() -> None:
@@ -87,7 +71,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         block = Path(work, "block.json")
-        make_data(str(block), str(BLOCK // 10**6))
+        write_lines(block, SHAPES["orders"].lines(), BLOCK)
         for name, (make, small, large) in CASES.items():
             if arguments.case not in (None, name):
                 continue
@@ -96,9 +80,9 @@ def main() -> None:
                     source = Path(folder, "in")
                     source.mkdir()
                     make(block, source / "data", size)
-                    seconds, peaks = measure(source, Path(folder, "out"))
-                told = ", ".join(f"{kind} {peak / 1e6:,.0f} MB" for kind, peak in peaks.items())
-                print(f"{name} {size:,}: {told}, {seconds:.1f} s", flush=True)
+                    taken = run(source, Path(folder, "out"))
+                told = ", ".join(f"{kind} {peak / 1e6:,.0f} MB" for kind, peak in taken.peaks.items())
+                print(f"{name} {size:,}: {told}, {taken.whole:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

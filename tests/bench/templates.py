@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import logging
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from systems import DEFINITIONS, ROOT, convert
+from comparison.data import SHAPES, write_lines
 
 from ggfmt.columnar.clock import Clock
+from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
+from ggfmt.engine.run import RunSettings, execute
+from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog
 
+DEFINITIONS = [str(Path(__file__).resolve().parents[2] / "samples" / "TCUSTORD.def")]
 SEVEN = (
     "${objectname[table]},${optype[op_type]},${timestamp[op_ts]},${currenttimestamp[current_ts]},${position[pos]},"
     "${primarykeycolumns[primary_keys]},${alltokens[tokens]}"
@@ -57,6 +60,26 @@ def batches(source: Path) -> list[ChangeBatch]:
     return [*found, *(event for event in reader.flush() if isinstance(event, ChangeBatch))]
 
 
+def convert(inputs: list[Path], old: str, new: str, output: Path) -> float:
+    """The CPU seconds that a run takes in this process."""
+    settings = [f"gg.handler.h.format={new}", "gg.handler.h.includeTokens=true"]
+    settings.append("gg.handler.h.format.pkUpdateHandling=update")
+    if new == "avro_row_ocf":
+        settings.append(f"gg.handler.h.format.schemaDirectory={output}-schemas")
+    wanted = RunSettings(
+        inputs=[str(path) for path in inputs],
+        handlers=read_configuration([], settings).handlers,
+        output=str(output),
+        mode="overwrite",
+        input_format=old,
+        definitions=load_definitions(DEFINITIONS),
+        source=WriterSettings(context=Context(include_tokens=True)),
+    )
+    start = time.process_time()
+    execute(wanted, InProcess)
+    return time.process_time() - start
+
+
 def formatting(name: str, texts: dict[str, str], made: list[ChangeBatch]) -> float:
     """CPU seconds for all operations."""
     options: Any = FORMATS[name].options.parse(texts)
@@ -71,7 +94,7 @@ def main(megabytes: str = "20", runs: str = "7") -> None:
     logging.disable()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        subprocess.run([sys.executable, ROOT / "tests/bench/make_data.py", folder / "in.json", megabytes], check=True)
+        write_lines(folder / "in.json", SHAPES["orders"].lines(), int(megabytes) * 10**6)
         made = batches(folder / "in.json")
         count = sum(map(len, made))
         print(f"{'formatting ' + str(count) + ' operations':<62} µs      µs  ratio")
@@ -86,12 +109,12 @@ def main(megabytes: str = "20", runs: str = "7") -> None:
         print("reading, and writing delimited text")
         rows = ("avro_row_ocf", "json_row")
         for format in rows:
-            convert([folder / "in.json"], "json", format, folder / format, ("pkUpdateHandling=update",))
+            convert([folder / "in.json"], "json", format, folder / format)
         read: dict[str, list[float]] = {format: [] for format in rows}
         for _ in range(int(runs)):
             for format in rows:
                 files = sorted(path for path in (folder / format / "h").rglob("*") if path.is_file())
-                seconds = convert(files, format, "delimitedtext", folder / "out", ("pkUpdateHandling=update",))
+                seconds = convert(files, format, "delimitedtext", folder / "out")
                 read[format].append(seconds / count * 1e6)
         first, second = (statistics.median(read[format]) for format in rows)
         print(f"{', '.join(rows):<60} {first:4.1f}    {second:4.1f}   {second / first:4.2f}")

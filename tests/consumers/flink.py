@@ -16,13 +16,15 @@ import random
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from environments import FLINK, environment
+
 ROOT = Path(__file__).resolve().parents[2]
-REQUIREMENT = "apache-flink==2.3.0"
 COLUMNS = "ID BIGINT, NAME STRING, AMOUNT DECIMAL(12, 2), RATE DOUBLE, IS_ON BOOLEAN, AT_TIME TIMESTAMP(6)"
 SELECT = "ID, NAME, AMOUNT, RATE, IS_ON, CAST(AT_TIME AS STRING)"  # PyFlink hands timestamps over in milliseconds
 NAMES = ("ID", "NAME", "AMOUNT", "RATE", "IS_ON", "AT_TIME")
@@ -172,18 +174,6 @@ def read(python: Path, directories: Mapping[str, Path]) -> dict[str, Any]:
     return dict(zip(directories, answers, strict=True))
 
 
-def environment(directory: Path) -> Path:
-    """The interpreter of an environment with PyFlink, which is made if need be."""
-    python = directory / "bin" / "python"
-    if not python.exists():
-        venv.create(directory, with_pip=True)
-    probe = [str(python), "-c", "import pyflink.table"]
-    if subprocess.run(probe, capture_output=True).returncode:
-        print(f"installing {REQUIREMENT} into {directory}", flush=True)
-        subprocess.run([str(python), "-m", "pip", "install", "-q", REQUIREMENT], check=True)
-    return python
-
-
 class Checks:
     """Prints what was checked, and knows whether all was well."""
 
@@ -234,4 +224,4 @@ def main(python: Path) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--environment", type=Path, default=Path(".flink"), help="where PyFlink is, or is to be")
-    sys.exit(main(environment(parser.parse_args().environment.absolute())))
+    sys.exit(main(environment(parser.parse_args().environment.absolute(), FLINK, "pyflink.table")))

@@ -1,0 +1,109 @@
+"""What is compared: for each workload the sides that take turns, the first being the one that all are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from survival import READ
+
+Work = Literal["delimited", "json", "avro"]
+PEERS = ("spark", "flink", "duckdb", "polars", "fastavro", "msgspec")
+OWN = ("ggfmt", "reading", "command", "session")  # programs that are run whatever peers are asked for
+
+
+@dataclass(frozen=True)
+class Side:
+    """Who does the work, and how: one of PEERS or OWN.
+
+    `data` is that of the workload if None, and `cores` as many as asked for. `known` tells that the columns are told
+    and not to be found, `kernels` that they may be used. `words` are arguments of a `command` of ggfmt's, `archive`
+    tells that it has an archive of classes.
+    """
+
+    name: str
+    program: str
+    data: str | None = None
+    cores: int | None = None
+    known: bool = True
+    words: tuple[str, ...] = ()
+    archive: bool = False
+    kernels: bool = True
+
+
+@dataclass(frozen=True)
+class Workload:
+    """`data` is one of data.SHAPES, a format that these are written in, or `envelope`: Debezium's JSON with schemas.
+
+    `part` is how much of the megabytes asked for is made, before it is written in another format; at most `megabytes`.
+    """
+
+    name: str
+    title: str
+    data: str
+    work: Work
+    sides: tuple[Side, ...]
+    part: float = 1.0
+    megabytes: int | None = None
+
+
+GGFMT = Side("ggfmt", "ggfmt")
+PLAIN = Side("ggfmt, no kernels", "ggfmt", kernels=False)
+ONE_CORE = Side("ggfmt, one core", "ggfmt", cores=1)
+FOUND = Side("ggfmt, columns found", "ggfmt", known=False)
+ONE_TABLE = Side("ggfmt, one table", "ggfmt", data="orders")
+SPARK = Side("Spark", "spark")
+DUCKDB = Side("DuckDB", "duckdb")
+POLARS = Side("Polars", "polars")
+FLINK = Side("Flink SQL", "flink")
+FASTAVRO = Side("fastavro in mapPartitions", "fastavro")
+MSGSPEC = Side("msgspec, to dicts", "msgspec", cores=1)
+_SAMPLE = ("samples/tcustord.json", "--definitions", "samples/TCUSTORD.def", "-c", "conf/json.properties")
+SAMPLE = Side("ggfmt", "command", words=_SAMPLE)
+ARCHIVE = Side("ggfmt, class archive", "command", words=_SAMPLE, archive=True)
+NO_SPARK = Side("ggfmt, without Spark", "command", words=(*_SAMPLE, "--master", "none"))
+SESSION = Side("PySpark, an empty job", "session")
+
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            "delimited",
+            "JSON to delimited text",
+            "orders",
+            "delimited",
+            (GGFMT, PLAIN, ONE_CORE, FOUND, SPARK, Side("Spark, columns found", "spark", known=False), DUCKDB, POLARS),
+        ),
+        Workload("json", "JSON to JSON", "orders", "json", (GGFMT, PLAIN, SPARK, DUCKDB, POLARS, FLINK, MSGSPEC)),
+        Workload("avro", "JSON to Avro row OCF", "orders", "avro", (GGFMT, FASTAVRO)),
+        Workload("wide", "120 columns, JSON to JSON", "wide", "json", (GGFMT, SPARK, DUCKDB, POLARS, MSGSPEC)),
+        Workload("tables", "200 tables to delimited text", "tables", "delimited", (GGFMT, ONE_TABLE, SPARK, DUCKDB)),
+        Workload(
+            "debezium",
+            "Debezium with schemas to JSON",
+            "envelope",
+            "json",
+            (GGFMT, SPARK, DUCKDB, FLINK, MSGSPEC),
+            part=0.1,
+        ),
+        Workload("hostile", "Hostile JSON to JSON", "hostile", "json", (GGFMT, SPARK, DUCKDB, FLINK)),
+        Workload(
+            "formats",
+            "Each format to JSON",
+            "json",
+            "json",
+            tuple(Side(f"from {name}", "ggfmt", data=name) for name in sorted(READ, key=lambda name: name != "json")),
+            part=0.1,
+        ),
+        Workload(
+            "reading",
+            "Reading alone, one process",
+            "json",
+            "json",
+            tuple(Side(name, "reading", data=name, cores=1) for name in sorted(READ, key=lambda name: name != "json")),
+            part=0.1,
+        ),
+        Workload("small", "54 MB, JSON to JSON", "orders", "json", (GGFMT, SPARK, DUCKDB, POLARS), megabytes=54),
+        Workload("sample", "The sample, whole processes", "", "json", (SAMPLE, ARCHIVE, NO_SPARK, SESSION)),
+    )
+}

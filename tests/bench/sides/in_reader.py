@@ -1,0 +1,68 @@
+"""ggfmt's reader of a format, in this process, over files whose tables are described: operations in columns, no more.
+
+usage: in_reader.py FORMAT HANDLER_FILE DEFINITIONS DIRECTORY; HANDLER_FILE is the one that the files were written with.
+
+The first file is read once before, so that modules are loaded. Prints how many operations there were.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from told import work
+
+from ggfmt.config.handlers import read_configuration
+from ggfmt.definitions import load_definitions
+from ggfmt.engine.discovery import find_definitions
+from ggfmt.engine.inputs import PlannedInput, plan_inputs, reader_of, written_by
+from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.plan import Splits
+from ggfmt.engine.runner import InProcess
+from ggfmt.formats.api.context import Projection, WriterSettings
+from ggfmt.formats.api.reading import Event, Reject
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Catalog
+
+
+class Undescribed(Exception):
+    """A table is known from the data alone."""
+
+
+def read(name: str, inputs: Sequence[PlannedInput], catalog: Catalog, source: WriterSettings) -> int:
+    reader = reader_of(name, source)(catalog, Projection(), source)
+    count = 0
+    for item in inputs:
+        with open(item.file.shown, "rb") as stream:
+            for chunk in reader.chunks(stream, item.file.shown, 0, None, item.layout):
+                count += operations(reader.read(chunk))
+    return count + operations(reader.flush())
+
+
+def operations(events: Iterable[Event]) -> int:
+    count = 0
+    for event in events:
+        if isinstance(event, Reject):
+            raise Undescribed if event.of_unknown_table else SystemExit(f"error: {event.diagnostic.message}")
+        count += len(event) if isinstance(event, ChangeBatch) else 0
+    return count
+
+
+def main(name: str, handler: str, definitions: str, directory: str) -> None:
+    _, source = written_by(read_configuration([handler]))
+    catalog = Catalog(load_definitions([definitions]))
+    _, _, inputs = plan_inputs(list_inputs([directory]), name, source)
+    try:
+        read(name, inputs[:1], catalog, source)
+    except Undescribed:
+        found = find_definitions(name, catalog, Splits(inputs, 1), InProcess(), None, source)
+        catalog, source = catalog.with_tables(found.tables), replace(source, facts=found.facts)
+    gc.disable()  # as tasks do
+    with work():
+        count = read(name, inputs, catalog, source)
+    print(count)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,48 @@
+"""What a side is told, and how it says that its work begins and ends (see `comparison/measured.py`)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+BEFORE_OF, AFTER_OF = "before", "after"
+
+
+@dataclass(frozen=True)
+class Told:
+    """One piece of work: read the files of a directory, and write into another, which is not there yet.
+
+    `work` is `delimited` (the columns of the row as it is after the operation, or before a delete, and five fields of
+    metadata), `json` (both images, and the metadata) or `avro` (as `delimited`, in container files). `envelope` tells
+    that the input is Debezium's, with schemas; `known` that columns are given and not to be found; `by_table` that each
+    table has files of its own; `tolerant` that lines which are no records are to be passed over.
+    """
+
+    work: str
+    files: list[str]
+    source: str
+    target: str
+    cores: int
+    columns: list[str]
+    numbers: list[str]
+    envelope: bool
+    known: bool
+    by_table: bool
+    tolerant: bool
+
+
+METADATA = ("table", "op_type", "op_ts", "pos")
+
+
+def told() -> Told:
+    return Told(**json.loads(sys.argv[1]))
+
+
+@contextmanager
+def work() -> Iterator[None]:
+    print("BEGIN", flush=True)
+    yield
+    print("END", flush=True)
