@@ -168,12 +168,9 @@ class BatchingReader(PlacingReader, Generic[Table]):
         return len(table.operations) + sum(map(len, table.done)) + len(table.refused)
 
     def hand_out(self, everything: bool) -> Iterator[Event]:
-        least = 1 if everything or self.projection.in_order else BATCH_ROWS
-        due = [table for table in self.tables.values() if self.held(table) >= least]
-        for table in sorted(
-            due, key=lambda table: table.definition.full_name
-        ):  # not as tables were met, by whatever way
-            yield from self.batch(table)
+        for table in self.tables.values():
+            if everything or self.projection.in_order or self.held(table) >= BATCH_ROWS:
+                yield from self.batch(table)
 
     def batch(self, table: Table) -> Iterator[Event]:
         """The operations held for a table as one batch, after rejects of those that turn out to be none."""

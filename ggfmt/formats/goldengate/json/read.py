@@ -68,6 +68,7 @@ class JsonReader(ScanningReader[JsonTable]):
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self._decoders = Decoders(projection.tokens)
+        self._known: dict[str, JsonTable] = {}  # `tables` has those that operations were met of, in that order
         self._decoder: msgspec.json.Decoder[Any] | None = None
         self.use_scanner(self._grammar())
         # Of many tables a split has few: classes of all of them would take longer than its data. And what the scanner
@@ -128,7 +129,7 @@ class JsonReader(ScanningReader[JsonTable]):
         definition = self.catalog.get(name)
         if definition is None or (told and told != definition.primary_keys):
             return False
-        self._table(definition)
+        self.tables[name] = self._table(definition)
         assert self.scanner is not None
         takes = None
         if self.catalog.provisional:
@@ -202,9 +203,9 @@ class JsonReader(ScanningReader[JsonTable]):
         return self._decoder
 
     def _table(self, definition: TableDef) -> JsonTable:
-        table = self.tables.get(definition.full_name)
+        table = self._known.get(definition.full_name)
         if table is None:
-            table = self.tables[definition.full_name] = JsonTable.of(definition)
+            table = self._known[definition.full_name] = JsonTable.of(definition)
         return table
 
     def _hold(self, operations: Sequence[Any]) -> None:
@@ -213,14 +214,19 @@ class JsonReader(ScanningReader[JsonTable]):
         self.ordinal += len(operations)
         classes = set(map(type, operations))
         if len(classes) == 1:
-            table = self._decoders.table_of(classes.pop())
+            table = self._met_table(classes.pop())
             table.operations += operations
             table.ordinals.extend(range(first, self.ordinal))
             return
         for ordinal, operation in enumerate(operations, first):
-            table = self._decoders.table_of(type(operation))
+            table = self._met_table(type(operation))
             table.operations.append(operation)
             table.ordinals.append(ordinal)
+
+    def _met_table(self, kind: type[Any]) -> JsonTable:
+        """The table that operations of a class were met of."""
+        table = self._decoders.table_of(kind)
+        return self.tables.setdefault(table.definition.full_name, table)
 
     # The slow path
 
@@ -287,6 +293,7 @@ class JsonReader(ScanningReader[JsonTable]):
             if settled != self.catalog.get(settled.full_name):
                 yield from self.change_schema(settled, ordinal)
                 self.tables.pop(settled.full_name, None)
+                self._known.pop(settled.full_name, None)
                 self._decoder = None
                 if self.scanner is not None:
                     self.scanner.forget(settled.full_name)
