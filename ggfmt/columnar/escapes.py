@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from struct import unpack_from
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,11 +30,10 @@ def text_buffer(array: pa.Array) -> pa.Buffer:
     """The values of a text or binary array one after the other, without copying."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    data = array.buffers()[2]
+    _, offsets, data = array.buffers()
     if not len(array) or data is None:
         return pa.py_buffer(b"")
-    offsets = pa.Array.from_buffers(pa.int32(), array.offset + len(array) + 1, [None, array.buffers()[1]])
-    first, last = offsets[array.offset].as_py(), offsets[array.offset + len(array)].as_py()
+    first, last = (unpack_from("i", offsets, 4 * place)[0] for place in (array.offset, array.offset + len(array)))
     return data.slice(first, last - first)
 
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
 from ggfmt import kernels
 from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import child, defect, file_system, open_planned, unreadable
@@ -25,7 +25,7 @@ from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.writer import HandlerWriter, Written
 from ggfmt.engine.plan import Job, Range, Split
 from ggfmt.formats.api.reading import Chunk, CrossedBorder, Event, Reader, Reject, Remark, SchemaChange
-from ggfmt.model.change import ChangeBatch
+from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
 
 STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abend, so that others need not start
@@ -208,8 +208,11 @@ class _Task:
         if unusable is None and self.tables.get(source) != batch.table:
             self.tables[source] = batch.table
             self.outcome.seen.append(DefinitionMet(batch.table, self.split.ordinal, batch.ordinal[0].as_py(), source))
-        for count in pc.value_counts(batch.op).to_pylist():
-            self.outcome.operations[name, count["values"]] += count["counts"]
+        kinds = text_buffer(batch.op).to_pybytes()
+        for kind in OP_TYPES:
+            count = kinds.count(kind.encode())
+            if count:
+                self.outcome.operations[name, kind] += count
         for output in self.outputs:
             rejected = output.write(batch) if unusable is None else _every_row(batch, unusable)
             for row, diagnostic in rejected:

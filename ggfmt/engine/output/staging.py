@@ -20,7 +20,9 @@ from ggfmt.engine.plan import HandlerOutput
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.change import ChangeBatch
 
-FLUSH_BYTES = 4 << 20
+FLUSH_BYTES = 1 << 20
+MOST_WAITING_BYTES = 32 << 20  # of all series of a task for one handler
+_LARGE_BYTES = 1 << 16  # that are sooner written than put together with others
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,30 @@ class StagedFile:
     partition: Partition = ()
 
 
+class Waiting:
+    """The bytes that wait to be written in all series of a handler."""
+
+    def __init__(self) -> None:
+        self._series: dict[StagedSeries, int] = {}
+        self._bytes = 0
+
+    def add(self, series: StagedSeries, size: int) -> None:
+        self._series[series] = self._series.get(series, 0) + size
+        self._bytes += size
+
+    def written(self, series: StagedSeries) -> None:
+        self._bytes -= self._series.pop(series, 0)
+
+    def of(self, series: StagedSeries) -> int:
+        return self._series.get(series, 0)
+
+    def limit(self) -> None:
+        """Writes all of it, if it is too much."""
+        if self._bytes > MOST_WAITING_BYTES:
+            for series in list(self._series):
+                series.flush()
+
+
 class StagedSeries:
     """The files of one table (or of all, or of a partition of one) that a task writes for one handler; `lost` counts
     the characters that the encoding could not carry."""
@@ -70,9 +96,11 @@ class StagedSeries:
         framing: Framing,
         place: Place,
         partition: Partition = (),
+        waiting: Waiting | None = None,
     ) -> None:
         self.files: list[StagedFile] = []
         self.lost = 0
+        self._waiting = Waiting() if waiting is None else waiting
         self._directory = directory
         self._handler = target.handler
         self._table = table
@@ -88,7 +116,6 @@ class StagedSeries:
         self._path: str | None = None
         self._stream: pa.NativeFile | None = None
         self._buffers: list[pa.Buffer | bytes] = []
-        self._waiting = 0
         self._size = 0
         self._operations = 0
         self._positions: tuple[str | None, str | None] = (None, None)
@@ -131,8 +158,9 @@ class StagedSeries:
         self.lost += lost
         self._operations += len(messages)
         self._positions = (self._positions[0], positions[len(positions) - 1].as_py())
-        if self._waiting >= FLUSH_BYTES:
-            self._flush()
+        if self._waiting.of(self) >= FLUSH_BYTES:
+            self.flush()
+        self._waiting.limit()
 
     def _pieces(
         self, messages: pa.Array, preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
@@ -183,7 +211,7 @@ class StagedSeries:
         """Ends the present file, if there is one."""
         if not self._operations:
             return
-        self._flush()
+        self.flush()
         if self._stream is not None:
             self._stream.close()
         assert self._path is not None
@@ -213,11 +241,12 @@ class StagedSeries:
     def _put(self, data: pa.Buffer | bytes) -> None:
         if len(data):
             self._buffers.append(data)
-            self._waiting += len(data)
+            self._waiting.add(self, len(data))
             self._size += len(data)
             self._hash.update(data)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Writes what waits."""
         if self._path is None:
             self._path = unique_path(self._directory)
         _, inner = file_system(self._path)
@@ -230,13 +259,14 @@ class StagedSeries:
                 self._stream = self._fs.open_output_stream(inner)
             self._write_to(self._stream)
         self._buffers = []
-        self._waiting = 0
+        self._waiting.written(self)
 
     def _write_to(self, stream: pa.NativeFile) -> None:
-        if len(self._buffers) == 1:
-            stream.write(self._buffers[0])
-        else:
+        if self._waiting.of(self) < _LARGE_BYTES * len(self._buffers):
             stream.write(b"".join(self._buffers))
+        else:
+            for buffer in self._buffers:
+                stream.write(buffer)
 
 
 _counter = 0

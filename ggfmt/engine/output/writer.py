@@ -15,7 +15,7 @@ from ggfmt.engine.output.layout import Partition, two_series
 from ggfmt.engine.output.names import Place, counted
 from ggfmt.engine.output.partitions import MOST_PARTITIONS, Partitioner, too_many_partitions
 from ggfmt.engine.output.rejects import RejectFiles
-from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries
+from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries, Waiting
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.pipeline import Formatted, Pipeline, Preamble
 from ggfmt.engine.plan import HandlerOutput, Job, Split
@@ -68,6 +68,7 @@ class HandlerWriter:
         self.rejects = RejectFiles(self._directory, target.handler, split.ordinal)
         self._result = Written()
         self._tables: dict[str, _Table] = {}
+        self._waiting = Waiting()
         self._moment = job.moment
         self._owners: dict[Place, tuple[str, Partition]] = {}
         self._interleaved = None
@@ -201,4 +202,6 @@ class HandlerWriter:
         if first != (name, partition):
             raise two_series(first, (name, partition), layout.columns(name), place.path)
         framing = self._settings.framing(table)
-        return StagedSeries(self.target, self._directory, self._split, name, definition, framing, place, partition)
+        return StagedSeries(
+            self.target, self._directory, self._split, name, definition, framing, place, partition, self._waiting
+        )

@@ -24,22 +24,22 @@ MAGIC = b"Obj\x01"
 BLOCK_BYTES = 1 << 18  # of messages in a block, before compression: readers hold a block in memory
 
 
-def _deflate(data: bytes) -> bytes:
+def _deflate(data: pa.Buffer) -> bytes:
     compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)  # without the header and checksum of zlib
     return compressor.compress(data) + compressor.flush()
 
 
-def _snappy(data: bytes) -> bytes:
+def _snappy(data: pa.Buffer) -> bytes:
     compressed: bytes = pa.Codec("snappy").compress(data, asbytes=True)
     return compressed + zlib.crc32(data).to_bytes(4, "big")
 
 
-def _zstandard(data: bytes) -> bytes:
+def _zstandard(data: pa.Buffer) -> bytes:
     compressed: bytes = pa.Codec("zstd").compress(data, asbytes=True)
     return compressed
 
 
-_COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+_COMPRESS: dict[str, Callable[[pa.Buffer], pa.Buffer | bytes]] = {
     "null": lambda data: data,
     "deflate": _deflate,
     "snappy": _snappy,
@@ -71,9 +71,9 @@ class ObjectContainer(Framing):
         size = text_buffer(messages).size
         count = len(messages)
         step = max(1, count * BLOCK_BYTES // max(size, BLOCK_BYTES))
-        blocks = (messages.slice(start, step) for start in range(0, count, step))
-        return b"".join(map(self._block, blocks)), 0
-
-    def _block(self, messages: pa.Array) -> bytes:
-        data = self._compress(text_buffer(messages).to_pybytes())
-        return zigzag_varint(len(messages)) + zigzag_varint(len(data)) + data + self.sync
+        parts: list[pa.Buffer | bytes] = []
+        for start in range(0, count, step):
+            block = messages.slice(start, step)
+            data = self._compress(text_buffer(block))
+            parts += [zigzag_varint(len(block)) + zigzag_varint(len(data)), data, self.sync]
+        return b"".join(parts), 0

@@ -1,0 +1,165 @@
+"""Puts random messages together, by the native kernel and by Arrow, until a time is over or they differ.
+
+usage: fuzz_join.py SECONDS [SEED]
+
+For mistakes with memory, build the kernels with AddressSanitizer and start Python with its library:
+
+    CFLAGS='-fsanitize=address,undefined -g -O1' pip install --no-deps --no-build-isolation -e .
+    LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 python tests/fuzz_join.py 60
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+
+import pyarrow as pa
+
+from ggfmt import kernels
+from ggfmt.columnar import avro
+from ggfmt.columnar.join import join, join_binary
+from ggfmt.columnar.pieces import COMMA, Each, Either, Encoding, Is, Members, Piece, Text
+from ggfmt.columnar.strings import Form, count_texts
+from ggfmt.columnar.xml import foreign
+from ggfmt.model.change import Image, ImageColumn
+
+_PARTS = [
+    '"',
+    "\\",
+    "\r",
+    "\n",
+    "\0",
+    "\x1f",
+    "]]>",
+    "]]",
+    "&",
+    "<",
+    "'",
+    "é",
+    "€",
+    "😀",
+    "\ufffe",
+    "\uffff",
+    "a",
+    "1",
+    ",",
+]
+_TEXTS = list(Encoding)[: Encoding.DOUBLED + 1]
+_NUMBERS = list(Encoding)[Encoding.DIGITS : Encoding.NANOS + 1]
+_MAP = pa.map_(pa.string(), pa.string())
+_DIGITS = [
+    "0",
+    "-0",
+    "1",
+    "-17",
+    "1.5",
+    "-0.25",
+    "123456789012345",
+    "999999999999999999",
+    "1e5",
+    "x",
+    "",
+    "true",
+    "false",
+]
+
+
+class Random:
+    """Arrays, pieces and columns as a seed has them."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+
+    def text(self) -> str:
+        long = self.draw.random() < 0.02
+        size = self.draw.randrange(9000) if long else self.draw.choice((0, 1, 3, 15, 16, 17, 40))
+        return "".join(self.draw.choices(_PARTS if self.draw.random() < 0.5 else "abcdefgh", k=size))
+
+    def array(self, rows: int, kind: pa.DataType, nulls: bool) -> pa.Array:
+        """A slice of a larger array, so that it starts anywhere."""
+        before = self.draw.randrange(12)
+        made = [self._value(kind) for _ in range(before + rows + self.draw.randrange(3))]
+        if nulls and self.draw.random() < 0.7:
+            made = [None if self.draw.random() < 0.3 else value for value in made]
+        return pa.array(made, kind).slice(before, rows)
+
+    def _value(self, kind: pa.DataType) -> object:
+        if kind == pa.bool_():
+            return self.draw.random() < 0.5
+        if kind == pa.int64():
+            return self.draw.choice((0, -1, 999, -1001, self.draw.randrange(-(1 << 62), 1 << 62)))
+        if kind == _MAP:
+            return [(self.text(), self.text()) for _ in range(self.draw.choice((0, 0, 1, 3)))]
+        return self.text()
+
+    def piece(self, rows: int, depth: int) -> Piece:
+        kind = self.draw.randrange(8 if depth else 4)
+        if kind == 0:
+            return self.text()
+        if kind == 1:
+            return self.array(rows, pa.string(), False)
+        if kind == 2:
+            array = self.array(rows, pa.int64(), True)
+            return Text(array, self.draw.choice(_NUMBERS), self.text(), self.text(), self.text())
+        if kind == 3:
+            return self._encoded(self.array(rows, pa.string(), True))
+        if kind == 4:
+            maps = self.array(rows, _MAP, False)
+            return Each(maps, [self._encoded(maps.keys), self._encoded(maps.items)], self.text())
+        if kind == 5:
+            pieces = [[COMMA, "x", self.piece(rows, depth - 1)] for _ in range(self.draw.randrange(1, 4))]
+            return Members([Either(self.array(rows, pa.bool_(), False), member) for member in pieces])
+        where = self.array(rows, pa.bool_(), False) if kind == 6 else Is(self.array(rows, pa.string(), True), "")
+        return Either(where, self.pieces(rows, depth - 1), self.pieces(rows, depth - 1))
+
+    def _encoded(self, array: pa.Array) -> Text:
+        return Text(array, self.draw.choice(_TEXTS), self.text(), self.text(), self.text())
+
+    def pieces(self, rows: int, depth: int) -> list[Piece]:
+        return [self.piece(rows, depth) for _ in range(self.draw.randrange(4))]
+
+    def image(self, rows: int, columns: int) -> Image:
+        made = []
+        for _ in range(columns):
+            texts = [self.draw.choice((None, *_DIGITS)) for _ in range(rows)]
+            present = self.array(rows, pa.bool_(), False) if self.draw.random() < 0.5 else None
+            made.append(ImageColumn(pa.array(texts, pa.string()), present))
+        return Image(tuple(made), self.array(rows, pa.bool_(), False) if self.draw.random() < 0.5 else None)
+
+
+def everything(seed: int) -> list[object]:
+    """What is made of one seed."""
+    made = Random(seed)
+    rows = made.draw.choice((0, 1, 2, 5, 40))
+    texts = made.array(rows, pa.string(), True)
+    mask = foreign(texts)
+    kinds = [made.draw.choice(sorted(avro.ENCODERS)) for _ in range(made.draw.randrange(4))]
+    pieces, bad = avro.Columns(kinds, made.draw.random() < 0.5).required(made.image(rows, len(kinds)), rows)
+    return [
+        join(made.pieces(rows, 3), rows).to_pylist(),
+        sorted(bad) or join_binary(pieces, rows).to_pylist(),
+        avro.string_maps(made.array(rows, _MAP, False)).to_pylist(),
+        count_texts(texts, (made.text(), '"'), (made.text(), "")),
+        [False] * rows if mask is None else mask.to_pylist(),
+    ]
+
+
+def main(seconds: str, seed: str = "1") -> None:
+    if kernels.native is None:
+        sys.exit(f"there is nothing to look at: {kernels.state}")
+    end, number, native = time.monotonic() + float(seconds), int(seed), kernels.native
+    while time.monotonic() < end:
+        kernels.native = native
+        one = everything(number)
+        for form in Form:  # of arrays of any texts
+            native.fits(Random(number).array(20, pa.string(), True), form)
+        kernels.native = None
+        if everything(number) != one:
+            sys.exit(f"the kernel and Arrow differ, with the seed {number}")
+        number += 1
+    print(f"{number - int(seed):,} seeds from {seed} on, and no difference")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,199 @@
+"""Messages put together by the native kernel and by Arrow are the same, whatever the pieces; and mistakes are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import both_ways, examples, java_numbers, json_numbers, texts
+
+from ggfmt import kernels
+from ggfmt.columnar import avro
+from ggfmt.columnar.from_python import token_maps
+from ggfmt.columnar.join import join, join_binary
+from ggfmt.columnar.pieces import COMMA, Each, Either, Encoding, Is, Members, Piece, Text
+from ggfmt.columnar.strings import Form, known_to_fit
+from ggfmt.columnar.xml import foreign
+from ggfmt.model.change import Image, ImageColumn
+
+needs_kernels = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
+
+OF_TEXTS = [Encoding(code) for code in range(Encoding.DOUBLED + 1)]
+OF_NUMBERS = [Encoding.DIGITS, Encoding.MILLIS, Encoding.NANOS]
+ESCAPED = st.text(st.sampled_from("ab\"\\\r\n\t\0\x1f\x7f&<>']é€😀"), max_size=40)
+VALUES = st.one_of(texts, ESCAPED, st.sampled_from(["]]>", "]]]>>", "I", "U", "x" * 15 + '"', "]" * 17 + "\r"]))
+INT64 = st.one_of(st.integers(-(1 << 63) + 1000, (1 << 63) - 1), st.integers(-2000, 2000))
+
+
+def sliced(values: Sequence[object], kind: pa.DataType, before: Sequence[object]) -> pa.Array:
+    """The values as a slice of a larger array."""
+    return pa.array([*before, *values, *before], kind).slice(len(before), len(values))
+
+
+@st.composite
+def arrays(draw: st.DrawFn, rows: int, of: st.SearchStrategy[object], kind: pa.DataType) -> pa.Array:
+    values = draw(st.lists(of, min_size=rows, max_size=rows))
+    return sliced(values, kind, draw(st.lists(of, max_size=9)))
+
+
+@st.composite
+def pieces(draw: st.DrawFn, rows: int, depth: int = 3, in_members: bool = False) -> Piece:
+    leaves = ["constant", "texts", "numbers", "array", *["comma"] * in_members]
+    kind = draw(st.sampled_from(leaves + ["either", "members", "each"] * bool(depth)))
+    if kind == "constant":
+        return draw(texts)
+    if kind == "comma":
+        return COMMA
+    if kind == "array":
+        return draw(arrays(rows, VALUES, pa.string()))
+    around = [draw(st.sampled_from(["", '"', "<é>"])) for _ in range(2)]
+    if kind == "texts":
+        values = draw(arrays(rows, st.one_of(st.none(), VALUES), pa.string()))
+        return Text(values, draw(st.sampled_from(OF_TEXTS)), draw(texts), *around)
+    if kind == "numbers":
+        values = draw(arrays(rows, st.one_of(st.none(), INT64), pa.int64()))
+        return Text(values, draw(st.sampled_from(OF_NUMBERS)), draw(texts), *around)
+    if kind == "either":
+        where: pa.BooleanArray | Is = draw(arrays(rows, st.booleans(), pa.bool_()))
+        if draw(st.booleans()):
+            where = Is(draw(arrays(rows, st.one_of(st.none(), VALUES), pa.string())), draw(VALUES))
+        branches = st.lists(pieces(rows, depth - 1, in_members), max_size=3)
+        return Either(where, draw(branches), draw(branches))
+    if kind == "members":
+        members = draw(st.lists(pieces(rows, depth - 1, True), max_size=4))
+        # What stands in members without a comma before it is never empty: it is the value of one.
+        return Members(
+            [COMMA, "x", *members] if draw(st.booleans()) else [Either(_first(rows), [COMMA, "x", *members])]
+        )
+    maps = sliced(draw(st.lists(_maps, min_size=rows, max_size=rows)), _MAP, draw(st.lists(_maps, max_size=2)))
+    length = len(maps.keys)
+    items = [Text(maps.keys, Encoding.JSON, lead='"', tail='"'), "=", Text(maps.items, draw(st.sampled_from(OF_TEXTS)))]
+    return Each(maps, [*items, draw(pieces(length, 0))], draw(texts))
+
+
+_MAP = pa.map_(pa.string(), pa.string())
+_maps = st.lists(st.tuples(texts, texts), max_size=3)
+
+
+def _first(rows: int) -> pa.BooleanArray:
+    return pa.array([row % 2 == 0 for row in range(rows)], pa.bool_())
+
+
+@examples(150)
+@given(st.data(), st.integers(0, 9))
+def test_the_kernel_makes_what_arrow_makes(data: st.DataObject, rows: int) -> None:
+    parts = data.draw(st.lists(pieces(rows), max_size=5))
+    one, other = both_ways(join, parts, rows)
+    one.validate(full=True)
+    assert one.equals(other)
+    assert len(one) == rows
+
+
+@examples(60)
+@given(st.data(), st.integers(0, 6), st.booleans(), st.booleans())
+def test_columns_of_avro_are_the_same(data: st.DataObject, rows: int, flagged: bool, required: bool) -> None:
+    kinds = data.draw(st.lists(st.sampled_from(sorted(avro.ENCODERS)), max_size=4))
+    columns = []
+    for kind in kinds:
+        cells = st.sampled_from([None, "true", "false"]) if kind == "boolean" else st.one_of(st.none(), _NUMBERS)
+        values = data.draw(arrays(rows, st.one_of(cells, texts) if kind == "string" else cells, pa.string()))
+        present = data.draw(st.one_of(st.none(), arrays(rows, st.booleans(), pa.bool_())))
+        columns.append(ImageColumn(values, present))
+    image = Image(tuple(columns), data.draw(st.one_of(st.none(), arrays(rows, st.booleans(), pa.bool_()))))
+
+    def encoded() -> tuple[list[bytes], list[tuple[int, int]]]:
+        encoder = avro.Columns(kinds, flagged)
+        parts, bad = encoder.required(image, rows) if required else encoder.optional(image, rows)
+        return [] if bad else join_binary(parts, rows).to_pylist(), sorted(bad)
+
+    one, other = both_ways(encoded)
+    assert one == other
+
+
+_NUMBERS = st.one_of(
+    json_numbers,
+    java_numbers,
+    st.integers(-(10**18), 10**18).map(str),
+    st.sampled_from(["-0", "0.1", "-1.50", "1.0E2"]),
+)
+
+
+@examples(60)
+@given(st.lists(st.dictionaries(texts, texts, max_size=3), max_size=4))
+def test_maps_of_avro_are_the_same(maps: list[dict[str, str]]) -> None:
+    assert len({tuple(made.to_pylist()) for made in both_ways(avro.string_maps, token_maps(maps))}) == 1
+
+
+@examples(60)
+@given(st.lists(st.one_of(st.none(), VALUES, st.sampled_from(["\ufffe", "\uffff", "\ufeff", "\uff00"])), max_size=5))
+def test_what_xml_cannot_carry_is_found(values: list[str | None]) -> None:
+    def found(array: pa.StringArray) -> list[bool]:
+        mask = foreign(array)
+        return [False] * len(array) if mask is None else list(mask.to_pylist())
+
+    one, other = both_ways(found, sliced(values, pa.string(), ["\0", None]))
+    assert one == other
+
+
+def test_lengths_that_a_block_of_sixteen_bytes_does_not_divide_are_escaped_to_the_end() -> None:
+    for special in ('"', "\\", "\x01", "]]>", "\r", "&", "é"):
+        values = ["a" * before + special + "b" * behind for before in range(34) for behind in (0, 1, 15, 16, 17)]
+        for encoding in OF_TEXTS:
+            one, other = both_ways(join, [Text(pa.array(values), encoding)])
+            assert one.equals(other), encoding
+
+
+def test_a_value_of_many_bytes_is_escaped_whole() -> None:
+    values = pa.array(['"' * 100_000, "]]>" * 40_000, "\r" * 50_000 + "]]"])
+    for encoding in OF_TEXTS:
+        one, other = both_ways(join, [Text(values, encoding)])
+        assert one.equals(other), encoding
+
+
+@needs_kernels
+@pytest.mark.parametrize(
+    ("wrong", "error", "reason"),
+    [
+        ([pa.array(["a"]), pa.array(["a", "b"])], ValueError, "2 rows among others of 1"),
+        ([pa.array([1])], TypeError, "kind that a piece cannot have"),
+        ([pa.array(["a"], pa.large_string())], TypeError, "kind that the kernel does not take"),
+        ([COMMA, pa.array(["a"])], ValueError, "a comma without members"),
+        ([1.5], AttributeError, "__arrow_c_array__"),
+        ([Either(pa.array([None], pa.bool_()), ["a"])], AssertionError, "a piece is null"),
+        ([Text(pa.array(["a"]), 99)], ValueError, "an unknown encoding"),  # type: ignore[arg-type]
+        ([Each(token_maps([{"a": "b"}]), [pa.array([], pa.string())])], ValueError, "other items"),
+    ],
+)
+def test_pieces_that_do_not_belong_together_are_told(wrong: list[Piece], error: type[Exception], reason: str) -> None:
+    with pytest.raises(error, match=reason):
+        join(wrong)
+
+
+@needs_kernels
+def test_pieces_are_not_nested_without_end() -> None:
+    piece: Piece = "a"
+    for _ in range(50):
+        piece = Members([piece])
+    with pytest.raises(ValueError, match="nested too deeply"):
+        join([piece], 1)
+
+
+@needs_kernels
+@pytest.mark.parametrize(
+    ("form", "fit", "unfit"),
+    [
+        (Form.JSON_NUMBER, "0 -0 1.5 1e5 -10.25E+3", "00 01 1. .5 +1 1e NaN"),
+        (Form.JSON_BOOLEAN, "true false", "True 1 t falsee"),
+        (Form.SHORT_INTEGER, "0 -1 999999999999999999", "1234567890123456789 01 1.0 - +1 -01"),
+        (Form.SHORT_FLOAT, "1234567 0.5 -123.4567", "12345678 .5 1. 1e5 123.45678"),
+        (Form.SHORT_DOUBLE, "123456789012345 -0 0.1", "1234567890123456 1e1 NaN"),
+    ],
+)
+def test_forms_of_texts_are_known(form: Form, fit: str, unfit: str) -> None:
+    assert known_to_fit(pa.array([None, *fit.split()]), form)
+    assert known_to_fit(pa.array([], pa.string()), form)
+    for text in (*unfit.split(), ""):
+        assert not known_to_fit(pa.array(["x", text, "x"]).slice(1, 1), form)
