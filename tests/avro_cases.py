@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import math
 import random
 import struct
+import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -21,6 +25,7 @@ from strategies import plain_operations
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Reader, Reject, SchemaChange
+from ggfmt.formats.avro.logical import plain
 from ggfmt.formats.dts import schema as dts_schema
 from ggfmt.formats.goldengate.avro.plan import without_logical_types
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
@@ -29,7 +34,7 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
 # The modules that ask whether there is a kernel.
-ASKING = ("ggfmt.formats.goldengate.avro.scan", "ggfmt.formats.dts.read")
+ASKING = ("ggfmt.formats.goldengate.avro.scan", "ggfmt.formats.dts.read", "ggfmt.formats.debezium.avro_read")
 
 _TEXTS = ("", "I", "abc", "NULL", "Ünï ¢", "😀" * 3, "x" * 40, "a\0b", "17520.00", "2013-06-02 22:14:36.000000")
 _NUMBERS = (0, 1, -1, 63, 64, -65, 127, 10**6, -(10**12), 2**31, 2**62, 2**63 - 1, -(2**63), 1388534400000000)
@@ -94,6 +99,8 @@ def value(schema: Any, chance: random.Random, named: dict[str, Any]) -> Any:
     kind = schema["type"] if isinstance(schema, dict) else schema
     if kind == "record":
         return {part["name"]: value(part["type"], chance, named) for part in schema["fields"]}
+    if kind == "enum":
+        return chance.choice(schema["symbols"])
     if kind == "array":
         return [value(schema["items"], chance, named) for _ in range(chance.randrange(3))]
     if kind == "map":
@@ -320,7 +327,67 @@ def dts(chance: random.Random) -> Case:
     return Case("dts_avro", data, source, tokens=chance.random() < 0.8, row_only=chance.random() < 0.4)
 
 
-MAKERS: dict[str, Callable[[random.Random], Case]] = {"goldengate": goldengate, "dts": dts}
+# Debezium
+
+
+_ROW_TYPES: tuple[Any, ...] = (
+    "int", "long", "string", "double", "float", "boolean", "bytes",
+    {"type": "int", "connect.name": "io.debezium.time.Date"},
+    {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"},
+    {"type": "bytes", "scale": 2, "precision": 9, "connect.name": "org.apache.kafka.connect.data.Decimal",
+     "logicalType": "decimal"},
+    {"type": "array", "items": "string"}, {"type": "map", "values": "double"},
+    {"type": "enum", "name": "Mood", "symbols": ["GOOD", "BAD"]},
+)  # fmt: skip
+
+
+_registry = tempfile.TemporaryDirectory(prefix="ggfmt-avro-cases-")
+
+
+def debezium(chance: random.Random) -> Case:
+    optional = chance.random() < 0.7
+    fields = []
+    for place in range(chance.randrange(1, 6)):
+        kind = chance.choice(_ROW_TYPES)
+        if isinstance(kind, dict) and kind["type"] == "enum":
+            kind = {**kind, "name": f"Mood{place}"}
+        fields.append({"name": f"C{place}", "type": ["null", kind] if optional else kind})
+    row = {"type": "record", "name": "Value", "fields": fields}
+    block: dict[str, Any] = {
+        "version": "string", "connector": "string", "name": "string", "ts_ms": "long", "snapshot": ["null", "string"],
+        "db": "string", "table": "string", "file": "string", "pos": "long", "row": "int", "gtid": ["null", "string"],
+    }  # fmt: skip
+    source = {"type": "record", "name": "Source", "fields": [{"name": n, "type": t} for n, t in block.items()]}
+    envelope = {
+        "type": "record", "name": "Envelope", "namespace": "s.t", "fields": [
+            {"name": "before", "type": ["null", row]}, {"name": "after", "type": ["null", "Value"]},
+            {"name": "source", "type": source}, {"name": "op", "type": "string"},
+            {"name": "ts_ms", "type": ["null", "long"]},
+        ],
+    }  # fmt: skip
+    schema = plain(envelope)
+    events = []
+    for _ in range(chance.choice((1, 5, 40))):
+        op = chance.choice("cccuudrtmx" if chance.random() < 0.1 else "cuudr")
+        own = {"db": "S", "table": chance.choice(("T1", "T2")), "ts_ms": chance.choice((1388534400000, 1388534400001))}
+        event = {
+            "before": value(row, chance, {}) if op in "ud" and chance.random() < 0.95 else None,
+            "after": value(row, chance, {}) if op in "cur" else None,
+            "source": {**value(source, chance, {}), **own}, "op": op, "ts_ms": chance.choice((None, 5)),
+        }  # fmt: skip
+        events.append(event)
+    options: Any = FORMATS["debezium_avro"].options()
+    if chance.random() < 0.5:
+        data = container(schema, events, chance)
+    else:
+        number = zlib.crc32(json.dumps(envelope).encode()) >> 1
+        Path(_registry.name, f"{number}.avsc").write_text(json.dumps(envelope), encoding="utf-8")
+        options = replace(options, schema_registry_directory=_registry.name)
+        data = b"".join(b"\0" + number.to_bytes(4, "big") + datum(schema, event) for event in events)
+    return Case("debezium_avro", data, WriterSettings(options), {}, chance.random() < 0.8, chance.random() < 0.4)
+
+
+MAKERS: dict[str, Callable[[random.Random], Case]] = {"goldengate": goldengate, "dts": dts, "debezium": debezium}
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:

@@ -55,6 +55,24 @@ static size_t short_double(char *text, double value) {
     return 0;
 }
 
+size_t float_text(char *text, float value) {
+    static const double most = 1e6;
+    double size = fabs((double)value);
+    if (value != 0 && !(size >= 1e-3 && size < most))
+        return 0;
+    /* Decimals of up to 6 digits are all different floats. None of them is so near to the middle of two floats that the
+       division's rounding to a double could move it over that. */
+    for (int places = 0; places < 7; places++) {
+        double scaled = size * powers[places];
+        if (!(scaled < most - 1))
+            return 0;
+        double whole = floor(scaled + 0.5);
+        if ((float)(whole / powers[places]) == (float)size)
+            return double_text(text, copysign(whole / powers[places], (double)value));
+    }
+    return 0;
+}
+
 size_t double_text(char *text, double value) {
     size_t length = 0;
     if (value == 0 || (fabs(value) >= 1e-3 && fabs(value) < 1e15)) /* beyond, Python may show an exponent */
@@ -175,14 +193,9 @@ size_t micros_text(char *text, int64_t micros) {
     return 26;
 }
 
-Verdict put_base64(Column *column, int64_t row, const char *bytes, size_t length) {
+size_t base64_text(char *text, const char *bytes, size_t length) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    if (length > INT32_MAX / 2)
-        return ODD;
-    Verdict verdict = column_ready(column, row, (length + 2) / 3 * 4);
-    if (verdict != TAKEN)
-        return verdict;
-    char *to = column->data.data + column->data.size;
+    char *to = text;
     const unsigned char *from = (const unsigned char *)bytes;
     for (; length >= 3; length -= 3, from += 3, to += 4) {
         unsigned three = (unsigned)from[0] << 16 | (unsigned)from[1] << 8 | from[2];
@@ -199,7 +212,16 @@ Verdict put_base64(Column *column, int64_t row, const char *bytes, size_t length
         to[3] = '=';
         to += 4;
     }
-    column->data.size = (size_t)(to - column->data.data);
+    return (size_t)(to - text);
+}
+
+Verdict put_base64(Column *column, int64_t row, const char *bytes, size_t length) {
+    if (length > INT32_MAX / 2)
+        return ODD;
+    Verdict verdict = column_ready(column, row, base64_size(length));
+    if (verdict != TAKEN)
+        return verdict;
+    column->data.size += base64_text(column->data.data + column->data.size, bytes, length);
     column_end(column, row, TEXT);
     return TAKEN;
 }

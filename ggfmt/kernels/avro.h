@@ -55,11 +55,20 @@ size_t integer_text(char *text, int64_t value);
 /* As Python's `repr` of a float. */
 size_t double_text(char *text, double value);
 
+/* The fewest digits that are this number of 32 bits, where these are at most 6. */
+size_t float_text(char *text, float value);
+
 /* A decimal with all digits of its scale, which is at most AVRO_SCALE, of the bytes of its unscaled number. */
 size_t decimal_text(char *text, const char *bytes, size_t length, int scale);
 
 /* Microseconds since 1970 as a time of the years 1 to 9999, with six digits of a second. */
 size_t micros_text(char *text, int64_t micros);
+
+static inline size_t base64_size(size_t length) {
+    return (length + 2) / 3 * 4;
+}
+
+size_t base64_text(char *text, const char *bytes, size_t length);
 
 /* Puts bytes as Base64 into a row. */
 Verdict put_base64(Column *column, int64_t row, const char *bytes, size_t length);

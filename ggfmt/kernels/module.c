@@ -2,10 +2,11 @@
 #include "buffer.h"
 #include "revision.h"
 
-extern PyTypeObject AvroScannerType, DelimitedScannerType, DtsScannerType, JsonScannerType, XmlScannerType;
+extern PyTypeObject AvroScannerType, AvroToJsonType, DelimitedScannerType, DtsScannerType, JsonScannerType, XmlScannerType;
 
 static PyTypeObject *const types[] = {
     &AvroScannerType,
+    &AvroToJsonType,
     &DelimitedScannerType,
     &DtsScannerType,
     &JsonScannerType,

@@ -1,11 +1,14 @@
-"""Programs of the native kernel that takes records in Avro into columns (`kernels/avro_scan.c`): a tree of readers as a
-schema has them, some of which put what they read somewhere."""
+"""Programs of the native kernels for Avro, trees of readers as a schema has them: of the one that takes records into
+columns (`kernels/avro_scan.c`), where some readers put what they read somewhere, and of the one that writes data as
+JSON (`kernels/avro_json.c`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 Schema = Any  # a parsed JSON document
 Program = tuple[Any, ...]  # type, action, place, how it is shown, argument, children
@@ -50,6 +53,49 @@ def record(fields: Sequence[Program]) -> Program:
     return (_RECORD, SKIP, 0, PLAIN, None, tuple(fields))
 
 
+def json_program(schema: Schema) -> Program:
+    """The program that writes data of a schema, as fastavro's `parse_schema` has it, as JSON."""
+    return _json_node(schema, schema.get("__named_schemas", {}), 0)
+
+
+def _json_node(schema: Schema, named: Mapping[str, Schema], depth: int) -> Program:
+    """Type, size, texts, children."""
+    if depth > _MOST_DEPTH:
+        raise Unscannable("the schema is nested too deeply")
+    if isinstance(schema, list):
+        return (_UNION, None, (), tuple(_json_node(branch, named, depth + 1) for branch in schema))
+    if isinstance(schema, str):
+        if schema in _PRIMITIVES:
+            return (_PRIMITIVES[schema], None, (), ())
+        return _json_node(_named_as(schema, named), named, depth + 1)
+    kind = schema["type"]
+    if kind in ("record", "error"):
+        fields = _fields_of(schema)
+        names = tuple(msgspec.json.encode(field["name"]) + b":" for field in fields)
+        return (_RECORD, None, names, tuple(_json_node(field["type"], named, depth + 1) for field in fields))
+    if kind in ("array", "map"):
+        inner = schema["items" if kind == "array" else "values"]
+        return (_ARRAY if kind == "array" else _MAP, None, (), (_json_node(inner, named, depth + 1),))
+    if kind == "enum":
+        return (_ENUM, None, tuple(map(msgspec.json.encode, schema["symbols"])), ())
+    if kind == "fixed":
+        return (_FIXED, schema["size"], (), ())
+    return _json_node(kind, named, depth + 1)
+
+
+def _fields_of(schema: Schema) -> list[Schema]:
+    fields: list[Schema] = schema["fields"]
+    if len({field["name"] for field in fields}) < len(fields):
+        raise Unscannable("a record has two fields of one name")
+    return fields
+
+
+def _named_as(name: str, named: Mapping[str, Schema]) -> Schema:
+    if name not in named:
+        raise Unscannable("a name that stands for nothing")
+    return named[name]
+
+
 class _Maker:
     def __init__(self, named: Mapping[str, Schema], uses: Mapping[Path, Use]) -> None:
         self._named = named
@@ -65,15 +111,13 @@ class _Maker:
         if isinstance(schema, str):
             kind = _PRIMITIVES.get(schema)
             if kind is None:
-                return self.node(self._named_as(schema), path, depth + 1)
+                return self.node(_named_as(schema, self._named), path, depth + 1)
             action = SKIP if kind == _NULL and use.action in (FLAG, TOKENS, IMAGE) else use.action
             show = use.show if kind in (_LONG, _BYTES) else PLAIN
             return (kind, action, use.place, show, use.argument, ())
         kind = schema["type"]
         if kind in ("record", "error"):
-            fields = schema["fields"]
-            if len({field["name"] for field in fields}) < len(fields):
-                raise Unscannable("a record has two fields of one name")
+            fields = _fields_of(schema)
             inner = tuple(self.node(field["type"], (*path, field["name"]), depth + 1) for field in fields)
             return (_RECORD, use.action, use.place, PLAIN, use.argument, inner)
         if kind == "array":
@@ -88,8 +132,3 @@ class _Maker:
 
     def _passed_over(self, schema: Schema, depth: int) -> Program:
         return _Maker(self._named, {}).node(schema, (), depth + 1)
-
-    def _named_as(self, name: str) -> Schema:
-        if name not in self._named:
-            raise Unscannable("a name that stands for nothing")
-        return self._named[name]

@@ -6,9 +6,11 @@ from __future__ import annotations
 import io
 import math
 import struct
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any, BinaryIO, cast
 
 import fastavro
@@ -23,6 +25,7 @@ from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.blocks import MAGIC, Damaged, parts, read_header, unsafe
 from ggfmt.formats.avro.containers import HEADER_BYTES, RecordsOfBlock, container_chunks
 from ggfmt.formats.avro.logical import plain
+from ggfmt.formats.avro.programs import json_program
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
 from ggfmt.formats.debezium.read import Debezium
@@ -30,6 +33,7 @@ from ggfmt.formats.debezium.record import DebeziumRecord
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import float_text
+from ggfmt.kernels import native
 
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -42,11 +46,24 @@ ToJson = Callable[[Any], Any]
 @dataclass(frozen=True)
 class _Plan:
     """How data of a schema are decoded, the schema in the words of Connect, and what data become before they are JSON;
-    None where they are as they are."""
+    None where they are as they are. `writer`: what writes data as JSON at once, as far as they are regular."""
 
     decode: FastSchema
     schema: Raw
     to_json: ToJson | None
+    writer: Any
+
+    def texts(self, data: bytes, place: int, most: int, mark: bytes) -> tuple[Sequence[tuple[int, bytes]], int]:
+        """The regular data from a place on, each behind a mark, up to so many (-1: all): the place behind each, and its
+        JSON; and how many there are."""
+        if self.writer is None:
+            return (), 0
+        done, _, text, sizes = self.writer.write(data, place, most, mark, b"", b"")
+        borders = array("q")
+        borders.frombytes(sizes)
+        ends = borders[1::2]
+        texts = (text[start:end] for start, end in zip(chain((0,), ends), ends, strict=False))
+        return list(zip(borders[::2], texts, strict=True)), done
 
 
 class DebeziumAvro(Debezium):
@@ -95,8 +112,15 @@ class DebeziumAvro(Debezium):
                 if isinstance(block, Damaged):
                     raise block
                 stream = io.BytesIO(block)
-                for _ in range(count):
-                    yield _record(stream, plan)
+                while count:
+                    texts, done = plan.texts(block, stream.tell(), count, b"")
+                    for end, text in texts:
+                        stream.seek(end)
+                        yield DebeziumRecord(schema=plan.schema, payload=Raw(text))
+                    count -= done
+                    if count:
+                        yield _record(stream, plan)
+                        count -= 1
                 if stream.tell() != len(block):
                     raise Damaged("bytes follow the records of a block")
         except Damaged as error:
@@ -107,6 +131,17 @@ class DebeziumAvro(Debezium):
     def _messages(self, data: bytes, spans: list[tuple[int, int]]) -> Iterator[DebeziumRecord | Diagnostic]:
         stream = io.BytesIO(data)
         while (start := stream.tell()) < len(data):
+            number = confluent.number_at(data, start)
+            plan = self._numbered.get(number) if isinstance(number, int) else None
+            if isinstance(plan, _Plan):
+                texts, _ = plan.texts(data, start, -1, data[start : start + confluent.HEAD_BYTES])
+                for end, text in texts:
+                    spans.append((start, end))
+                    yield DebeziumRecord(schema=plan.schema, payload=Raw(text))
+                    start = end
+                stream.seek(start)
+                if start == len(data):
+                    break
             record = self._message(data, stream)
             end = len(data) if isinstance(record, Diagnostic) else stream.tell()
             spans.append((start, end))
@@ -141,10 +176,19 @@ def _plan(schema: Any) -> _Plan | Diagnostic:
     try:
         if reason is None:
             words = Raw(msgspec.json.encode(connect_schema(schema)))
-            return _Plan(fastavro.parse_schema(plain(schema)), words, _to_json(schema, {}))
+            decode = fastavro.parse_schema(plain(schema))
+            return _Plan(decode, words, _to_json(schema, {}), _writer(decode))
     except Exception as error:  # a schema can be wrong in more ways than its parser has exceptions for
         reason = f"the schema is none of Connect: {str(error)[:80] or type(error).__name__}"
     return Diagnostic("GG313", reason, help="give the schema that the messages were written with")
+
+
+def _writer(schema: FastSchema) -> Any:
+    """What writes data of a schema as JSON; None without a kernel, or where the kernel cannot."""
+    try:
+        return None if native is None else native.AvroToJson(json_program(schema))
+    except ValueError:
+        return None
 
 
 # Data as JSON has them: of floating-point numbers it has none of 32 bits, and not all of 64.
