@@ -43,6 +43,7 @@ from ggfmt.engine.preparation import make_targets
 from ggfmt.engine.report import field_summary
 from ggfmt.engine.run import RunSettings, execute
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.steps import STEPS
 from ggfmt.formats import FORMATS
 from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
@@ -260,6 +261,11 @@ def _dts_records(file: Path) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _steps(_: str) -> str:
+    rows = "".join(f"| `{step}` | {what} |\n" for step, what in STEPS.items())
+    return f"| Step | What it is |\n| --- | --- |\n{rows}"
+
+
 def _losses(subject: str) -> str:
     return loss_list(subject)
 
@@ -373,6 +379,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "options": _options,
     "output": _output,
     "releases": _releases,
+    "steps": _steps,
     "summary": _summary,
     "topics": _topics,
     "types": _types,

@@ -24,7 +24,7 @@ from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.engine.files import InputFile
 from ggfmt.engine.inputs import PlannedInput
-from ggfmt.engine.plan import Splits
+from ggfmt.engine.plan import MIN_SPLIT_BYTES, Splits
 from ggfmt.engine.preview.head import FIRST_BYTES
 from ggfmt.engine.runner import Runner
 from ggfmt.engine.task import Outcome, unproven
@@ -395,3 +395,9 @@ def test_a_preview_reads_over_the_end_of_its_window(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["preview", str(source), "--set", "gg.handler.h.format=json", "-n", "9"])
     assert done.exit_code == 0, done.output
     assert [f'"ID":"{number}"' in done.output for number in range(1, 5)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("rest", range(4))
+def test_no_task_is_left_with_a_few_bytes(rest: int) -> None:
+    file = InputFile("in.json", 4 * MIN_SPLIT_BYTES + rest, "in.json")
+    assert len(Splits([PlannedInput(file, 0, Layout(splittable=True))], 2).all) == 4

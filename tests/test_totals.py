@@ -15,6 +15,7 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.engine.output.names import counted, plain_place, reject_file, safe_name
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.steps import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 COLUMNS = (Column("ID", key=1), Column("NAME"), Column("AMOUNT", SqlType(Kind.DECIMAL)))
@@ -144,6 +145,28 @@ def test_options_are_told_and_defaults_are_marked(tmp_path: Path, caplog: pytest
     assert options["encoding"] == "UTF-8"
     assert options["includeOpType"] == "true (default)"
     assert len({line.index(" = ") for line in lines[4:]}) == 1
+
+
+# Time by step
+
+
+def test_the_time_of_each_step_is_told(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(n, f"GG.T{n % 3}") for n in range(4_000)])
+    result = run_ggfmt([source], tmp_path / "out", *PIPES, split_size=100_000)
+    told = result.report["seconds_by_step"]
+    assert list(told) == list(STEPS)
+    in_tasks = [told[step] for step in (DISCOVERY, READING, FORMATTING, WRITING, JOINING)]
+    assert all(seconds > 0 for seconds in in_tasks)
+    assert sum(in_tasks) <= result.totals.seconds_in_tasks + 0.01
+    assert sum(in_tasks) > 0.5 * result.totals.seconds_in_tasks
+    kept = manifest(tmp_path / "out")["totals"]["seconds_by_step"]
+    assert kept == {step: seconds for step, seconds in told.items() if step != COMMITTING}
+
+
+def test_a_run_with_definitions_looks_for_none(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(0, "GG.A")])
+    result = run_ggfmt([source], tmp_path / "out", *PIPES, definitions=DEFINITIONS)
+    assert DISCOVERY not in result.report["seconds_by_step"]
 
 
 # Splits

@@ -140,7 +140,7 @@ def run(
     with progress_bar(sys.stderr.isatty() if progress is None else progress) as tell:
         result = execute(wanted, runner.start, tell)
     if report is not None:
-        _write_report(report, result.manifest["totals"])
+        _write_report(report, result.report)
     if result.totals.rejects:
         raise typer.Exit(4)
 

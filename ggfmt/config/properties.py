@@ -12,12 +12,13 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
-
-import javaproperties
+from typing import TYPE_CHECKING, NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import JAVA_BLANKS
+
+if TYPE_CHECKING:
+    import javaproperties
 
 SETTINGS = "--set"
 
@@ -156,6 +157,8 @@ def entries_from_settings(settings: Sequence[str]) -> Parsed:
 
 def parse_properties(text: str, file: str, first_line: int = 1) -> Parsed:
     """The entries of a text; GG108 for every malformed escape."""
+    import javaproperties  # which loads a client of HTTP, that no worker needs
+
     entries: list[Entry] = []
     diagnostics: list[Diagnostic] = []
     comments = _Comments()

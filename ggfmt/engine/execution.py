@@ -21,6 +21,7 @@ from ggfmt.engine.output.store import Store
 from ggfmt.engine.plan import HandlerOutput, Job, Splits
 from ggfmt.engine.preparation import PreparedRun
 from ggfmt.engine.runner import Progress, Runner
+from ggfmt.engine.steps import DISCOVERY, JOINING, Stopwatch
 from ggfmt.engine.task import Outcome, run_split, unproven
 from ggfmt.model.table import TableDef
 
@@ -45,13 +46,17 @@ class RunResults:
 
 
 def carry_out(
-    prepared: PreparedRun, runner: Runner, split_size: int | None = None, progress: Progress | None = None
+    prepared: PreparedRun,
+    runner: Runner,
+    watch: Stopwatch,
+    split_size: int | None = None,
+    progress: Progress | None = None,
 ) -> RunResults:
     """Runs all tasks; Abend if something in the data does not let the run go on."""
     started = time.perf_counter()
     splits = Splits(prepared.inputs, runner.parallelism, split_size)
     try:
-        job, outcomes = _run_tasks(prepared, splits, runner, progress)
+        job, outcomes = _run_tasks(prepared, splits, runner, watch, progress)
     except OSError as error:  # of a task in this process: what cannot be read is part of its outcome
         raise Abend(cannot_write(prepared.job.targets[0].root, error)) from None
     _tell_of_kernels(outcomes)
@@ -66,6 +71,7 @@ def carry_out(
             files = _join(files, job.targets, runner)
     except OSError as error:
         raise Abend(cannot_write(job.targets[0].root, error)) from None
+    watch.lap(JOINING)
     for file in files:
         totals.handlers[file.handler].files += not prepared.stream
         totals.handlers[file.handler].size += file.size
@@ -84,7 +90,7 @@ def carry_out(
 
 
 def _run_tasks(
-    prepared: PreparedRun, splits: Splits, runner: Runner, progress: Progress | None
+    prepared: PreparedRun, splits: Splits, runner: Runner, watch: Stopwatch, progress: Progress | None
 ) -> tuple[Job, list[Outcome]]:
     """The outcomes of all splits, after a discovery pass where definitions are lacking; Abend for the first mistake.
 
@@ -93,9 +99,11 @@ def _run_tasks(
     job = prepared.job
     if not job.catalog.trusted:
         job = look_ahead(job, prepared.inputs) or discover(job, splits, runner, progress)
+        watch.lap(DISCOVERY)
     while True:
         _check_names(job, job.catalog.current)
         outcomes = runner.run(partial(run_split, job), splits.all, progress)
+        watch.lap(None)  # the tasks have told theirs
         crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
         if not crossed:
             crossed = unproven(splits.all, outcomes)
@@ -110,6 +118,7 @@ def _run_tasks(
                 log.info("the data has tables or metadata records that no definition file describes: looking for all")
             _drop_staged(job)
             job = discover(job, splits, runner, progress)
+            watch.lap(DISCOVERY)
             continue
         for outcome in outcomes:
             if outcome.abend is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ggfmt.config.handlers import Configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.engine.files import InputFile, open_input, unreadable
 from ggfmt.formats import FORMATS
@@ -16,6 +16,9 @@ from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Reader
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.unread import unread
 from ggfmt.java.text import IllegalValue
+
+if TYPE_CHECKING:
+    from ggfmt.config.handlers import Configuration  # which loads what reads handler files, and workers read none
 
 HEAD_BYTES = 256 << 10
 LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the first record is looked for

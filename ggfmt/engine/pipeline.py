@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.config.handler_options import REJECT, WRITE, RunOptions
-from ggfmt.config.handlers import HandlerConfig
+from ggfmt.config.handler_options import REJECT, WRITE, HandlerConfig, RunOptions
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection

@@ -120,7 +120,8 @@ class Splits:
 
     def __init__(self, inputs: Sequence[PlannedInput], parallelism: int, split_size: int | None = None) -> None:
         total = sum(item.file.size for item in inputs)
-        self._size = split_size or min(max(total // (2 * parallelism), MIN_SPLIT_BYTES), SPLIT_BYTES)
+        share = -(-total // (2 * parallelism))  # rounded up: the rest would be a task of a few bytes
+        self._size = split_size or min(max(share, MIN_SPLIT_BYTES), SPLIT_BYTES)
         self._inputs = inputs
         self.all = _cut(inputs, self._size)
 

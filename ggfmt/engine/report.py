@@ -15,6 +15,7 @@ from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import HandlerOutput
+from ggfmt.engine.steps import added
 from ggfmt.engine.task import Outcome
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.loss import Loss, happening
@@ -62,6 +63,7 @@ class Totals:
     input_bytes: int = 0
     seconds: float = 0.0
     seconds_in_tasks: float = 0.0
+    steps: dict[str, float] = field(default_factory=dict)
 
     @property
     def read(self) -> int:
@@ -88,6 +90,7 @@ def add_up(outcomes: Sequence[Outcome], targets: Sequence[HandlerOutput]) -> Tot
         totals.others += outcome.others
         totals.members += outcome.members
         totals.remarks += outcome.remarks
+        totals.steps = added(totals.steps, outcome.steps)
         for name, written in outcome.written.items():
             handler = totals.handlers[name]
             handler.messages += written.messages
@@ -213,6 +216,7 @@ def as_document(totals: Totals) -> dict[str, Any]:
         "input_bytes": totals.input_bytes,
         "seconds": round(totals.seconds, 3),
         "seconds_in_tasks": round(totals.seconds_in_tasks, 3),
+        "seconds_by_step": {step: round(seconds, 3) for step, seconds in totals.steps.items()},
         "handlers": {
             name: {
                 "messages": handler.messages,

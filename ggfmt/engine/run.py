@@ -16,6 +16,7 @@ from ggfmt.engine.output.publish import publish
 from ggfmt.engine.output.stream import write_stream
 from ggfmt.engine.preparation import TRACE, RunSettings, check_inputs_unchanged, prepare
 from ggfmt.engine.runner import InProcess, Progress, Runner
+from ggfmt.engine.steps import COMMITTING, LISTING, STARTING, Stopwatch, added
 from ggfmt.java.text import visible
 
 __all__ = ["RunResult", "RunSettings", "execute"]
@@ -30,6 +31,11 @@ class RunResult:
     totals: report.Totals
     manifest: dict[str, Any]
 
+    @property
+    def report(self) -> dict[str, Any]:
+        """The totals as `--report` writes them: with the time of the commit, which no manifest can have."""
+        return report.as_document(self.totals)
+
 
 def execute(
     settings: RunSettings,
@@ -40,25 +46,29 @@ def execute(
 
     Abend if nothing was committed because of the data, UsageError or ConfigurationError if the run makes no sense.
     """
-    started = time.perf_counter()
+    started, watch = time.perf_counter(), Stopwatch()
     with ExitStack() as stack:
         prepared = prepare(settings, stack)
+        watch.lap(LISTING)
         if prepared.idle is not None:
             log.info("nothing to do: %s", prepared.idle)
             totals = report.Totals()
             return RunResult(totals, {"totals": report.as_document(totals)})
         runner = stack.enter_context(start())
+        watch.lap(STARTING)
         if isinstance(runner, InProcess) and prepared.input_bytes > SPARK_IS_FASTER_BYTES:
             log.info(
                 "%s MB of input for one process: without `--master none`, Spark would take less time",
                 f"{prepared.input_bytes >> 20:,}",
             )
         try:
-            results = carry_out(prepared, runner, settings.split_size, progress)
+            results = carry_out(prepared, runner, watch, settings.split_size, progress)
         except Abend:
             check_inputs_unchanged(prepared.inputs)  # half a record is no mistake in the data where a file was cut
             raise
         results.totals.seconds = time.perf_counter() - started
+        results.totals.steps = added(results.totals.steps, watch.seconds)
+        watch.lap(None)
         checkpoint, job = prepared.checkpoint, results.job
         others = []
         if checkpoint is not None:
@@ -70,6 +80,8 @@ def execute(
             manifest = {"totals": report.as_document(results.totals)}
         else:
             manifest = publish(prepared, results, others)
+        watch.lap(COMMITTING)
+        results.totals.steps[COMMITTING] = watch.seconds[COMMITTING]
     _tell(results)
     return RunResult(results.totals, manifest)
 

@@ -24,6 +24,7 @@ from ggfmt.engine.files import child, defect, file_system, open_planned, unreada
 from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.writer import HandlerWriter, Written
 from ggfmt.engine.plan import Job, Range, Split
+from ggfmt.engine.steps import READING, Stopwatch
 from ggfmt.formats.api.reading import Chunk, CrossedBorder, Event, Reader, Reject, Remark, SchemaChange
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
@@ -60,6 +61,7 @@ class Outcome:
     crossed: int | None = None
     stopped: bool = False
     seconds: float = 0.0
+    steps: dict[str, float] = field(default_factory=dict)
     kernels: str = kernels.state
 
 
@@ -106,8 +108,8 @@ class _Task:
         self.job = job
         self.split = split
         self.outcome = Outcome(split.ordinal)
-        clock = Clock(job.current_timestamp)
-        self.outputs = [HandlerWriter(job, split, target, attempt, clock) for target in job.targets]
+        clock, self.watch = Clock(job.current_timestamp), Stopwatch()
+        self.outputs = [HandlerWriter(job, split, target, attempt, clock, self.watch) for target in job.targets]
         projection = [output.projection for output in self.outputs]
         combined = projection[0]
         for other in projection[1:]:
@@ -119,6 +121,7 @@ class _Task:
         self.place = Span()
 
     def run(self) -> Outcome:
+        self.watch.lap(None)
         try:
             for part in self.split.ranges:
                 self.input = part.input.index
@@ -137,6 +140,7 @@ class _Task:
             (self.outcome.abend,) = error.diagnostics
         except CrossedBorder:
             self.outcome.crossed = self.input
+        self.outcome.steps = self.watch.seconds
         self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
         self.outcome.remarks = self.reader.remarks
         return self.outcome
@@ -165,6 +169,7 @@ class _Task:
 
     def _handle(self, events: Iterator[Event]) -> None:
         for event in self._events(events):
+            self.watch.lap(READING)
             if isinstance(event, ChangeBatch):
                 self._batch(event)
             elif isinstance(event, Reject):
@@ -175,6 +180,7 @@ class _Task:
                     self._reject(output, event.record, event.diagnostic)
             else:
                 self._definition(event)
+        self.watch.lap(READING)
 
     def _definition(self, event: SchemaChange) -> None:
         if not self.job.settled:

@@ -19,6 +19,7 @@ from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries, W
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.pipeline import Formatted, Pipeline, Preamble
 from ggfmt.engine.plan import HandlerOutput, Job, Split
+from ggfmt.engine.steps import FORMATTING, WRITING, Stopwatch
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
 from ggfmt.formats.api.writing import Note
@@ -57,12 +58,15 @@ class _Table:
 class HandlerWriter:
     """One handler's part of a task."""
 
-    def __init__(self, job: Job, split: Split, target: HandlerOutput, attempt: int, clock: Clock) -> None:
+    def __init__(
+        self, job: Job, split: Split, target: HandlerOutput, attempt: int, clock: Clock, watch: Stopwatch
+    ) -> None:
         self.target = target
         self._settings = target.settings
         self._pipeline = Pipeline(target.settings, clock)
         self._split = split.ordinal
         self._trace = job.trace
+        self._watch = watch
         self._directory = child(job.staging[target.root], f"{split.ordinal:06d}-{attempt}-{target.handler}")
         Store(self._directory).make_directory("")
         self.rejects = RejectFiles(self._directory, target.handler, split.ordinal)
@@ -82,6 +86,7 @@ class HandlerWriter:
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
         """Formats a batch, less the operations that cannot be formatted, which are handed back by their row."""
         refused, formatted = self._pipeline.format(batch)
+        self._watch.lap(FORMATTING)
         yield from refused
         if formatted is None:
             return
@@ -96,6 +101,7 @@ class HandlerWriter:
             self._write(table, (), formatted.messages, formatted.arranged.position)
         else:
             yield from self._write_divided(table, table.partitioner, formatted)
+        self._watch.lap(WRITING)
 
     def _count(self, formatted: Formatted) -> None:
         self._result.messages += len(formatted.messages)
@@ -144,6 +150,7 @@ class HandlerWriter:
     def end_of_chunk(self) -> None:
         if self._interleaved is not None:
             self._interleaved.end_of_chunk()
+            self._watch.lap(WRITING)
 
     def new_epoch(self, epoch: int) -> None:
         """Takes note of a metadata change event, which a file of all tables may have to end at."""
@@ -162,6 +169,7 @@ class HandlerWriter:
         result.left_out = self._pipeline.left_out
         result.rejects = self.rejects.close()
         result.rejected.update(self.rejects.by_code)
+        self._watch.lap(WRITING)
         return result
 
     def _every_series(self) -> list[StagedSeries]:
