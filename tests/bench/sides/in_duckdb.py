@@ -21,12 +21,12 @@ def source(job: Told) -> str:
         return f"read_json({job.files!r}, format='newline_delimited'{given}{ignored})"
     payload = (
         f"STRUCT(before STRUCT({image}), after STRUCT({image}), op VARCHAR, "
-        'source STRUCT("schema" VARCHAR, "table" VARCHAR, ts_us BIGINT, pos VARCHAR))'
+        'source STRUCT("schema" VARCHAR, "table" VARCHAR, ts_us BIGINT, "position" VARCHAR))'
     )
     return f"""(
         SELECT payload.source.schema || '.' || payload.source.table AS "table",
                CASE payload.op WHEN 'c' THEN 'I' WHEN 'u' THEN 'U' ELSE 'D' END AS op_type,
-               payload.source.ts_us AS op_ts, payload.source.pos AS pos,
+               make_timestamp(payload.source.ts_us)::VARCHAR AS op_ts, payload.source.position AS pos,
                payload.before AS before, payload.after AS after
         FROM read_json({job.files!r}, format='newline_delimited', columns={{payload: '{payload}'}}))"""
 

@@ -20,13 +20,19 @@ from pyspark.sql import functions as F
 job = told()
 
 
+def image(job: Told, number: str) -> str:
+    """The type of an image, with numbers as a type."""
+    members = (f"`{name}`: {number if name in job.numbers else 'string'}" for name in job.columns)
+    return f"struct<{', '.join(members)}>"
+
+
 def structure(job: Told) -> str:
-    image = ", ".join(f"`{name}` {'double' if name in job.numbers else 'string'}" for name in job.columns)
-    images = f"before struct<{image}>, after struct<{image}>"
     if not job.envelope:
-        return f"{', '.join(f'`{name}` string' for name in METADATA)}, {images}"
-    block = "source struct<`schema`: string, `table`: string, ts_us: bigint, pos: string>"
-    return f"payload struct<{images}, op: string, {block}>"
+        metadata = ", ".join(f"`{name}` string" for name in METADATA)
+        return f"{metadata}, before {image(job, 'double')}, after {image(job, 'double')}"
+    texts = image(job, "string")  # as Debezium writes numbers here
+    block = "source: struct<`schema`: string, `table`: string, ts_us: bigint, position: string>"
+    return f"payload struct<before: {texts}, after: {texts}, op: string, {block}>"
 
 
 def records(session: SparkSession, job: Told) -> DataFrame:
@@ -37,8 +43,10 @@ def records(session: SparkSession, job: Told) -> DataFrame:
         return data
     table = F.concat_ws(".", "payload.source.schema", "payload.source.table").alias("table")
     kind = F.when(F.col("payload.op") == "c", "I").when(F.col("payload.op") == "u", "U").otherwise("D").alias("op_type")
-    time = F.col("payload.source.ts_us").alias("op_ts")
-    return data.select(table, kind, time, "payload.source.pos", "payload.before", "payload.after")
+    time = F.timestamp_micros(F.col("payload.source.ts_us")).cast("string").alias("op_ts")
+    position = F.col("payload.source.position").alias("pos")
+    images = (F.col(f"payload.{name}").cast(image(job, "double")).alias(name) for name in ("before", "after"))
+    return data.select(table, kind, time, position, *images)
 
 
 def fields(job: Told) -> list[Column]:

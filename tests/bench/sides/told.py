@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-BEFORE_OF, AFTER_OF = "before", "after"
-
 
 @dataclass(frozen=True)
 class Told:
