@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
     int bound;
     Names names;
+    Bytes *tags;    /* the rest of the start tag that each column was met with first, behind `<col` */
     char count[16]; /* of the columns, in digits */
     Rows rows;
 } Table;
@@ -64,15 +65,16 @@ static inline int starts(const char *at, const char *end, const char *text, size
 
 /* Whether all bytes are characters that XML may hold, `returns` carriage returns among them. */
 static int is_legal(const char *at, const char *end, int64_t returns) {
-    unsigned low = 0, high = 0;
-    int64_t count = 0;
+    unsigned char low = 0, high = 0, carriage = 0; /* of one byte each, so that the compiler looks at many at a time */
     for (const char *p = at; p < end; p++) {
         unsigned char c = (unsigned char)*p;
-        low |= (unsigned)(c < 0x20) & (unsigned)(c != '\t') & (unsigned)(c != '\n') & (unsigned)(c != '\r');
-        high |= c & 0x80u;
-        count += c == '\r';
+        low |= (unsigned char)((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r'));
+        carriage |= c == '\r';
+        high |= c & 0x80;
     }
-    if (low || count != returns)
+    for (const char *p = at; carriage && p < end; p++)
+        returns -= *p == '\r';
+    if (low || returns)
         return 0;
     if (!high)
         return 1;
@@ -336,12 +338,17 @@ static Verdict value(Scanner *s, const char **place, const char *tag, size_t len
     return put(s, column, row, &text);
 }
 
-/* The `col` element of the column at a place, from behind `<col` to behind its end tag. */
-static Verdict column_element(Scanner *s, Table *table, int number, const char **place, int *images) {
-    const char *at = *place, *end = s->end;
+/* The start tag of the column at a place, from behind `<col` to behind it. Most are written as the one before. */
+static Verdict column_tag(Scanner *s, Table *table, int number, const char **place) {
+    Bytes *known = &table->tags[number];
+    if (known->size && starts(*place, s->end, known->data, known->size)) {
+        *place += known->size;
+        return TAKEN;
+    }
+    const char *at = *place, *start = at;
     const Name *expected = &table->names.all[number];
-    int named = 0, indexed = 0, before = 0, after = 0, present[2] = {0, 0}, more;
-    int64_t row = table->rows.count;
+    const int64_t returns = s->returns;
+    int named = 0, indexed = 0, more;
     for (;;) {
         Text name, text;
         Verdict verdict = attribute(s, &at, &name, &text, &more);
@@ -364,7 +371,21 @@ static Verdict column_element(Scanner *s, Table *table, int number, const char *
     }
     if (!named || *at != '>')
         return ODD;
-    for (at = space(s, at + 1); !STARTS(at, end, "</"); at = space(s, at)) {
+    *place = at + 1;
+    if (known->size || s->returns != returns)
+        return TAKEN;
+    return bytes_append(known, start, (size_t)(at + 1 - start)) < 0 ? NO_MEMORY : TAKEN;
+}
+
+/* The `col` element of the column at a place, from behind `<col` to behind its end tag. */
+static Verdict column_element(Scanner *s, Table *table, int number, const char **place, int *images) {
+    const char *at = *place, *end = s->end;
+    int before = 0, after = 0, present[2] = {0, 0};
+    int64_t row = table->rows.count;
+    Verdict tag = column_tag(s, table, number, &at);
+    if (tag != TAKEN)
+        return tag;
+    for (at = space(s, at); !STARTS(at, end, "</"); at = space(s, at)) {
         Verdict verdict = TAKEN;
         if (STARTS(at, end, "<before") && !before) {
             before = 1;
@@ -616,6 +637,10 @@ static PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 }
 
 static void unbind(Table *table) {
+    for (int i = 0; table->tags != NULL && i < table->names.count; i++)
+        bytes_free(&table->tags[i]);
+    free(table->tags);
+    table->tags = NULL;
     names_free(&table->names);
     rows_free(&table->rows);
     table->bound = 0;
@@ -658,6 +683,11 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
     if (names_read(&table->names, columns) < 0 || rows_make(&table->rows, table->names.count, table->names.count, SLOTS) < 0) {
         unbind(table);
         return NULL;
+    }
+    table->tags = calloc((size_t)table->names.count + 1, sizeof(Bytes));
+    if (table->tags == NULL) {
+        unbind(table);
+        return PyErr_NoMemory();
     }
     snprintf(table->count, sizeof table->count, "%d", table->names.count);
     table->bound = 1;

@@ -22,6 +22,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, too_long
 from ggfmt.java.charsets import can_decode, codec_of
 from ggfmt.java.text import IllegalValue
+from ggfmt.kernels import native
 from ggfmt.options.value_types import Charset
 
 CHUNK_BYTES = 1 << 20
@@ -40,6 +41,8 @@ _PLAIN_PROLOG = re.compile(rb"[ \t\r\n]*(<\?xml[^<>]*\?>)")
 _LONGEST_END_TAG = 64
 _LONGEST_TAG = 4096
 _REASON_CHARACTERS = 120
+
+_count = bytes.count if native is None else native.occurrences
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,8 @@ class Markup:
 
     def last_end(self, data: bytes, known: int) -> int:
         """The end of the last whole record of `data`, of which nothing before `known` ends one; 0 if there is none."""
-        if self.comment in data or data.count(self.question) != data.count(self.declaration):
+        questions = _count(data, self.question)
+        if _count(data, self.comment) or (questions and questions != _count(data, self.declaration)):
             last, end = 0, self.end_of_record(data, 0)
             while end is not None:
                 last, end = end, self.end_of_record(data, end)
