@@ -4,17 +4,23 @@ they are read with kernels and without."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from random import Random
+from typing import Any
 
 import dialects
 import pytest
 from dialects import EVERYTHING, Read, chunk_bytes, told
 
 from ggfmt.columnar.xml import attribute_text
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.model.table import Column, TableDef
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.goldengate.delimited import read as delimited_read
+from ggfmt.formats.records import batching
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Catalog, Column, TableDef
 
 PROJECTIONS = [EVERYTHING, Projection(), Projection(tokens=True, in_order=True)]
 SIZES = [1, 7, 100, 500, 1 << 20]  # of the chunks that a file is cut into
@@ -39,6 +45,22 @@ def without_kernels() -> Iterator[None]:
         yield
 
 
+def batches(
+    name: str, data: bytes, source: WriterSettings, size: int, projection: Projection, trusted: Mapping[str, TableDef]
+) -> list[tuple[str, list[int]]]:
+    """The tables and ordinals of each batch, which decide on what is beside what in files."""
+    found = []
+    with chunk_bytes(size), pytest.MonkeyPatch.context() as patch:
+        for module in (batching, delimited_read):
+            patch.setattr(module, "BATCH_ROWS", 3)
+        reader = FORMATS[name].read_side.by(source).reader(Catalog(dict(trusted)), projection, source)
+        events = chain.from_iterable(map(reader.read, dialects.chunks_of(name, data, source)))
+        for event in chain(events, reader.flush()):
+            if isinstance(event, ChangeBatch):
+                found.append((event.table.full_name, event.ordinal.to_pylist()))
+    return found
+
+
 # XML
 
 
@@ -52,9 +74,14 @@ def assert_xml_is_read_the_same(draw: Random, size: int, projection: Projection)
     data = xml_file(draw)
     given = TableDef("GG.T", (Column("NOTE"), Column("B"), Column("A")))
     trusted = [given] if draw.random() < 0.3 else []
-    with_kernels = xml_read(data, size, projection, *trusted)
+    tables = {name: TableDef(name, (Column("A"), Column("B"))) for name in ("GG.T", "GG.ORDERS", "é")}
+
+    def found() -> tuple[Any, Any]:
+        return xml_read(data, size, projection, *trusted), batches("xml", data, told("xml"), size, projection, tables)
+
+    with_kernels = found()
     with without_kernels():
-        assert with_kernels == xml_read(data, size, projection, *trusted)
+        assert with_kernels == found()
 
 
 def xml_shapes(draw: Random) -> dict[str, list[str]]:
@@ -204,9 +231,10 @@ def assert_delimited_text_is_read_the_same(draw: Random, size: int, projection: 
     names = ["GG.T", "GG.U"][: draw.randrange(1, 3)]
     trusted = {table: TableDef(table, tuple(map(Column, "ABC"[:columns]))) for table in names}
 
-    def found() -> Read:
+    def found() -> tuple[Any, Any]:
         with chunk_bytes(size):
-            return dialects.read(name, data, source, split, trusted, projection)
+            whole = dialects.read(name, data, source, split, trusted, projection)
+        return whole, batches(name, data, source, size, projection, trusted)
 
     with_kernels = found()
     with without_kernels():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -136,7 +137,6 @@ def in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
     if len(batches) == 1:
         return batches[0]
     ordinal = pa.concat_arrays([batch.ordinal for batch in batches])
-    order = pc.array_sort_indices(ordinal)
     before = _images_of([batch.before for batch in batches], batches)
     after = _images_of([batch.after for batch in batches], batches)
     if all(batch.before.columns is batch.after.columns for batch in batches):
@@ -153,7 +153,9 @@ def in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
         tokens=None if batches[0].tokens is None else pa.concat_arrays([batch.tokens for batch in batches]),
         key_update=key_update,
     )
-    return together.take(order)
+    if all(one.ordinal[-1].as_py() < next.ordinal[0].as_py() for one, next in pairwise(batches)):
+        return together
+    return together.take(pc.array_sort_indices(ordinal))
 
 
 def _images_of(images: Sequence[Image], batches: Sequence[ChangeBatch]) -> Image:

@@ -55,7 +55,7 @@ class DelimitedTextReader(PlacingReader):
         self._step: int = 1 + options.include_meta_column_names
         self._head = len(self._metadata) * self._step
         self._regular = regular_lines(options, source.context, projection.tokens, self._defined)
-        self._odd: dict[str, list[ChangeBatch]] = {}  # operations of lines that were not taken, by table
+        self._batches: dict[str, list[ChangeBatch]] = {}  # of lines that no kernel took, by table
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
@@ -103,11 +103,11 @@ class DelimitedTextReader(PlacingReader):
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
         data = None if self._regular is None else self._as_utf8(chunk)
-        if data is None:
-            yield from self.hand_out(True)
-            yield from self._take_in_exactly(chunk)
-        else:
-            yield from self._take_in_regular(chunk, data)
+        for event in self._take_in_exactly(chunk) if data is None else self._take_in_regular(chunk, data):
+            if isinstance(event, ChangeBatch):
+                self._batches.setdefault(event.table.full_name, []).append(event)
+            else:
+                yield event
 
     def _as_utf8(self, chunk: Chunk) -> bytes | None:
         """The lines as a kernel takes them; None if it does not."""
@@ -127,30 +127,30 @@ class DelimitedTextReader(PlacingReader):
         if not odd:
             return
         lines = [(line.ordinal, data[line.start if line.start > start else 0 : line.end]) for line in odd]
-        for event in self._encoded_lines(lines, "utf-8", not chunk.offset and odd[0].start == start):
-            if isinstance(event, ChangeBatch):
-                self._odd.setdefault(event.table.full_name, []).append(event)
-            else:
-                yield event
+        yield from self._encoded_lines(lines, "utf-8", not chunk.offset and odd[0].start == start)
 
     @property
     def holds(self) -> bool:
-        return self._regular is not None and any(map(self._regular.held, self._regular.tables))
+        return bool(self._waiting())
+
+    def _waiting(self) -> dict[str, int]:
+        """How many operations wait of each table that has some."""
+        held = {name: sum(map(len, batches)) for name, batches in self._batches.items()}
+        if self._regular is not None:
+            for name in self._regular.tables:
+                rows = held.get(name, 0) + self._regular.held(name)
+                if rows:
+                    held[name] = rows
+        return held
 
     def hand_out(self, everything: bool) -> Iterator[Event]:
-        if self._regular is None:
-            return
         least = 1 if everything or self.projection.in_order else BATCH_ROWS
-        for name, table in self._regular.tables.items():
-            batches = self._odd.pop(name, [])
-            rows = self._regular.held(name)
-            if rows >= least or (rows and batches):
-                batches.append(self._taken(table, self._regular.take(name)))
-            if batches:
+        for name, rows in sorted(self._waiting().items()):
+            if rows >= least:
+                batches = self._batches.pop(name, [])
+                if self._regular is not None and self._regular.held(name):
+                    batches.append(self._taken(self._regular.tables[name], self._regular.take(name)))
                 yield in_order(batches)
-        for batches in self._odd.values():  # of tables that no line is taken of
-            yield in_order(batches)
-        self._odd.clear()
 
     def _taken(self, table: TableDef, scanned: Scanned) -> ChangeBatch:
         wanted = wanted_metadata(self._roles, self.projection.tokens)
