@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ggfmt import kernels
 from ggfmt.columnar import avro
+from ggfmt.columnar.images import differ
 from ggfmt.columnar.join import join, join_binary
 from ggfmt.columnar.pieces import COMMA, Each, Either, Encoding, Is, Members, Piece, Text
 from ggfmt.columnar.strings import Form, count_texts
@@ -132,6 +133,7 @@ def everything(seed: int) -> list[object]:
         sorted(bad) or join_binary(pieces, rows).to_pylist(),
         avro.string_maps(made.array(rows, _MAP, False)).to_pylist(),
         count_texts(texts, (made.text(), '"'), (made.text(), "")),
+        differ(texts, made.array(rows, pa.string(), True)).to_pylist(),
         [False] * rows if mask is None else mask.to_pylist(),
     ]
 

@@ -13,6 +13,7 @@ from strategies import both_ways, examples, java_numbers, json_numbers, texts
 from ggfmt import kernels
 from ggfmt.columnar import avro
 from ggfmt.columnar.from_python import token_maps
+from ggfmt.columnar.images import differ
 from ggfmt.columnar.join import join, join_binary
 from ggfmt.columnar.pieces import COMMA, Each, Either, Encoding, Is, Members, Piece, Text
 from ggfmt.columnar.strings import Form, known_to_fit
@@ -136,6 +137,15 @@ def test_what_xml_cannot_carry_is_found(values: list[str | None]) -> None:
 
     one, other = both_ways(found, sliced(values, pa.string(), ["\0", None]))
     assert one == other
+
+
+@examples(60)
+@given(st.data(), st.integers(0, 12))
+def test_where_columns_differ_is_the_same(data: st.DataObject, rows: int) -> None:
+    few = st.sampled_from([None, "", "a", "b", "ab"])
+    values, others = (data.draw(arrays(rows, few, pa.string())) for _ in range(2))
+    expected = [one != other for one, other in zip(values.to_pylist(), others.to_pylist(), strict=True)]
+    assert [mask.to_pylist() for mask in both_ways(differ, values, others)] == [expected] * 2
 
 
 def test_lengths_that_a_block_of_sixteen_bytes_does_not_divide_are_escaped_to_the_end() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ggfmt import kernels
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType, either
 
 _NULL = pa.scalar(None, pa.string())
@@ -35,11 +36,21 @@ def lost(where: pa.BooleanArray, column: ImageColumn, other: ImageColumn) -> int
     return int(and_present(pc.and_not(where, column.present), other).true_count)
 
 
+def differ(values: pa.StringArray, others: pa.StringArray) -> pa.BooleanArray:
+    """Where two columns have different values; NULL is like NULL alone."""
+    if kernels.native is not None:
+        bits = pa.py_buffer(kernels.native.differ(values, others))
+        return pa.BooleanArray.from_buffers(pa.bool_(), len(values), [None, bits])
+    both_null = pc.and_(values.is_null(), others.is_null())
+    return pc.invert(pc.or_(pc.equal(values, others).fill_null(False), both_null))
+
+
 def unlike(column: ImageColumn, other: ImageColumn) -> pa.BooleanArray:
     """Where a column is in one image and the other lacks it or has another value."""
-    both_null = pc.and_(column.values.is_null(), other.values.is_null())
-    same = pc.or_(pc.equal(column.values, other.values).fill_null(False), both_null)
-    return and_present(pc.invert(and_present(same, other)), column)
+    unlike = differ(column.values, other.values)
+    if other.present is not None:
+        unlike = pc.or_(unlike, pc.invert(other.present))
+    return and_present(unlike, column)
 
 
 def with_nulls(column: ImageColumn) -> pa.StringArray:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ggfmt.columnar.images import differ
 from ggfmt.model.change import ChangeBatch, OpType
 
 
@@ -19,9 +20,7 @@ def key_updates(batch: ChangeBatch) -> pa.BooleanArray | None:
     if changed is None and batch.before.columns is not batch.after.columns:
         for index in batch.table.key_indices:
             old, new = batch.before.columns[index], batch.after.columns[index]
-            same = pc.equal(old.values, new.values)  # null where one of them is NULL
-            both_null = pc.and_(old.values.is_null(), new.values.is_null())
-            differs = pc.and_not(pc.invert(same.fill_null(False)), both_null)
+            differs = differ(old.values, new.values)
             for side in (old, new):
                 if side.present is not None:
                     differs = pc.and_(differs, side.present)

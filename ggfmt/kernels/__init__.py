@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 SWITCH = "GGFMT_KERNELS"
-REVISION = 12  # as revision.h has it
+REVISION = 13  # as revision.h has it
 
 _NAME = "ggfmt.kernels._native"
 

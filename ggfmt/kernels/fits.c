@@ -99,6 +99,43 @@ PyObject *kernel_fits(PyObject *module, PyObject *args) {
     return PyBool_FromLong(fit);
 }
 
+static int same_value(const ArrowView *one, const ArrowView *other, int64_t row) {
+    int null = arrow_is_null(one, row);
+    if (null || arrow_is_null(other, row))
+        return null && arrow_is_null(other, row);
+    size_t length = (size_t)(one->ends[row + 1] - one->ends[row]);
+    return (size_t)(other->ends[row + 1] - other->ends[row]) == length &&
+           memcmp(one->data + one->ends[row], other->data + other->ends[row], length) == 0;
+}
+
+PyObject *kernel_differ(PyObject *module, PyObject *args) {
+    PyObject *first, *second, *result = NULL;
+    ArrowView one = {0}, other = {0};
+    Bytes bits = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &first, &second) || arrow_view(first, &one) < 0)
+        return NULL;
+    if (arrow_view(second, &other) == 0) {
+        size_t size = (size_t)(one.length + 7) / 8;
+        if (one.kind != TEXTS || other.kind != TEXTS || one.length != other.length) {
+            PyErr_SetString(PyExc_TypeError, "no two arrays of as many texts");
+        } else if (bytes_start(&bits, size + 1) < 0) {
+            PyErr_NoMemory();
+        } else {
+            memset(bits.data, 0, size + 1);
+            bits.size = size;
+            for (int64_t row = 0; row < one.length; row++)
+                if (!same_value(&one, &other, row))
+                    bits.data[row >> 3] = (char)(bits.data[row >> 3] | 1 << (row & 7));
+            result = bytes_take(&bits);
+        }
+    }
+    bytes_free(&bits);
+    arrow_release(&one);
+    arrow_release(&other);
+    return result;
+}
+
 /* The first place of a text in some bytes, NULL for none. */
 static const char *find(const char *at, const char *end, const char *text, size_t length) {
     while ((size_t)(end - at) >= length) {

@@ -17,10 +17,12 @@ PyObject *kernel_join(PyObject *module, PyObject *args);
 PyObject *kernel_fits(PyObject *module, PyObject *args);
 PyObject *kernel_count(PyObject *module, PyObject *args);
 PyObject *kernel_occurrences(PyObject *module, PyObject *args);
+PyObject *kernel_differ(PyObject *module, PyObject *args);
 
 static PyMethodDef functions[] = {
     {"join", kernel_join, METH_VARARGS, "join(pieces, rows, kinds) -> (rows, offsets, data) of messages; see join.c"},
     {"fits", kernel_fits, METH_VARARGS, "fits(texts, form) -> whether all values are of a form; see fits.c"},
+    {"differ", kernel_differ, METH_VARARGS, "differ(texts, others) -> bits of where they differ; NULL is like NULL alone"},
     {"count", kernel_count, METH_VARARGS, "count(texts, parts, wholes) -> how many values hold each part, and are each whole"},
     {"occurrences", kernel_occurrences, METH_VARARGS, "occurrences(data, text) -> how often a text stands in data"},
     {NULL, NULL, 0, NULL},

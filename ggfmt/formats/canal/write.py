@@ -19,8 +19,8 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import lost, unlike, updates_from
 from ggfmt.columnar.join import join
-from ggfmt.columnar.strings import quote_json
-from ggfmt.columnar.timestamps import floor_millis
+from ggfmt.columnar.pieces import Each, Either, Encoding, Is, Piece
+from ggfmt.columnar.strings import json_number, quote_json
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.losses import BEFORE_OVERLAID
@@ -54,36 +54,39 @@ class CanalFormatter(DialectFormatter):
         micros = self.micros(batch)
         changed = self._changed(batch)
         truncate = pc.equal(batch.op, OpType.TRUNCATE.value)
-        delete = pc.equal(batch.op, OpType.DELETE.value)
-        after, before = self.objects(batch.after, rows), self.objects(batch.before, rows)
-        old = self.objects(changed, rows, "{}")
-        in_old = delete if self.options.delete_rows == DELETE_IN_OLD else None
-        data = pc.if_else(delete, before, after)
-        if in_old is not None:
-            old = pc.if_else(in_old, before, old)
+        delete = Is(batch.op, OpType.DELETE.value)
+        after, before = self.object_pieces(batch.after, rows), self.object_pieces(batch.before, rows)
+        old = self.object_pieces(changed, rows, "{}")
+        data: list[Piece] = [Either(delete, before, after)]
+        in_old = None
+        if self.options.delete_rows == DELETE_IN_OLD:
+            in_old = pc.equal(batch.op, OpType.DELETE.value)
+            old = [Either(in_old, before, old)]
         has_old = updates_from(batch)
         has_data = pc.invert(truncate)
         if in_old is not None:
             has_old, has_data = pc.or_(has_old, in_old), pc.and_not(has_data, in_old)
         identity = token(batch.tokens, "id", rows)
-        identity = pc.if_else(pc.match_substring_regex(identity, _NUMBER), identity, _NOTHING)
+        own = batch.position
+        if identity.null_count < rows:
+            identity = pc.if_else(pc.match_substring_regex(identity, _NUMBER), identity, _NOTHING)
+            own = pc.if_else(pc.equal(batch.position, identity).fill_null(False), None, batch.position)
         gtid = token(batch.tokens, "gtid", rows)
-        own = pc.if_else(pc.equal(batch.position, identity).fill_null(False), None, batch.position)
         gtid = quote_json(pc.coalesce(gtid, own))
-        es = floor_millis(micros).cast(pa.string()).fill_null("null")
+        es = join([json_number(micros, Encoding.MILLIS)])
         groups = _groups((batch.op, has_old, gtid, identity, es), truncate, self.options.batch_size)
         ends = None if groups is None else pa.array([end - 1 for end in groups[1:]], pa.int64())
         at = partial(_at, rows=ends)
         message = json_object(
             {
-                "data": _listed(data, has_data, groups),
+                "data": _listed(data, has_data, groups, rows),
                 "database": self._database,
                 "es": at(es),
                 "gtid": at(gtid),
                 "id": at(identity),
                 "isDdl": at(pc.if_else(truncate, "true", "false")),
                 "mysqlType": self._mysql_types,
-                "old": _listed(old, has_old, groups),
+                "old": _listed(old, has_old, groups, rows),
                 "pkNames": self._key_names,
                 "sql": at(pc.if_else(truncate, self._statement, '""')),
                 "sqlType": self._sql_types,
@@ -128,13 +131,13 @@ def _at(texts: pa.StringArray, rows: pa.Int64Array | None) -> pa.StringArray:
     return texts if rows is None else texts.take(rows)
 
 
-def _listed(objects: pa.StringArray, there: pa.BooleanArray, groups: list[int] | None) -> pa.StringArray:
+def _listed(objects: list[Piece], there: pa.BooleanArray, groups: list[int] | None, rows: int) -> list[Piece]:
     """The objects of each run as a JSON array, `null` where they are not there."""
     if groups is None:
-        return pc.if_else(there, join(["[", objects, "]"]), "null")
-    lists = pa.ListArray.from_arrays(pa.array(groups, pa.int32()), objects)
+        return [Either(there, ["[", *objects, "]"], ["null"])]
+    lists = pa.ListArray.from_arrays(pa.array(groups, pa.int32()), join(objects, rows))
     first = there.take(pa.array(groups[:-1], pa.int64()))
-    return pc.if_else(first, join(["[", pc.binary_join(lists, ","), "]"]), "null")
+    return [Either(first, ["[", Each(lists, [lists.values], ","), "]"], ["null"])]
 
 
 def _latin_1(text: str) -> str:
