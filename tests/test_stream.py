@@ -15,6 +15,7 @@ import pytest
 from runs import MOMENT, content, metadata, operation, output_files, run_ggfmt, write_lines
 from survival import WRITTEN
 from test_local import JSON, call, codes
+from test_terminal import ESCAPE, on_terminal
 
 from ggfmt.config.handler_file import handler_file, handler_lines, handler_name
 from ggfmt.config.handlers import read_configuration
@@ -154,6 +155,27 @@ def test_a_full_disk_behind_standard_output(source: Path, tmp_path: Path, monkey
     ended = call("run", source, *JSON, "-o", "-", *HERE)
     assert codes(ended) == ["GG519"]
     assert "No space left on device" in str(ended.exception)
+
+
+def test_messages_on_a_terminal_have_no_bar_among_them(source: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "ggfmt",
+        "--log-level",
+        "error",
+        "run",
+        str(source),
+        "--to",
+        "json",
+        "-o",
+        "-",
+        *HERE,
+    ]
+    status, shown = on_terminal(command, tmp_path)
+    assert status == 0
+    assert shown.count("\n") == 40
+    assert ESCAPE not in shown
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

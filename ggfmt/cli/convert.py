@@ -137,7 +137,9 @@ def run(
         )
         if report is not None:
             _check_writable(report, "--report")
-    with progress_bar(sys.stderr.isatty() if progress is None else progress) as tell:
+    if progress is None:  # a bar would stand among messages that go to the same terminal
+        progress = sys.stderr.isatty() and not (output == "-" and sys.stdout.isatty())
+    with progress_bar(progress) as tell:
         result = execute(wanted, runner.start, tell)
     if report is not None:
         _write_report(report, result.report)
