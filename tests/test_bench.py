@@ -125,16 +125,17 @@ def test_the_computing_of_a_child_counts_that_its_parent_is_not_told_of() -> Non
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("program", "seconds", "said"),
     [
-        ("raise ValueError('of no use')", "ValueError: of no use"),
-        ("print('BEGIN')", "one of the two marks is not there"),
-        ("import time; time.sleep(60)", "not done after 0 seconds"),
+        ("raise ValueError('of no use')", 60, "ValueError: of no use"),
+        ("print('BEGIN')", 60, "it printed BEGIN of the two marks"),
+        ("print('work')", 60, "it printed none of the two marks"),
+        ("import time; time.sleep(60)", 0.1, "not done after 0 seconds"),
     ],
 )
-def test_a_command_that_does_not_do_its_work_says_why(program: str, said: str) -> None:
+def test_a_command_that_does_not_do_its_work_says_why(program: str, seconds: float, said: str) -> None:
     with pytest.raises(Failed, match=said):
-        measure([sys.executable, "-c", program], seconds=0.3)
+        measure([sys.executable, "-c", program], seconds=seconds, marked=True)
     assert not any(program in item.command for item in processes().values())
 
 

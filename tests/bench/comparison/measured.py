@@ -71,9 +71,10 @@ def measure(
     environment: Mapping[str, str] | None = None,
     seconds: float | None = None,
     statuses: Collection[int] = (0,),
+    marked: bool = False,
 ) -> Measure:
-    """Runs a command to its end. Raises Failed where its exit status is none of `statuses`, it has left out a mark, or
-    it has not ended after so many seconds."""
+    """Runs a command to its end. Raises Failed where its exit status is none of `statuses`, it has not ended after so
+    many seconds, or it has left out a mark: one of them or, if it is to be `marked`, both."""
     with tempfile.TemporaryFile() as errors:
         started, others = time.perf_counter(), _busy() - time.process_time()
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
@@ -88,16 +89,21 @@ def measure(
             raise
         if process.returncode not in statuses:
             errors.seek(0)
-            said = errors.read().decode("utf-8", "replace").strip().splitlines()
-            telling = [line for line in said if "error" in line.lower() or "Exception" in line] or said
-            raise Failed(telling[-1][:300] if telling else f"exit status {process.returncode}")
-    if len(printed.marks) == 1:
-        raise Failed("one of the two marks is not there")
+            raise Failed(reason(errors.read().decode("utf-8", "replace"), process.returncode))
+    if len(printed.marks) < 2 and (marked or printed.marks):
+        raise Failed(f"it printed {' and '.join(printed.marks) or 'none'} of the two marks")
     computed = sum(tree.computed.values())
     begin, before = printed.marks.get(BEGIN, (started, 0.0))
     end, after = printed.marks.get(END, (printed.ended, computed))
     elsewhere = _busy() - time.process_time() - others - computed
     return Measure(end - begin, after - before, printed.ended - started, tree.peaks, elsewhere, tuple(printed.lines))
+
+
+def reason(errors: str, status: int) -> str:
+    """What a command that failed says of it: the last line that tells of an error, else the last one."""
+    said = errors.strip().splitlines()
+    telling = [line for line in said if "error" in line.lower() or "Exception" in line] or said
+    return telling[-1][:300] if telling else f"exit status {status}"
 
 
 class _Printed:

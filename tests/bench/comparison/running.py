@@ -91,7 +91,7 @@ class Bench:
         statuses = [0, 4] if data.broken and side.program == "ggfmt" else [0]
         command = self._command(workload, side, data, cores)
         try:
-            found = measure(command, variables, self.seconds, statuses)
+            found = measure(command, variables, self.seconds, statuses, marked=True)
             self._check(workload, side, data, found)
         finally:
             shutil.rmtree(self.target, ignore_errors=True)

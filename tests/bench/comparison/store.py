@@ -11,6 +11,7 @@ from pathlib import Path
 from survival import handler
 
 from comparison.data import SHAPES, Data, definition_files, make
+from comparison.measured import Failed, reason
 
 MOMENT = "2024-06-02T22:15:00.447000"
 _BASE = "orders"  # what is written in other formats
@@ -31,9 +32,11 @@ class Store:
         return name if name in SHAPES else _BASE
 
     def data(self, name: str, megabytes: int) -> Data:
+        """Some data, of so many megabytes before it is written in another format. Failed if it cannot be made."""
         if (name, megabytes) not in self._made:
             directory = self._directory / f"{name}-{megabytes}"
             make_it = make if name in SHAPES else self._written
+            print(f"making {megabytes:,} MB of {name}", file=sys.stderr, flush=True)
             self._made[name, megabytes] = make_it(directory, name, megabytes * 10**6)
         return self._made[name, megabytes]
 
@@ -57,7 +60,9 @@ class Store:
         command = [sys.executable, "-m", "ggfmt", "--log-level", "error", "run", str(base.directory), "-o", str(output)]
         command += ["-c", str(self.handler_file(name)), "--definitions", str(self.definitions(_BASE))]
         command += ["--current-timestamp", MOMENT, "--master", self._master]
-        subprocess.run(command, env=self._environment, check=True)
+        done = subprocess.run(command, env=self._environment, capture_output=True, text=True)
+        if done.returncode:
+            raise Failed(f"{name} cannot be made: {reason(done.stderr, done.returncode)}")
         shutil.move(output / "h", directory)
         shutil.rmtree(output)
         found = replace(base, directory=directory)

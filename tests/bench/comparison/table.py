@@ -47,9 +47,14 @@ def median(values: Sequence[float]) -> float:
 def spread(values: Sequence[float]) -> str:
     """The median, with the least and the most."""
     least, most = min(values), max(values)
-    digits = 0 if median(values) >= 100 else 1 if median(values) >= 10 else 2
+    digits = _digits(median(values))
     shown = f"{median(values):,.{digits}f}"
     return shown if len(values) == 1 else f"{shown} ({least:,.{digits}f}–{most:,.{digits}f})"
+
+
+def _digits(number: float) -> int:
+    """How many behind the point are worth showing."""
+    return 0 if number >= 100 else 1 if number >= 10 else 2
 
 
 def each(runs: Sequence[Run], part: str) -> list[float]:
@@ -100,16 +105,20 @@ def _cells(side: Side, found: Sequence[Run] | str, first: Sequence[Run] | str | 
     return (rate, size, spread(seconds), cpu, around, *memory, *compared)
 
 
+def _rate(runs: Sequence[Run]) -> str:
+    if not runs or not runs[0].operations:
+        return ""
+    rate = median([run.operations / run.measure.seconds / 1e3 for run in runs])
+    return f"{rate:,.{_digits(rate)}f}"
+
+
 def brief(results: Results) -> str:
     """Thousand operations a second, a line for each workload and a column for each engine, for documents to quote."""
     lines = []
     for workload in WORKLOADS.values():
         found = [_of(results, workload.name, engine) for engine in ENGINES]
-        rates = [
-            f"{median([run.operations / run.measure.seconds / 1e3 for run in runs]):,.0f}" if runs else ""
-            for runs in found
-        ]
-        if found[0] and found[0][0].operations and any(rates[1:]):
+        rates = [_rate(runs) for runs in found]
+        if rates[0] and any(rates[1:]):
             lines.append(f"| {' | '.join((workload.title, *rates))} |")
     headings = f"| Thousand operations a second | {' | '.join(ENGINES)} |\n| --- |{' ---: |' * len(ENGINES)}"
     return "\n".join((headings, *lines)) if lines else ""
