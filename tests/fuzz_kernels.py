@@ -3,12 +3,14 @@
 usage: python tests/fuzz_kernels.py [SECONDS [TARGET ...]]
 
 Builds the kernels with gcc's AddressSanitizer and UndefinedBehaviorSanitizer in a temporary directory, and gives each
-target (all of them, unless some are named) so many seconds (60) in a process of its own. The first mistake with memory,
-and the first difference to what is made without kernels, ends it with its report and the seed.
+target (all of them, unless some are named) so many seconds (60) in a process of its own. What scanners read are copies
+that end with the memory that they are in, so that each read beyond them is seen. The first mistake with memory, and the
+first difference to what is made without kernels, ends it with its report and the seed.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import random
@@ -20,6 +22,8 @@ import time
 from collections.abc import Callable
 from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 SOURCES = Path(__file__).resolve().parents[1] / "ggfmt" / "kernels"
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g", "-O1")
@@ -79,12 +83,31 @@ def build(folder: Path) -> Path:
     return made
 
 
+class Exactly:
+    """A kernel's object whose data are copied to memory that ends with them."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+        if name not in ("scan", "scan_spans", "write"):
+            return method
+        return lambda data, *others: method((ctypes.c_char * len(data)).from_buffer_copy(data), *others)
+
+
 def use(path: str) -> None:
     """Has this process use an extension module; nothing of ggfmt may be loaded yet."""
     spec = importlib.util.spec_from_file_location(_MODULE, path, loader=ExtensionFileLoader(_MODULE, path))
     assert spec is not None and spec.loader is not None
-    module = sys.modules[_MODULE] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    native = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(native)
+    module = sys.modules[_MODULE] = ModuleType(_MODULE)
+    for name, value in vars(native).items():
+        made = (
+            (lambda *given, kind=value, **named: Exactly(kind(*given, **named))) if isinstance(value, type) else value
+        )
+        setattr(module, name, made)
 
 
 def run(module: str, target: str, seconds: str) -> None:
