@@ -18,7 +18,7 @@ from survival import READ, STORY, WRITTEN, handler, write_story, written_by
 from survival import TABLES as DEFINITIONS
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.engine.runner import Runner
+from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 pytestmark = pytest.mark.spark
@@ -114,6 +114,21 @@ def test_one_process_writes_and_reads_every_format_as_spark_does(session: SparkR
         run_ggfmt([tmp_path / "spark" / name], spark, *JSON_LINES, **told, start=over(session))
         assert data(one) == data(spark), name
         assert content(one, "j").count(b"op_type") > 5, name
+
+
+def test_standard_input_becomes_standard_output_by_spark(
+    source: Path, session: SparkRunner, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Workers read what the driver keeps, and nothing of Spark's is among the messages."""
+    told: dict[str, Any] = {"split_size": 200_000}
+    streams = []
+    for start in (InProcess, over(session)):
+        with (source / "0.json").open() as stream:
+            monkeypatch.setattr("sys.stdin", stream)
+            run_ggfmt([Path("-")], Path("-"), *JSON_LINES, start=start, **told)
+        streams.append(capfdbinary.readouterr().out)
+    assert streams[0] == streams[1]
+    assert streams[0].count(b"op_type") == 1_000
 
 
 def by_command_line(source: Path, out: Path, *arguments: str) -> None:
