@@ -23,8 +23,11 @@ def environment(directory: Path, requirement: str, module: str, install: bool = 
         return python
     if not install:
         raise NotInstalled(f"not in {directory}")
-    if not python.exists():
-        venv.create(directory, with_pip=True)
+    try:
+        if not python.exists():
+            venv.create(directory, with_pip=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise NotInstalled(f"no environment can be made: {error}") from None
     command = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", requirement]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode:
