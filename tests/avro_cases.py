@@ -4,6 +4,7 @@ native kernel and the exact reader tell the same, and for its fuzzing."""
 from __future__ import annotations
 
 import base64
+import ctypes
 import io
 import json
 import math
@@ -12,10 +13,12 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -30,6 +33,7 @@ from ggfmt.formats.dts import schema as dts_schema
 from ggfmt.formats.goldengate.avro.plan import without_logical_types
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.metacolumns import Template
+from ggfmt.kernels import native
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
@@ -413,15 +417,37 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 @contextmanager
-def without_kernel() -> Iterator[None]:
-    patches = [patch.object(import_module(module), "native", None) for module in ASKING]
-    for each in patches:
-        each.start()
-    try:
+def _with(kernels: object) -> Iterator[None]:
+    with ExitStack() as stack:
+        for module in ASKING:
+            stack.enter_context(patch.object(import_module(module), "native", kernels))
         yield
-    finally:
-        for each in patches:
-            each.stop()
+
+
+def without_kernel() -> AbstractContextManager[None]:
+    return _with(None)
+
+
+def on_exact_memory() -> AbstractContextManager[None]:
+    """The kernels get copies of the data that end with the memory that they are in, so that a sanitizer sees each read
+    beyond them."""
+    kinds = ("AvroScanner", "AvroToJson", "DtsScanner")
+    return _with(SimpleNamespace(**{kind: partial(_Exactly, getattr(native, kind)) for kind in kinds}))
+
+
+class _Exactly:
+    """A kernel's object whose data are copied before it gets them."""
+
+    def __init__(self, kind: Any, *given: Any) -> None:
+        self._inner = kind(*given)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+        return partial(_on_copy, method) if name in ("scan", "scan_spans", "write") else method
+
+
+def _on_copy(method: Callable[..., Any], data: bytes, *others: Any) -> Any:
+    return method((ctypes.c_char * len(data)).from_buffer_copy(data), *others)
 
 
 def reader_class(name: str) -> type[Reader]:

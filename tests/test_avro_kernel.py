@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from avro_cases import MAKERS, Case, damaged, told, without_kernel
+from avro_cases import MAKERS, Case, damaged, datum, told, without_kernel
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import operation, run_ggfmt, write_lines
@@ -17,9 +17,13 @@ from strategies import examples
 
 from ggfmt import kernels
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.context import Context, WriterSettings
+from ggfmt.formats.avro import programs
 from ggfmt.formats.dts.read import DtsReader
+from ggfmt.formats.goldengate.avro import AvroRowOptions
+from ggfmt.formats.goldengate.avro.plan import without_logical_types
 from ggfmt.formats.goldengate.avro.reader import AvroReader
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 needs_kernel = pytest.mark.skipif(kernels.native is None, reason=f"no kernels: {kernels.state}")
@@ -83,3 +87,19 @@ def test_the_kernel_takes_all_that_is_regular(name: str, tmp_path: Path) -> None
         seen += sum(len(batch[1]) for batch in batches if isinstance(batch, tuple))
     assert seen == 30
     assert len(exact) == (0 if name.endswith("_ocf") else 2)
+
+
+@needs_kernel
+def test_a_table_that_the_kernel_cannot_take_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And read all the same: a decimal of more digits behind its point than the kernel writes."""
+    options = AvroRowOptions(enable_decimal_logical_type=True, max_precision=400)
+    table = TableDef("GG.A", (Column("C", SqlType(Kind.DECIMAL, precision=300, scale=300)),))
+    schema = avro_schema(table, options, Context(), False).document
+    message = dict.fromkeys(("table", "op_ts", "current_ts", "pos"), "") | {"op_type": "I", "primary_keys": []}
+    data = datum(without_logical_types(dict(schema)), {**message, "table": "GG.A", "tokens": {}, "C": b"\1"}) * 5
+    asked: list[object] = []
+    monkeypatch.setattr(programs, "program", noting(programs.program, asked))
+    case = Case("avro_row", data, WriterSettings(options), {"GG.A": table})
+    batch, *_ = told(case)
+    assert [operation.after["C"] for operation in batch[1]] == [f"0.{1:0300}"] * 5
+    assert len([given for given in asked if given[0]["name"] == "GG.A"]) == 1  # type: ignore[index]

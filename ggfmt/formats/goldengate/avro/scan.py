@@ -42,16 +42,18 @@ class Scan:
         letters = {key.encode("utf-8", "surrogatepass"): kind.encode() for key, kind in keys.items()}
         self.scanner = native.AvroScanner(*head, wrapped, letters, not by_image, end)
         self._numbers: dict[Plan, int] = {}
+        self._refused: set[Plan] = set()
         self._plans: list[Plan] = []
 
     def bind(self, identity: bytes, plan: Plan) -> bool:
         """Has messages of tables of this name taken, as the plan has them; false where that cannot be."""
-        if plan in self._numbers:
-            return False  # by another spelling of its name
+        if plan in self._numbers or plan in self._refused:  # by another spelling of its name, or once before
+            return False
         try:
             made = programs.program(plan.decode, _uses(plan, self._tokens))
             number = self.scanner.bind(identity, made, len(plan.table.columns), _SLOTS)
         except ValueError:  # such a schema is for the exact reader
+            self._refused.add(plan)
             return False
         self._numbers[plan] = number
         self._plans.append(plan)
