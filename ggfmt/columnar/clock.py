@@ -25,6 +25,7 @@ class Clock:
         self.fixed = fixed
         self._next = 0  # in thousandths of a millisecond
         self._ends = array("i", [0])  # of stamps, one after the other
+        self._last = (0, "", "")  # a second, a form, and what it looks like
 
     def stamps(self, count: int, iso8601: bool) -> pa.StringArray | pa.StringScalar:
         """`count` stamps, later than all before; one scalar for all if the clock is fixed."""
@@ -37,12 +38,17 @@ class Clock:
         while start < end:
             ms, counter = divmod(start, _PER_MS)
             size = min(_PER_MS - counter, end - start)
-            moment = f"{datetime.fromtimestamp(ms // 1000).strftime(form)}.{ms % 1000:03d}"
+            moment = f"{self._shown(ms // 1000, form)}.{ms % 1000:03d}"
             stamps += moment + moment.join(_COUNTERS[counter : counter + size])
             start += size
         if len(self._ends) <= count:
             self._ends = array("i", range(0, _STAMP_BYTES * (count + 1), _STAMP_BYTES))
         return pa.StringArray.from_buffers(count, pa.py_buffer(self._ends), pa.py_buffer(stamps.encode()))
+
+    def _shown(self, second: int, form: str) -> str:
+        if self._last[:2] != (second, form):
+            self._last = (second, form, datetime.fromtimestamp(second).strftime(form))
+        return self._last[2]
 
     def micros(self, count: int) -> pa.StringArray | pa.StringScalar:
         """As `stamps`, in microseconds since 1970; a fixed time is taken as one of UTC."""

@@ -14,16 +14,21 @@ from ggfmt.columnar.pieces import Encoding
 _STRING = pa.string()
 
 # As javax.json escapes, all else below U+0020 as \u00xx and everything above as it is.
-_SHORT_ESCAPES = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_CONTROLS = {chr(code): _SHORT_ESCAPES.get(chr(code), f"\\u{code:04x}") for code in range(0x20)}
-JSON_ESCAPES = {"\\": "\\\\", '"': '\\"', **_CONTROLS}
+_SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_CONTROLS = {chr(code): _SHORT.get(chr(code), f"\\u{code:04x}") for code in range(0x20)}
+_IN_JSON = {"\\": "\\\\", '"': '\\"', **_CONTROLS}
 # As Jackson does, which differs in the digits of \u00xx.
-JACKSON_ESCAPES = {
-    character: f"\\u{ord(character):04X}" if escape[1] == "u" else escape for character, escape in JSON_ESCAPES.items()
+_IN_JACKSON = {
+    character: f"\\u{ord(character):04X}" if escape[1] == "u" else escape for character, escape in _IN_JSON.items()
 }
 # A parser makes a blank of a bare tab or line end in an attribute, and a line feed of a bare carriage return anywhere.
-IN_ATTRIBUTE = {"&": "&amp;", "<": "&lt;", "'": "&apos;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
-IN_CDATA = {"]]>": "]]]]><![CDATA[>", "\r": "]]>&#13;<![CDATA["}
+_IN_ATTRIBUTE = {"&": "&amp;", "<": "&lt;", "'": "&apos;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+_IN_CDATA = {"]]>": "]]]]><![CDATA[>", "\r": "]]>&#13;<![CDATA["}
+
+# For single texts, whose characters are replaced each on its own.
+JSON_ESCAPES = str.maketrans(_IN_JSON)
+JACKSON_ESCAPES = str.maketrans(_IN_JACKSON)
+ATTRIBUTE_ESCAPES = str.maketrans(_IN_ATTRIBUTE)
 
 
 def text_buffer(array: pa.Array) -> pa.Buffer:
@@ -49,14 +54,9 @@ def escape(array: pa.StringArray, replacements: Mapping[str, str]) -> pa.StringA
     return array
 
 
-def escape_text(text: str, replacements: dict[str, str]) -> str:
-    """The same of one text, of whose characters each is replaced on its own."""
-    return text.translate(str.maketrans(dict[str, str | int | None](replacements)))
-
-
-def escape_json_text(text: str, escapes: dict[str, str] = JSON_ESCAPES) -> str:
+def escape_json_text(text: str, escapes: dict[int, str] = JSON_ESCAPES) -> str:
     """One text as a JSON string, quotes included."""
-    return f'"{escape_text(text, escapes)}"'
+    return f'"{text.translate(escapes)}"'
 
 
 def _millis(micros: pa.Int64Array) -> pa.StringArray:
@@ -72,10 +72,10 @@ def _nanos(micros: pa.Int64Array) -> pa.StringArray:
 # What each encoding of texts or numbers makes of an array.
 ESCAPES: dict[Encoding, Callable[[pa.Array], pa.Array]] = {
     Encoding.AS_IS: lambda array: array,
-    Encoding.JSON: partial(escape, replacements=JSON_ESCAPES),
-    Encoding.JACKSON: partial(escape, replacements=JACKSON_ESCAPES),
-    Encoding.CDATA: partial(escape, replacements=IN_CDATA),
-    Encoding.ATTRIBUTE: partial(escape, replacements=IN_ATTRIBUTE),
+    Encoding.JSON: partial(escape, replacements=_IN_JSON),
+    Encoding.JACKSON: partial(escape, replacements=_IN_JACKSON),
+    Encoding.CDATA: partial(escape, replacements=_IN_CDATA),
+    Encoding.ATTRIBUTE: partial(escape, replacements=_IN_ATTRIBUTE),
     Encoding.DOUBLED: partial(escape, replacements={'"': '""'}),
     Encoding.DIGITS: lambda array: array.cast(_STRING),
     Encoding.MILLIS: _millis,

@@ -11,7 +11,7 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.escapes import IN_ATTRIBUTE, escape_text, text_buffer
+from ggfmt.columnar.escapes import ATTRIBUTE_ESCAPES, text_buffer
 from ggfmt.columnar.pieces import Either, Encoding, Piece, Text
 from ggfmt.columnar.strings import Form, known_to_fit
 from ggfmt.model.change import Image
@@ -51,7 +51,7 @@ def cdata(array: pa.StringArray) -> Text:
 
 def attribute_text(text: str) -> str:
     """One text as it stands between the single quotes of an attribute."""
-    return escape_text(text, IN_ATTRIBUTE)
+    return text.translate(ATTRIBUTE_ESCAPES)
 
 
 class ColumnElement:

@@ -209,7 +209,7 @@ class Pipeline:
         all others that are to be written."""
         formatter = self.formatter(batch.table)
         refused: list[tuple[int, Diagnostic]] = []
-        left = list(range(len(batch)) if rows is None else rows)
+        left: Sequence[int] = range(len(batch)) if rows is None else rows
         if self.settings.truncates != WRITE:
             truncates = set(pc.indices_nonzero(pc.equal(batch.op, OpType.TRUNCATE.value)).to_pylist())
             set_aside = [row for row in left if row in truncates]
