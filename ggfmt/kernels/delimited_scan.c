@@ -439,10 +439,9 @@ static PyObject *scanner_scan(PyObject *self, PyObject *args) {
     Table *table = NULL;
     int unknown = 0;
     const char *at = data + place;
-    int whole = is_utf8(at, s->end);
     while (at < s->end && !unknown) {
         const char *stop = find(&s->behind, at, s->end);
-        Verdict verdict = whole || is_utf8(at, stop) ? TAKEN : ODD;
+        Verdict verdict = is_utf8(at, stop) ? TAKEN : ODD;
         if (verdict == TAKEN) {
             verdict = line(s, at, stop, ordinal, &name, &table);
             unknown = verdict == ODD && table == NULL && name.start != NULL;

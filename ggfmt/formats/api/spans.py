@@ -21,6 +21,9 @@ class Spans(Sequence[tuple[int, int]]):
         """Adds those of a buffer of int64, starts and ends in turns."""
         self._places.frombytes(places)
 
+    def drop_last(self) -> None:
+        del self._places[-2:]
+
     def before(self, place: int) -> Spans:
         """Those that start before a place."""
         kept = Spans()

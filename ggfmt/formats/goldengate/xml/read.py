@@ -90,7 +90,7 @@ class XmlReader(BatchingReader[_Table]):
         table = self.tables.get(operation.table)
         if table is None or table.listed != operation.columns:
             problem = yield from self._meet(operation)
-            if problem is not None:
+            if problem is not None or self._regular.again:
                 return problem
         kind = self._kinds.get(operation.type or "")
         problem = misfit(operation, kind, self._kinds)

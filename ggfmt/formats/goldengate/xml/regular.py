@@ -30,12 +30,14 @@ class RegularOperations:
         self._numbers: dict[str, int] = {}
         self._bound: dict[str, Sequence[str]] = {}
         self._left = _MOST_COLUMNS
+        self._in_hand = False  # a record that the kernel left
+        self.again = False  # it gets that record once more: nothing else is to be done with it
 
     def odd_records(self, chunk: Chunk, first: int, spans: Spans) -> Iterator[XmlRecord]:
         """The records of a chunk that are not taken; `first` is the ordinal of the first of all.
 
-        The places of all up to the one that is given are put into `spans`. What is bound before the next one is asked
-        for may be taken from there on.
+        The places of all up to the one that is given are put into `spans`. Where it leads to another `bind`, it may be
+        taken after all; if it is not, it is given again.
         """
         prolog = None if self._scanner is None else plain_prolog(chunk)
         place = odd = 0
@@ -47,12 +49,17 @@ class RegularOperations:
                 odd = 0
             if place == len(chunk.data):
                 return
-            tables = len(self._bound)
             record = record_at(chunk, place)
             spans.add(record.start, record.end)
+            self._in_hand, self.again = True, False
             yield record
-            place = record.end
-            odd = odd + 1 if len(self._bound) == tables else 0
+            self._in_hand = False
+            if self.again:
+                self.again = False
+                spans.drop_last()
+            else:
+                place = record.end
+                odd += 1
         for record in records(chunk, place):
             spans.add(record.start, record.end)
             yield record
@@ -61,12 +68,14 @@ class RegularOperations:
         """Has operations of a table taken that list these columns, and no others. None may be held of the table."""
         if self._scanner is None:
             return
+        self.again = False
         self._left += len(self._bound.pop(table, ()))
         if len(columns) <= self._left:
             self._left -= len(columns)
             self._bound[table] = columns
             names = tuple(column.encode() for column in columns)
             self._numbers[table] = self._scanner.bind(table.encode(), names)
+            self.again = self._in_hand
         elif table in self._numbers:
             self._scanner.unbind(self._numbers.pop(table))
 
