@@ -21,7 +21,7 @@ from ggfmt.java.text import visible
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 
-SPLIT_BYTES = 64 << 20
+SPLIT_BYTES = 256 << 20
 MIN_SPLIT_BYTES = 8 << 20
 
 log = logging.getLogger("ggfmt")

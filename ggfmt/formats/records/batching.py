@@ -20,7 +20,7 @@ from ggfmt.model.change import ChangeBatch, in_order
 from ggfmt.model.table import Catalog, TableDef
 
 BATCH_ROWS = 4096
-HELD_BYTES = 32 << 20  # operations of rare tables are held over this much input
+HELD_BYTES = 64 << 20  # operations of rare tables are held over this much input
 
 Spans = Sequence[tuple[int, int]]
 Wrong = dict[int, Diagnostic]  # by the row of a batch
