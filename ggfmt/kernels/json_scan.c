@@ -50,6 +50,8 @@ typedef struct Node {
     Text token;     /* the name of the token that the member is too; of an object, what those of other members start with */
     Text unless;    /* the text that is no token */
     int rank;       /* of tokens: those of a lower one come first, and of the same rank those that stand first */
+    int next;       /* the sibling that came behind the member last */
+    int first;      /* the child that came first last */
     int children_count;
     struct Node *children;
 } Node;
@@ -360,17 +362,17 @@ static Verdict images(Scanner *s, int old, const char **place, const char *end, 
 
 /* Members */
 
-static const Node *child_named(const Node *node, int expected, const char *at, size_t length) {
+static Node *child_named(const Node *node, int expected, const char *at, size_t length) {
     for (int i = 0; i < node->children_count; i++) {
         int place = expected + i < node->children_count ? expected + i : expected + i - node->children_count;
-        const Node *child = &node->children[place];
+        Node *child = &node->children[place];
         if (child->length == length && memcmp(child->name, at, length) == 0)
             return child;
     }
     return NULL;
 }
 
-static Verdict object(Scanner *s, const Node *node, const char **place, const char *end);
+static Verdict object(Scanner *s, Node *node, const char **place, const char *end);
 
 static Verdict take_op(Scanner *s, const Span *span) {
     size_t length = (size_t)(span->end - span->start);
@@ -640,7 +642,7 @@ static Verdict plain_member(Scanner *s, const Node *node, const char **place, co
     return TAKEN;
 }
 
-static Verdict member(Scanner *s, const Node *node, const char **place, const char *end) {
+static Verdict member(Scanner *s, Node *node, const char **place, const char *end) {
     const char *at = *place;
     int kinds = 0;
     Span span;
@@ -703,10 +705,10 @@ static Verdict member(Scanner *s, const Node *node, const char **place, const ch
 }
 
 /* An object of known members, from its brace to behind it. */
-static Verdict object(Scanner *s, const Node *node, const char **place, const char *end) {
+static Verdict object(Scanner *s, Node *node, const char **place, const char *end) {
     const char *at = *place;
     uint64_t seen = 0;
-    int expected = 0;
+    int expected = node->first, *followed = &node->first; /* records are alike: members come as in the one before */
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);
@@ -718,7 +720,7 @@ static Verdict object(Scanner *s, const Node *node, const char **place, const ch
         if (close == NULL)
             return ODD;
         const char *name = at;
-        const Node *child = child_named(node, expected, at, (size_t)(close - at));
+        Node *child = child_named(node, expected, at, (size_t)(close - at));
         if (child == NULL && !node->takes)
             return ODD;
         at = json_space(close + 1, end);
@@ -729,11 +731,13 @@ static Verdict object(Scanner *s, const Node *node, const char **place, const ch
         if (child == NULL) {
             verdict = other_member(s, node, name, (size_t)(close - name), escaped, &at, end);
         } else {
-            expected = (int)(child - node->children);
-            if (seen & (uint64_t)1 << expected)
+            int number = (int)(child - node->children);
+            if (seen & (uint64_t)1 << number)
                 return ODD;
-            seen |= (uint64_t)1 << expected;
-            expected++;
+            seen |= (uint64_t)1 << number;
+            *followed = number;
+            followed = &child->next;
+            expected = child->next;
             verdict = member(s, child, &at, end);
         }
         if (verdict != TAKEN)
@@ -975,6 +979,7 @@ static int read_members(Scanner *s, Node *node, PyObject *members, int depth) {
         if (copy_bytes(name, &child->name, &child->length) < 0 || read_token(token, child) < 0)
             return -1;
         child->place = -1;
+        child->next = (int)i + 1 < PyTuple_GET_SIZE(members) ? (int)i + 1 : 0;
         child->action = (enum Action)action;
         child->required = required;
         switch (child->action) {
