@@ -27,6 +27,17 @@ def micros_text(values: Sequence[int | None] | pa.Int64Array) -> tuple[pa.String
     return numbers.cast(pa.timestamp("us")).cast(_STRING), bad
 
 
+def scaled(numbers: pa.StringArray, factor: int) -> pa.Int64Array:
+    """Whole numbers of at most 18 digits, as texts, times a factor up to a million. One far outside of the years 1 to
+    9999 then becomes another."""
+    longs = numbers.cast(pa.int64())
+    if factor == 1 or longs.null_count == len(longs):
+        return longs
+    most = 10**18 // factor
+    within = pc.max_element_wise(pc.min_element_wise(longs, most, skip_nulls=False), -most, skip_nulls=False)
+    return pc.multiply(within, factor)
+
+
 def times_of_micros(texts: pa.StringArray) -> pa.StringArray:
     """Texts of microseconds as time stamps with six digits; NULL for those that are none."""
     whole = pc.match_substring_regex(texts, "^-?[0-9]{1,18}$")

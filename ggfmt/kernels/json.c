@@ -278,3 +278,44 @@ Verdict json_unescape(Bytes *out, const char *at, const char *end) {
     }
     return TAKEN;
 }
+
+/* The number that some digits are, -1 if they are none. */
+static int number_at(const char *at, int count) {
+    int number = 0;
+    for (; count; count--, at++) {
+        if (*at < '0' || *at > '9')
+            return -1;
+        number = number * 10 + (*at - '0');
+    }
+    return number;
+}
+
+static int days_in(int year, int month) {
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int leap = month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return days[month - 1] + leap;
+}
+
+int json_stamp(const char *at, const char *end, char *to) {
+    enum { SECONDS = 19 }; /* characters up to them */
+    if (end - at > SECONDS && end[-1] == 'Z')
+        end--;
+    if (end - at < SECONDS || at[4] != '-' || at[7] != '-' || (at[10] != 'T' && at[10] != ' ') || at[13] != ':' ||
+        at[16] != ':')
+        return 0;
+    int year = number_at(at, 4), month = number_at(at + 5, 2), day = number_at(at + 8, 2);
+    int hour = number_at(at + 11, 2), minute = number_at(at + 14, 2), second = number_at(at + 17, 2);
+    if (year < 1 || month < 1 || month > 12 || day < 1 || day > days_in(year, month) || hour < 0 || hour > 23 || minute < 0 ||
+        minute > 59 || second < 0 || second > 59)
+        return 0;
+    memcpy(to, at, SECONDS);
+    to[10] = ' ';
+    memcpy(to + SECONDS, ".000000", 7);
+    at += SECONDS;
+    if (at == end)
+        return 1;
+    if (*at != '.' || end - at < 2 || end - at > 7 || number_at(at + 1, (int)(end - at - 1)) < 0)
+        return 0;
+    memcpy(to + SECONDS, at, (size_t)(end - at));
+    return 1;
+}

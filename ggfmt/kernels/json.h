@@ -33,6 +33,11 @@ const char *json_bracketed(const char *at, const char *end);
 /* Whether the bytes are UTF-8, as Python decodes it. */
 int is_utf8(const char *at, const char *end);
 
+/* Writes a time stamp, `2024-06-02T22:14:36.5Z` with a T or a blank and with or without a fraction and a Z, as the
+   JSON_STAMP characters of `2024-06-02 22:14:36.500000`; 0 where it is none, or no time that there is. */
+#define JSON_STAMP 26
+int json_stamp(const char *at, const char *end, char *to);
+
 /* Appends what the characters between the quotes of a string stand for. ODD for an escape that is none, and for one half
    of a surrogate pair. */
 Verdict json_unescape(Bytes *out, const char *at, const char *end);

@@ -8,16 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Raw
 
 from ggfmt.columnar.by_value import booleans, by_value
+from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.canal import DELETE_IN_OLD
+from ggfmt.formats.canal import DELETE_IN_OLD, scan
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, converting, given
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, lacks, no_op
+from ggfmt.formats.records.scanner import Grammar, Scanned
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": "I"}
@@ -64,6 +68,7 @@ class CanalRecord(msgspec.Struct, gc=False):
 
 class Canal(Dialect):
     record = CanalRecord
+    scanned = True
     overlay = True
     ordered = False
     by_kind = _BY_KIND
@@ -121,6 +126,15 @@ class Canal(Dialect):
                 self._change(table, op, head, before, after, record_schema, index if len(data) > 1 else None)
             )
         return changes
+
+    def grammar(self, record: CanalRecord) -> Grammar | None:
+        notes = self.notes((), ("_tidb",))
+        return None if notes is None else scan.grammar(*notes)
+
+    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+        gtid, identity = scanned.values("gtid"), scanned.values("id")
+        position = pc.if_else(pc.not_equal(gtid, "").fill_null(False), gtid, identity)
+        return scaled(scanned.values("es"), 1000), position
 
     def _others(self, record: CanalRecord, kind: str) -> Meaning:
         """A record that is not of rows: a truncate, or a statement or mark that is counted by its kind."""

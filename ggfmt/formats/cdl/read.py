@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
+from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.cdl import scan
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.json.values import scalar_text
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import MOST_SHOWN, NAME_TABLE, Refused, decoded, joined_name, lacks, no_op
+from ggfmt.formats.records.scanner import Grammar, Scanned
 from ggfmt.model.table import Column, TableDef
 
 _OPS = {
@@ -21,7 +25,6 @@ _OPS = {
     "2.0": {"c": "I", "r": "I", "u": "U", "d": "D"},
 }
 _CHANGE = "0"
-_SNAPSHOT = frozenset(("true", "first", "last"))
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _field = msgspec.json.Decoder(PayloadField).decode
@@ -87,6 +90,7 @@ class _Schema:
 
 class Cdl(Dialect):
     record = CdlRecord
+    scanned = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -125,6 +129,21 @@ class Cdl(Dialect):
         op_ts = None if millis is None else millis * 1000
         return (Change(table, op, op_ts, position, given(payload.before), after, tokens, record_schema),)
 
+    def grammar(self, record: CdlRecord) -> Grammar | None:
+        payload = record.payload
+        transaction, source = ("payload", "transaction"), ("payload", "source")
+        notes = self.notes((), ("payload",), source, transaction)
+        if notes is None or payload is None or payload.message_version is None:
+            return None
+        snapshot = None if payload.source is None else _text(payload.source.snapshot, "snapshot")
+        if snapshot not in (*scan.NO_SNAPSHOTS, *scan.SNAPSHOTS):
+            return None
+        return scan.grammar(payload.message_version, *notes)
+
+    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+        time = "TIMESTAMP" if "TIMESTAMP" in scanned.places else "ts_ms"
+        return scaled(scanned.values(time), 1000), scanned.values("lsn")
+
     def _table(self, payload: Payload, version: str) -> str:
         if version == "1.0":
             parts = (self.options.database_name, payload.SEG_OWNER, payload.TABLE_NAME)
@@ -159,7 +178,7 @@ class Cdl(Dialect):
         if payload.message_type is not None and payload.message_type != _CHANGE:
             tokens["message_type"] = payload.message_type
         snapshot = None if payload.source is None else _text(payload.source.snapshot, "snapshot")
-        if snapshot in _SNAPSHOT:
+        if snapshot in scan.SNAPSHOTS:
             tokens["snapshot"] = snapshot
         elif kind == "r":
             tokens["snapshot"] = "true"

@@ -67,6 +67,8 @@ class _Plan:
 
 
 class DebeziumAvro(Debezium):
+    scanned = False
+
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         options = cast(DebeziumAvroOptions, source.options or DebeziumAvroOptions())
         super().__init__(replace(source, options=options.as_in_json()), with_tokens)

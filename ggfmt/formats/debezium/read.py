@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
-from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions
+from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions, scan
 from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
 from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, kind_of
@@ -23,6 +24,7 @@ from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import Refused, decoded
+from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, Scanned
 from ggfmt.model.table import Kind, TableDef
 
 _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
@@ -48,6 +50,7 @@ _NO_SCHEMA = Schema(None, None)
 
 class Debezium(Dialect):
     record = DebeziumRecord
+    scanned = True
     keeps_json = frozenset({Kind.STRING, Kind.DECIMAL})
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -103,6 +106,23 @@ class Debezium(Dialect):
     def passed_over(self, record: DebeziumRecord) -> Sequence[str]:
         names = self.decoder.passed_over(record)
         return names if self._payload is None else (*names, *self._payloads.passed_over(self._payload))
+
+    # The scanner
+
+    def grammar(self, record: DebeziumRecord) -> Grammar | None:
+        inner = record if self._payload is None else self._payload
+        of_message = self.decoder.learned()
+        of_envelope = self._payloads.learned() if record.is_payload else of_message
+        block = given(inner.source)
+        if block is None or not inner.is_envelope or not scan.is_regular(block):
+            return None
+        if of_message is None or of_envelope is None or len(of_message) + len(of_envelope) > MOST_NOTES:
+            return None
+        in_name = sources.database_in_name(sources.decode(block), self.options)
+        return scan.grammar(record.is_payload, in_name, tuple(of_message), tuple(of_envelope))
+
+    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+        return scan.micros(scanned), scan.positions(scanned)
 
     # Changes
 

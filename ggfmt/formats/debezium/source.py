@@ -59,6 +59,12 @@ class SourceBlock(msgspec.Struct, gc=False):
 
 
 NO_SOURCE = SourceBlock()
+TIMES = ("ts_ms", "ts_us", "ts_sec", "ts_usec")
+# What positions are made of, besides `position`; they are tokens too.
+PARTS = (
+    *("file", "pos", "row", "commit_scn", "scn", "rs_id", "ssn", "commit_lsn", "change_lsn", "event_serial_no"),
+    *("sequence", "lsn", "vgtid", "ts_hlc", "position_scn", "server_transaction_id", "mod_number", "commit_ts"),
+)
 # What is no token: the version of the connector, the name of the table, the position, and times.
 STRUCTURE = frozenset(
     {

@@ -9,15 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Raw
 
+from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.maxwell import COMMIT, NUMBER_TOKENS, SNAPSHOT, TEXT_TOKENS
+from ggfmt.formats.maxwell import COMMIT, NUMBER_TOKENS, SNAPSHOT, TEXT_TOKENS, scan
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import Refused, decoded, lacks, no_op
+from ggfmt.formats.records.scanner import Grammar, Scanned
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 _OPS = {"insert": "I", "update": "U", "delete": "D", "bootstrap-insert": "I"}
@@ -75,6 +79,8 @@ _table = msgspec.json.Decoder(MaxwellTable).decode
 
 class Maxwell(Dialect):
     record = MaxwellRecord
+    scanned = True
+    old_is_there = True
     overlay = True
     keeps_json = frozenset({Kind.STRING})
 
@@ -116,6 +122,15 @@ class Maxwell(Dialect):
         op_ts = None if record.ts is None else record.ts * 1_000_000
         tokens = self._tokens(record, kind) if self.with_tokens else {}
         return (Change(table, op, op_ts, record.position or record.gtid, before, after, tokens),)
+
+    def grammar(self, record: MaxwellRecord) -> Grammar | None:
+        notes = self.notes(())
+        return None if notes is None else scan.grammar(*notes)
+
+    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+        position, gtid = scanned.values("position"), scanned.values("gtid")
+        position = pc.if_else(pc.not_equal(position, "").fill_null(False), position, gtid)
+        return scaled(scanned.values("ts"), 1_000_000), position
 
     def _tokens(self, record: MaxwellRecord, kind: str) -> dict[str, str]:
         tokens = {}

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.columnar.by_value import Kernel
@@ -24,6 +25,7 @@ from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.records.members import MemberDecoder
+from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, Member, Scanned, note
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind, TableDef
 from ggfmt.options.table_keys import keys_of
@@ -126,6 +128,8 @@ class Dialect(ABC):
                keeps the order in which it was first told
     keeps_json  kinds of columns in which a JSON number or boolean is told from the same as a string, where no schema
                says what it is; an object or array is so in any column of texts
+    scanned    the native scanner can take such records: by `grammar`
+    old_is_there  an update without a before image has one of no columns
     absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
     by_kind    how values are encoded in columns of a kind, where it is not as texts
     with_tokens  whether anybody asked for tokens
@@ -143,6 +147,8 @@ class Dialect(ABC):
     keys_only: bool = False
     ordered: ClassVar[bool] = True
     keeps_json: ClassVar[frozenset[Kind]] = frozenset()
+    scanned: ClassVar[bool] = False
+    old_is_there: ClassVar[bool] = False
     absent_is_null: bool = False
     by_kind: ClassVar[Mapping[Kind, Convert]] = {}
 
@@ -224,6 +230,29 @@ class Dialect(ABC):
     @abstractmethod
     def changes(self, record: Any) -> Meaning:
         """What a decoded record holds, in order; Refused if it is a mistake."""
+
+    def grammar(self, record: Any) -> Grammar | None:
+        """How the native scanner takes records like this one, the last that `changes` was asked about, which became
+        operations; None if it does not. Records of one identity must have one table, `record_schema` and key."""
+        return None
+
+    def scannable(self, table: TableDef) -> bool:
+        """Whether records of a table may be taken by the scanner."""
+        return True
+
+    def notes(self, *places: tuple[str, ...]) -> tuple[tuple[Member, ...], ...] | None:
+        """Members that nobody knows and records were met with, in each of some objects; None if they are too many."""
+        learned = [self.decoder.learned(*place) for place in places]
+        if sum(MOST_NOTES + 1 if names is None else len(names) for names in learned) > MOST_NOTES:
+            return None
+        return tuple(
+            tuple(note(name, ".".join((*place, name))) for name in names or ())
+            for place, names in zip(places, learned, strict=True)
+        )
+
+    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+        """Of operations that the scanner took, `op_ts`, texts or microseconds since 1970 (int64), and `position`."""
+        raise NotImplementedError
 
     @cached_property
     def decoder(self) -> Any:

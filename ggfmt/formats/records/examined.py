@@ -12,7 +12,8 @@ from ggfmt.formats.json.values import parse
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
 from ggfmt.formats.records.refused import Refused
 
-Examined = Iterator[list[Change | RecordSchema] | str | Diagnostic]
+Examination = list[Change | RecordSchema] | str | Diagnostic
+Examined = Iterator[Examination]
 
 
 def examined(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Examined]:
@@ -26,6 +27,12 @@ def examined(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Examined]:
         return chunk, meanings(dialect, records)
     chunk = chunk.settled()
     return chunk, meanings(dialect, _one_by_one(dialect, chunk))
+
+
+def examined_one(dialect: Dialect, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
+    """A record in a chunk of JSON, decoded, and what it is."""
+    record = _decoded(dialect, chunk, start, end)
+    return record, next(meanings(dialect, [record]))
 
 
 def meanings(dialect: Dialect, records: Iterable[Any]) -> Examined:
@@ -65,15 +72,18 @@ def _all_at_once(dialect: Dialect, chunk: Chunk) -> Sequence[Any] | None:
 
 
 def _one_by_one(dialect: Dialect, chunk: Chunk) -> Iterator[Any]:
-    decoder = dialect.decoder
     for start, end in dialect.spans(chunk):
-        record = chunk.data[start:end]
-        try:
-            if not record.isascii():
-                str(record, "utf-8")
-            yield decoder.decode(record)
-        except (ValueError, RecursionError) as error:
-            yield _malformed(record, chunk.last and end == len(chunk.data), str(error))
+        yield _decoded(dialect, chunk, start, end)
+
+
+def _decoded(dialect: Dialect, chunk: Chunk, start: int, end: int) -> Any:
+    record = chunk.data[start:end]
+    try:
+        if not record.isascii():
+            str(record, "utf-8")
+        return dialect.decoder.decode(record)
+    except (ValueError, RecursionError) as error:
+        return _malformed(record, chunk.last and end == len(chunk.data), str(error))
 
 
 def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic | None:

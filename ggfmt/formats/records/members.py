@@ -42,6 +42,10 @@ class MemberDecoder:
         self._lenient = msgspec.json.Decoder(lenient | None)
         self._strict = self._make()
 
+    def learned(self, *place: str) -> Sequence[str] | None:
+        """The names of unknown members that were met in an object; None if there are too many, or odd ones."""
+        return None if self._singly else self._learned.get(place, ())
+
     def decode(self, data: Any) -> Any:
         """One record, None for null; ValueError or RecursionError if it is none."""
         try:

@@ -6,7 +6,7 @@ enough for a batch, or a definition changes.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, ClassVar
 
@@ -15,22 +15,26 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
 from ggfmt.columnar.images import filled, overlaid, unless_all
-from ggfmt.columnar.timestamps import micros_text
-from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, Remark, UnknownTable
 from ggfmt.formats.json.shapes import Undescribed, follow, wider
-from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
+from ggfmt.formats.records.batching import HeldTable, Spans, Wrong
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.examined import examined, sniff
+from ggfmt.formats.records.examined import Examination, examined, examined_one, sniff
+from ggfmt.formats.records.heads import Heads, stamps, stamps_of
 from ggfmt.formats.records.problems import contradictions, name_problem
 from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, json_values, key_updates, keys_alone
+from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
+from ggfmt.formats.records.scanning import ScanningReader
 from ggfmt.formats.records.twice import rows_with_columns_twice
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Kind, TableDef
 
+_NOTHING = Grammar((), {})  # every record is odd, until one tells the grammar of those like it
+_MOST_GRAMMARS = 16  # in a file that has records of so many kinds in turns, the exact reader is as fast
 _TWICE = "with a column twice in an image, of which the last one counts"
 
 
@@ -43,7 +47,7 @@ class DialectTable(HeldTable):
     rows: Rows | None = None
 
 
-class DialectReader(BatchingReader[DialectTable]):
+class DialectReader(ScanningReader[DialectTable]):
     """Reads the records of `dialect`."""
 
     dialect: ClassVar[type[Dialect]]
@@ -54,6 +58,11 @@ class DialectReader(BatchingReader[DialectTable]):
         self._dialect.trusted = catalog.trusted
         self.members = self._dialect.members
         self._twice: set[int] = set()  # rows of the batch in the making that have a column twice in an image
+        self._grammar: Grammar | None = None
+        self._grammars_left = _MOST_GRAMMARS
+        self._placed: tuple[Scanned | None, Any] = None, None
+        if self.dialect.scanned:
+            self.use_scanner(_NOTHING)
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
@@ -71,12 +80,15 @@ class DialectReader(BatchingReader[DialectTable]):
         return self.dialect.spans(chunk)
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
+        return super().take_in(chunk) if self.dialect.scanned else self.take_in_exactly(chunk)
+
+    def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         cut, meanings = examined(self._dialect, chunk)
         self.hold_instead(chunk, cut)
         for meaning in meanings:
             yield from self.take_in_one(meaning)
 
-    def take_in_one(self, meaning: list[Change | RecordSchema] | str | Diagnostic) -> Iterator[Event]:
+    def take_in_one(self, meaning: Examination) -> Iterator[Event]:
         """The events of the next record, of which is known what it is."""
         ordinal = self.ordinal
         self.ordinal += 1
@@ -96,6 +108,91 @@ class DialectReader(BatchingReader[DialectTable]):
             self.others[meaning] += 1
         else:
             yield self.reject(ordinal, meaning)
+
+    # The scanner
+
+    def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
+        record, meaning = examined_one(self._dialect, chunk, start, end)
+        yield from self.take_in_one(meaning)
+        if isinstance(meaning, list) and meaning and isinstance(meaning[0], Change):
+            grammar = self._dialect.grammar(record)
+            if grammar is None:
+                return
+            if grammar == self._grammar:
+                if identity is not None:
+                    self._bind(identity, meaning)
+            elif self._grammars_left:
+                yield from self.hand_out(True)
+                self._grammar = grammar
+                self._grammars_left -= 1
+                self.use_scanner(grammar)
+
+    def _bind(self, identity: bytes, items: Sequence[Change | RecordSchema]) -> None:
+        """Has records of an identity taken by the scanner, where one of them became these operations."""
+        assert self.scanner is not None
+        first = items[0]
+        assert isinstance(first, Change)
+        table = self.tables.get(first.table)
+        for item in items:
+            if table is None or not isinstance(item, Change) or item.table != first.table:
+                return
+            if item.record_schema is not table.record_schema:
+                return
+        assert table is not None
+        definition = table.definition
+        if not self._dialect.scannable(definition):
+            return
+        if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.told):
+            return  # the operations that tell of such a key are counted
+        if self.scanner.binds(first.table):
+            self.scanner.bind_too(identity, first.table)
+        else:
+            self.scanner.bind(identity, definition)
+
+    def scanned_columns(self, table: DialectTable, scanned: Scanned) -> ChangeBatch | Wrong:
+        self._twice.clear()
+        op_ts, position, wrong = self._places(scanned)
+        if wrong:
+            return wrong
+        has_before, key_update = scanned.has_before, None
+        if self.dialect.old_is_there:
+            has_before = pc.or_(has_before, pc.equal(scanned.op, OpType.UPDATE.value))
+        asked = self.projection
+        if asked.row_only and asked.key_updates:
+            key_update = scanned_key_updates(self._with_absent_keys(scanned), table.definition)
+        heads = Heads(scanned.op, op_ts, position, has_before, scanned.has_after, scanned.ordinal, scanned.tokens)
+        return self._batch(table, heads, None if asked.row_only else scanned.before, scanned.after, key_update)
+
+    def _with_absent_keys(self, scanned: Scanned) -> Scanned:
+        """The operations with NULL where an image of a whole row lacks a column that is NULL then."""
+        if not self._dialect.absent_is_null:
+            return scanned
+        before = scanned.before if self._partial else filled(scanned.before)
+        return replace(scanned, before=before, after=filled(scanned.after))
+
+    def _places(self, scanned: Scanned) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
+        """The times and positions of operations that the scanner took, and what is wrong with times."""
+        if self._placed[0] is not scanned:
+            op_ts, position = self._dialect.heads(scanned)
+            op_ts, wrong = stamps_of(op_ts) if op_ts.type == pa.int64() else (op_ts, {})
+            self._placed = scanned, (op_ts, position, wrong)
+        placed: tuple[pa.StringArray, pa.StringArray, Wrong] = self._placed[1]
+        return placed
+
+    def scanned_position(self, scanned: Scanned, row: int) -> str | None:
+        position: str | None = self._places(scanned)[1][row].as_py()
+        return position
+
+    def collect(self, table: DialectTable) -> Iterator[ChangeBatch]:
+        yield from super().collect(table)
+        self._placed = None, None
+
+    def took(self, scanned: Scanned) -> None:
+        assert self.scanner is not None
+        for place, name in self.scanner.notes:
+            count = scanned.note(place)
+            if count:
+                self.members[name] += count
 
     def flush(self) -> Iterator[Event]:
         yield from super().flush()
@@ -123,10 +220,18 @@ class DialectReader(BatchingReader[DialectTable]):
         held = self.tables.get(name)
         if held is not None:
             yield from self.batch(held)
+        if self.scanner is not None:
+            self.scanner.forget(name)
         assert current is not None
         converts = self._dialect.converts(current) if record_schema is None else record_schema.converts_of(current)
         self.tables[name] = DialectTable(current, record_schema, converts)
         return False
+
+    # Batches
+
+    @property
+    def _partial(self) -> bool:
+        return self.dialect.overlay or self.dialect.partial_before
 
     def columns(self, table: DialectTable) -> ChangeBatch | Wrong:
         _, ops, op_ts, positions, befores, afters, tokens, _ = zip(*table.operations, strict=True)
@@ -137,53 +242,95 @@ class DialectReader(BatchingReader[DialectTable]):
         if wrong:
             return wrong
         self._twice.clear()
-        stamps, wrong = _stamps(op_ts)
+        op_texts, wrong = stamps(op_ts)
         if wrong:
             return wrong
-        if table.rows is None:
-            images: Any = next((image for image in (*befores, *afters) if image is not None), {})
-            kind = TextRows if isinstance(images, dict) else JsonRows
-            table.rows = kind(table.definition, given=table.definition.full_name in self.catalog.trusted)
+        rows = self._rows(table, (*befores, *afters))
         asked = self.projection
         if asked.row_only:
             of_updates = asked.key_updates
             befores = tuple(
                 b if o == "D" or (of_updates and o == "U") else None for o, b in zip(ops, befores, strict=True)
             )
-        decoded, wrong = table.rows.decode((*befores, *afters))
+        decoded, wrong = rows.decode((*befores, *afters))
         if wrong:
             return {row % len(ops): diagnostic for row, diagnostic in wrong.items()}
         old, new = decoded[: len(ops)], decoded[len(ops) :]
-        delete = pc.equal(op, OpType.DELETE.value)
+        maps = token_maps(tokens) if asked.tokens else None
+        heads = Heads(op, op_texts, texts(positions), has_before, has_after, int64s(table.ordinals), maps)
+        if not asked.row_only:
+            before_columns, after_columns = self._decoded(rows, befores, old), self._decoded(rows, afters, new)
+            return self._batch(table, heads, before_columns, after_columns, None)
         key_update = None
-        partial = self.dialect.overlay or self.dialect.partial_before
-        if asked.row_only:
-            if asked.key_updates:
-                absent = None if self._dialect.absent_is_null else MISSING
-                key_update = key_updates(table.rows, old, new, MISSING if partial else absent, absent)
-            images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
-            chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
-            columns = self._image(table, images, chosen, delete, None, wrong)
-            before, after = Image(columns, delete), Image(columns, unless_all(has_after))
+        if asked.key_updates:
+            absent = None if self._dialect.absent_is_null else MISSING
+            key_update = key_updates(rows, old, new, MISSING if self._partial else absent, absent)
+        images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
+        chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
+        return self._batch(table, heads, None, self._decoded(rows, images, chosen), key_update)
+
+    def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
+        """What decodes images of a table: all are JSON, or all are dicts."""
+        first = next((image for image in images if image is not None), None)
+        if table.rows is None:
+            kind = TextRows if first is None or isinstance(first, dict) else JsonRows
+            rows = kind(table.definition, given=table.definition.full_name in self.catalog.trusted)
+            if first is None:  # truncates alone do not tell
+                return rows
+            table.rows = rows
+        return table.rows
+
+    def _decoded(self, rows: Rows, images: Sequence[Any], decoded: Sequence[Any]) -> tuple[ImageColumn, ...]:
+        """The columns of the rows that images were decoded into."""
+        columns = rows.columns(decoded)
+        if isinstance(rows, JsonRows):
+            self._twice.update(rows_with_columns_twice(images, columns))
+        return columns
+
+    def _batch(
+        self,
+        table: DialectTable,
+        heads: Heads,
+        old: tuple[ImageColumn, ...] | None,
+        new: tuple[ImageColumn, ...],
+        key_update: pa.BooleanArray | None,
+    ) -> ChangeBatch | Wrong:
+        """A batch of operations by the columns of their images as the source wrote them; where `old` is None, `new` has
+        the one image of each that a row format shows."""
+        wrong: Wrong = {}
+        delete = pc.equal(heads.op, OpType.DELETE.value)
+        if old is None:
+            columns = self._converted(table, new, delete, None, wrong)
+            before, after = Image(columns, delete), Image(columns, unless_all(heads.has_after))
         else:
-            whole = delete if partial else None
-            before = Image(self._image(table, befores, old, has_before, whole, wrong), unless_all(has_before))
-            after = Image(self._image(table, afters, new, None, None, wrong), unless_all(has_after))
+            whole = delete if self._partial else None
+            before_columns = self._converted(table, old, heads.has_before, whole, wrong)
+            before = Image(before_columns, unless_all(heads.has_before))
+            after = Image(self._converted(table, new, None, None, wrong), unless_all(heads.has_after))
             if self.dialect.overlay:
-                before = overlaid(before, after, op)
+                before = overlaid(before, after, heads.op)
         if wrong:
             return wrong
-        self._remark(table)
-        ordinals, maps = int64s(table.ordinals), token_maps(tokens) if asked.tokens else None
-        return ChangeBatch(table.definition, op, stamps, texts(positions), before, after, ordinals, maps, key_update)
+        self._remark(table, len(heads.op))
+        return ChangeBatch(
+            table.definition,
+            heads.op,
+            heads.op_ts,
+            heads.position,
+            before,
+            after,
+            heads.ordinal,
+            heads.tokens,
+            key_update,
+        )
 
-    def _remark(self, table: DialectTable) -> None:
+    def _remark(self, table: DialectTable, operations: int) -> None:
         """Takes note of columns that images have twice, and of key columns that descriptions tell and no column has."""
         name = table.definition.full_name
         if self._twice:
             self.remarks[Remark("GG317", name, _TWICE)] += len(self._twice)
         if table.record_schema is not None:
-            self._remark_key(table.definition, table.record_schema.keys, len(table.operations))
+            self._remark_key(table.definition, table.record_schema.keys, operations)
 
     def _remark_told(self, table: str) -> None:
         """Takes note of keys told of a table up to here, whose definition is about to change or will not any more."""
@@ -200,21 +347,16 @@ class DialectReader(BatchingReader[DialectTable]):
             shown = ", ".join(f"`{visible(column)}`" for column in unknown)
             self.remarks[Remark("GG211", name, f"whose key has {shown}, which no column is named")] += operations
 
-    def _image(
+    def _converted(
         self,
         table: DialectTable,
-        images: Sequence[Any],
-        rows: Sequence[Any],
+        columns: tuple[ImageColumn, ...],
         before: pa.BooleanArray | None,
         whole: pa.BooleanArray | None,
         wrong: Wrong,
     ) -> tuple[ImageColumn, ...]:
-        """The columns of the rows that images were decoded into, some of them `before` images, some `whole` rows (None:
-        all); adds what is wrong to `wrong`."""
-        assert table.rows is not None
-        columns = table.rows.columns(rows)
-        if isinstance(table.rows, JsonRows):
-            self._twice.update(rows_with_columns_twice(images, columns))
+        """The columns as the model has them, some rows of them `before` images, and some `whole` rows (None: all); adds
+        what is wrong to `wrong`."""
         if self._dialect.keys_only and before is not None:
             columns, keyless = keys_alone(table.definition, columns, before)
             wrong |= keyless
@@ -229,16 +371,6 @@ class DialectReader(BatchingReader[DialectTable]):
             column if mask is None else replace(column, json=mask) for column, mask in zip(columns, masks, strict=True)
         )
         return filled(columns, whole) if self._dialect.absent_is_null else columns
-
-
-def _stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
-    """The time stamps as texts; numbers are microseconds since 1970."""
-    if all(value is None or isinstance(value, str) for value in values):
-        return texts(values), {}  # type: ignore[arg-type]
-    stamps, bad = micros_text([value if isinstance(value, int) else None for value in values])
-    if any(isinstance(value, str) for value in values):
-        stamps = texts([v if isinstance(v, str) else s for v, s in zip(values, stamps.to_pylist(), strict=True)])
-    return stamps, {row: Diagnostic("GG308", "the time of the operation is out of range") for row in bad}
 
 
 def dialect_input(dialect: type[Dialect]) -> ReadSide:

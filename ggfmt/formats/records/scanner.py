@@ -8,7 +8,7 @@ their own, beside the images. What is in no tree is odd, as is all that is not r
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -22,43 +22,60 @@ from ggfmt.kernels import native
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
 
-# Which JSON values a slot takes.
-STRING, NULL, INTEGER, NUMBER, BOOLEAN, NESTED = 1, 2, 4, 8, 16, 32
+# Which JSON values a member takes. A STAMP is a string with a time of UTC or of no zone, which becomes a time stamp as
+# messages carry it.
+STRING, NULL, INTEGER, NUMBER, BOOLEAN, NESTED, STAMP = 1, 2, 4, 8, 16, 32, 64
+ANY = STRING | NULL | INTEGER | NUMBER | BOOLEAN | NESTED
 
-_SKIP, _ENTER, _IDENTITY, _SLOT, _NOTE, _OP, _TOKENS, _BEFORE, _AFTER, _SAME = range(10)
+_SKIP, _ENTER, _IDENTITY, _SLOT, _NOTE, _OP, _TOKENS, _BEFORE, _AFTER, _SAME, _ROW, _OLD, _NAMES, _LIST = range(14)
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string has other characters for these
 
-# As the kernel takes them: name, what to do, whether the member must be there, and an argument.
-Member = tuple[bytes, int, bool, Any]
+# As the kernel takes them: name, what to do, whether the member must be there, an argument, and what it is as a token.
+Member = tuple[bytes, int, bool, Any, "tuple[bytes | None, int, bytes | None] | None"]
 
 
-def _member(name: str, action: int, required: bool, argument: Any = None) -> Member:
-    return name.encode(), action, required, argument
+class Token(NamedTuple):
+    """That a member is a token too, unless it is null or has the text `unless`. Those of a lower rank come first, and
+    among those of one rank the ones that stand first in the record."""
+
+    name: str
+    rank: int = 0
+    unless: str | None = None
 
 
-def skip(name: str, required: bool = False) -> Member:
-    """A member of any value, which means nothing."""
-    return _member(name, _SKIP, required)
+def _member(name: str, action: int, required: bool, argument: Any = None, token: Token | None = None) -> Member:
+    own = None
+    if token is not None:
+        own = (token.name.encode(), token.rank, None if token.unless is None else token.unless.encode())
+    return name.encode(), action, required, argument, own
 
 
-def enter(name: str, *members: Member, required: bool = True) -> Member:
-    """An object with members of its own."""
-    return _member(name, _ENTER, required, members)
+def skip(name: str, required: bool = False, takes: int = ANY, token: Token | None = None) -> Member:
+    """A member that means nothing, or is a token."""
+    return _member(name, _SKIP, required, takes, token)
 
 
-def identity(name: str, required: bool = False) -> Member:
+def enter(name: str, *members: Member, required: bool = True, others: Token | bool = False) -> Member:
+    """An object with members of its own, or null if it is not required. `others` than those are odd, pass (True), or
+    are tokens, whose names start with that of a token."""
+    return _member(
+        name, _ENTER, required, (members, others is not False), others if isinstance(others, Token) else None
+    )
+
+
+def identity(name: str, required: bool = False, token: Token | None = None) -> Member:
     """A member of any value that is a part of the record's identity."""
-    return _member(name, _IDENTITY, required)
+    return _member(name, _IDENTITY, required, token=token)
 
 
-def slot(name: str, takes: int, required: bool = False) -> Member:
+def slot(name: str, takes: int, required: bool = False, token: Token | None = None) -> Member:
     """A member whose values, of some kinds, are a column."""
-    return _member(name, _SLOT, required, takes)
+    return _member(name, _SLOT, required, takes, token)
 
 
-def note(name: str) -> Member:
-    """A member of any value, of which a column tells that it is there."""
-    return _member(name, _NOTE, False)
+def note(name: str, full_name: str | None = None) -> Member:
+    """A member of any value, of which a column tells that it is there. The full name says in which object it is."""
+    return _member(name, _NOTE, False, full_name or name)
 
 
 def op(name: str) -> Member:
@@ -66,13 +83,13 @@ def op(name: str) -> Member:
     return _member(name, _OP, True)
 
 
-def tokens(name: str) -> Member:
+def tokens(name: str, takes: int = ANY & ~NULL, rank: int = 0) -> Member:
     """An object of tokens, or null."""
-    return _member(name, _TOKENS, False)
+    return (name.encode(), _TOKENS, False, takes, (None, rank, None))
 
 
 def before(name: str) -> Member:
-    """The before image, null, or a list of images."""
+    """The before image, or null."""
     return _member(name, _BEFORE, False)
 
 
@@ -80,16 +97,49 @@ def after(name: str) -> Member:
     return _member(name, _AFTER, False)
 
 
+def row(name: str, listed: bool = False) -> Member:
+    """The before image of a delete, and the after image of any other operation. Where images are `listed`, all are, and
+    a record may have several operations."""
+    return _member(name, _ROW, False, listed)
+
+
+def old(name: str, listed: bool = False) -> Member:
+    """The before image of an update, which means nothing elsewhere."""
+    return _member(name, _OLD, False, listed)
+
+
+def names(name: str) -> Member:
+    """An object whose members' names, not their values, are a part of the record's identity; or null."""
+    return _member(name, _NAMES, False)
+
+
+def token_list(name: str, but: str, rank: int = 0) -> Member:
+    """A list of objects with the `name` and the `value` of a token each, or null; that of one name, `but`, is a slot of
+    this name instead."""
+    return _member(name, _LIST, False, but.encode(), Token("", rank))
+
+
 def same(name: str, value: bytes, required: bool = False) -> Member:
     """A member that must have these very characters for its value."""
     return _member(name, _SAME, required, value)
 
 
+class OpToken(NamedTuple):
+    """An operation type, and a token that operations have of which a text tells that type, unless they have one of its
+    name already."""
+
+    op: str
+    token: Token
+    text: str
+
+
 class Grammar(NamedTuple):
-    """The records of a dialect: their members, and the types of operations by the texts that stand for them."""
+    """The records of a dialect: their members, and the types of operations by the texts that stand for them. Of several
+    operations of a record each has its number in the token `row_token`, after all others."""
 
     members: tuple[Member, ...]
-    ops: Mapping[str, str]
+    ops: Mapping[str, str | OpToken]
+    row_token: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +150,7 @@ class Scanned:
                    has the row, and `before` the key columns of updates alone, if key updates are asked for
     slots          columns in the order of the grammar's slots and notes
     tokens         None if none were asked for
+    places         of the slots among them, by name
     """
 
     op: pa.StringArray
@@ -110,9 +161,10 @@ class Scanned:
     slots: tuple[ImageColumn, ...]
     tokens: pa.MapArray | None
     ordinal: pa.Int64Array
+    places: Mapping[str, int]
 
     @classmethod
-    def of(cls, taken: tuple[Any, ...], with_tokens: bool) -> Scanned:
+    def of(cls, taken: tuple[Any, ...], with_tokens: bool, places: Mapping[str, int] | None = None) -> Scanned:
         """What a kernel's `take` hands over (see `_native.pyi`)."""
         rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
         bits = from_kernel.uint8s(images, rows)
@@ -125,10 +177,15 @@ class Scanned:
             tuple(from_kernel.text_column(column, rows) for column in slots),
             from_kernel.token_maps(names, values, offsets, rows) if with_tokens else None,
             from_kernel.int64s(ordinals, rows),
+            places or {},
         )
 
     def __len__(self) -> int:
         return len(self.op)
+
+    def values(self, slot: str) -> pa.StringArray:
+        """The texts of a slot, null where it is NULL or missing."""
+        return self.slots[self.places[slot]].values
 
     def without(self, rows: Collection[int]) -> Scanned:
         """All operations but those of some rows."""
@@ -142,12 +199,17 @@ class Scanned:
             tuple(column.take(kept) for column in self.slots),
             None if self.tokens is None else self.tokens.take(kept),
             self.ordinal.take(kept),
+            self.places,
         )
 
     def note(self, place: int) -> int:
-        """How many operations have the member of a note."""
+        """How many operations have the member of a note, which is the slot in this place."""
         column = self.slots[place]
         return len(self) if column.present is None else int(column.present.true_count)
+
+
+MOST_NOTES = 12  # for which the scanner has room
+MOST_IDENTITIES = 16 << 20  # bytes that are bound by a scanner in its life: all are kept
 
 
 class Found(NamedTuple):
@@ -165,10 +227,19 @@ class Scanner:
 
     def __init__(self, grammar: Grammar, row_only: bool, key_updates: bool, with_tokens: bool) -> None:
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
-        ops = {text.encode(): letter.encode() for text, letter in grammar.ops.items()}
-        self._native = native.JsonScanner(members, ops, image_rules(), row_only, key_updates)
+        ops = {
+            text.encode(): _op(meaning, with_tokens)
+            for text, meaning in grammar.ops.items()
+            if _ODD_IN_NAME.isdisjoint(text)
+        }
+        row_token = grammar.row_token.encode() if grammar.row_token is not None and with_tokens else None
+        self._native = native.JsonScanner(members, ops, image_rules(), row_only, key_updates, row_token)
         self._with_tokens = with_tokens
         self._numbers: dict[str, int] = {}
+        self._room = MOST_IDENTITIES
+        slots = list(_slots(grammar.members))
+        self._places = {name: place for place, (name, full_name) in enumerate(slots) if full_name is None}
+        self.notes = [(place, full_name) for place, (_, full_name) in enumerate(slots) if full_name is not None]
 
     def bind(self, identity: bytes, definition: TableDef, takes: Sequence[int] | None = None) -> bool:
         """Has records of an identity taken as operations of a table, instead of any other identity that was bound to
@@ -177,14 +248,29 @@ class Scanner:
         With `takes`, the kinds of values of each column, images with others are odd, and those with columns in another
         order.
         """
+        if len(identity) > self._room:
+            return False
         if any(not _ODD_IN_NAME.isdisjoint(name) for name in definition.column_names):
             return False
         self.forget(definition.full_name)
+        self._room -= len(identity)
         names = tuple(name.encode("utf-8", "surrogatepass") for name in definition.column_names)
         self._numbers[definition.full_name] = self._native.bind(
             identity, names, definition.key_indices, None if takes is None else bytes(takes)
         )
         return True
+
+    def bind_too(self, identity: bytes, table: str) -> bool:
+        """Has records of one more identity taken as operations of a table; false if none of the table are taken."""
+        if table not in self._numbers or len(identity) > self._room:
+            return False
+        self._room -= len(identity)
+        self._native.bind_too(identity, self._numbers[table])
+        return True
+
+    def binds(self, table: str) -> bool:
+        """Whether there is an identity whose records are taken as operations of a table."""
+        return table in self._numbers
 
     def forget(self, table: str) -> None:
         """Leaves the records of a table to others, until it is bound again."""
@@ -213,16 +299,37 @@ class Scanner:
         """The operations held of a table, which are not held any more; None if there are none."""
         if not self.rows(table):
             return None
-        return Scanned.of(self._native.take(self._numbers[table]), self._with_tokens)
+        return Scanned.of(self._native.take(self._numbers[table]), self._with_tokens, self._places)
+
+
+def _op(meaning: str | OpToken, with_tokens: bool) -> tuple[bytes, bytes | None, bytes | None, int]:
+    if isinstance(meaning, OpToken):
+        if with_tokens:
+            return meaning.op.encode(), meaning.token.name.encode(), meaning.text.encode(), meaning.token.rank
+        meaning = meaning.op
+    return meaning.encode(), None, None, 0
+
+
+def _slots(members: Sequence[Member]) -> Iterator[tuple[str, str | None]]:
+    """The slots and notes in their order: the names of their members, and the full names of notes."""
+    for name, action, _, argument, _ in members:
+        if action == _ENTER:
+            yield from _slots(argument[0])
+        elif action == _LIST:
+            yield argument.decode(), None
+        elif action in (_SLOT, _NOTE):
+            yield name.decode(), argument if action == _NOTE else None
 
 
 def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
     """The members with those of tokens passed over."""
-    done = []
-    for name, action, required, argument in members:
+    done: list[Member] = []
+    for name, action, required, argument, _ in members:
         if action == _ENTER:
-            argument = _without_tokens(argument)
-        done.append((name, _SKIP if action == _TOKENS else action, required, argument))
+            argument = (_without_tokens(argument[0]), argument[1])
+        elif action == _TOKENS:
+            action, argument = _SKIP, ANY
+        done.append((name, action, required, argument, None))
     return tuple(done)
 
 

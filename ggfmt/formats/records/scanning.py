@@ -52,6 +52,9 @@ class ScanningReader(BatchingReader[Table]):
     def scanned_position(self, scanned: Scanned, row: int) -> str | None:
         """The position of an operation that turned out to be none."""
 
+    def took(self, scanned: Scanned) -> None:
+        """Takes note of what operations that the scanner took have besides."""
+
     def know(self, identity: bytes) -> bool:
         """Tells the scanner of a table by the identity of its records alone; false where that cannot be done."""
         return False
@@ -115,6 +118,8 @@ class ScanningReader(BatchingReader[Table]):
     def collect(self, table: Table) -> Iterator[ChangeBatch]:
         name = table.definition.full_name
         scanned = None if self.scanner is None else self.scanner.take(name)
+        if scanned is not None:
+            self.took(scanned)
         while scanned is not None and len(scanned):
             batch = self.scanned_columns(table, scanned)
             if isinstance(batch, ChangeBatch):

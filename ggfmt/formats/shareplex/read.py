@@ -6,13 +6,15 @@ import re
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given, stamp_text
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import Refused, decoded, lacks
-from ggfmt.formats.shareplex import AFTER, NUMBER_TOKENS, TEXT_TOKENS
+from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.shareplex import AFTER, NUMBER_TOKENS, TEXT_TOKENS, scan
 
 _OPS = {
     "INS": "I",
@@ -53,6 +55,14 @@ class SharePlexRecord(msgspec.Struct, gc=False):
 
 class SharePlex(Dialect):
     record = SharePlexRecord
+    scanned = True
+
+    def grammar(self, record: SharePlexRecord) -> Grammar | None:
+        notes = self.notes((), ("meta",))
+        return None if notes is None or self.options.complete_after else scan.grammar(tuple(_OPS.items()), *notes)
+
+    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+        return scanned.values("time"), scanned.values("scn")
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:

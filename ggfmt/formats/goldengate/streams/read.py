@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Span
@@ -24,12 +25,13 @@ from ggfmt.formats.goldengate.records import (
     origin,
     table_def,
 )
-from ggfmt.formats.goldengate.streams import INSERT, REFUSE, TOKENS, StreamsOptions
+from ggfmt.formats.goldengate.streams import INSERT, REFUSE, TOKENS, StreamsOptions, scan
 from ggfmt.formats.json.values import raw_members, scalar_text
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import DialectReader, dialect_input
 from ggfmt.formats.records.refused import Refused, decoded, lacks, no_op
+from ggfmt.formats.records.scanner import Grammar, Scanned
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
 
@@ -71,6 +73,8 @@ def _record_class(before: str, after: str) -> Any:
 
 
 class Streams(Dialect):
+    scanned = True
+
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         options = self.options if isinstance(self.options, StreamsOptions) else StreamsOptions()
@@ -83,6 +87,17 @@ class Streams(Dialect):
         self._upsert = options.upsert
         self._ops = {name: name for name in OP_TYPES} | OP_WORDS
         self._ops |= dict(zip(op_keys(options), ("I", "U", "D", "T"), strict=True))
+        self._scanned_ops = tuple(self._ops.items())
+
+    def grammar(self, record: StreamRecord) -> Grammar | None:
+        notes = self.notes(())
+        if notes is None or record.specversion is not None:
+            return None
+        names = {field.name: field.encode_name for field in msgspec.structs.fields(self.record)}
+        return scan.grammar(names["before"], names["after"], self._scanned_ops, *notes)
+
+    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+        return scanned.values("op_ts"), scanned.values("pos")
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:

@@ -1,0 +1,162 @@
+"""Records of dialects read with the native scanner and without it: whatever they are, the same comes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from contract import Contract, contract_of
+from contract.rules import known_tables, source_of_records
+from dialects import EVERYTHING, Read, chunk_bytes, read, told
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
+
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Projection, WriterSettings
+from ggfmt.formats.records import scanning
+from ggfmt.formats.records.reader import DialectReader
+from ggfmt.formats.records.scanner import Scanner
+from ggfmt.kernels import native
+
+_JUNK = ["null", "0", "-1.5", "1e2", "-0", '""', '"x"', "true", "[]", "{}", '{"a":1}', "9" * 19]
+_ESCAPES = ['"\\u0041"', '"\\ud800"', " -1 "]
+_PROJECTIONS = (
+    EVERYTHING,
+    Projection(),
+    Projection(row_only=True, key_updates=True),
+    Projection(row_only=True, tokens=True, in_order=True),
+)
+
+
+def is_scanned(name: str) -> bool:
+    format = FORMATS[name]
+    if format.reads is None:
+        return False
+    reader = format.read_side.reader
+    return issubclass(reader, DialectReader) and reader.dialect.scanned
+
+
+SCANNED = [name for name in FORMATS if is_scanned(name)]
+
+pytestmark = pytest.mark.skipif(native is None, reason="there are no kernels to compare with")
+
+
+@contextmanager
+def without_kernels() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scanning, "native", None)
+        yield
+
+
+def alike(found: Read) -> dict[str, Any]:
+    """All that was read, with tokens in their order."""
+    tokens = [list(operation.tokens.items()) for operation in found.plain]
+    counts = {name: {k: n for k, n in getattr(found, name).items() if n} for name in ("others", "members", "remarks")}
+    return vars(found) | counts | {"tokens": tokens}
+
+
+@st.composite
+def hostile(draw: st.DrawFn, good: bytes) -> bytes:
+    """A record with other values, without some members, with some twice, or written in another way."""
+    record = json.loads(good)
+    for _ in range(draw(st.integers(0, 2))):
+        places = [(part, name) for part in _objects(record) for name in part]
+        if places:
+            part, name = draw(st.sampled_from(places))
+            if draw(st.booleans()):
+                del part[name]
+            else:
+                part[name] = json.loads(draw(st.sampled_from(_JUNK)))
+    shape = draw(st.sampled_from(["plain", "compact", "escaped", "reversed", "twice", "junk", "broken"]))
+    if shape == "reversed":
+        record = _reversed(record)
+    text = json.dumps(record, ensure_ascii=shape == "escaped", separators=(",", ":") if shape == "compact" else None)
+    if shape == "twice" and len(text) > 2:
+        text = f"{text[:-1]}, {text[1:-1]}{'}'}"
+    if shape == "junk":
+        colons = [place for place, character in enumerate(text) if character == ":"] or [0]
+        place = draw(st.sampled_from(colons)) + 1
+        text = text[:place] + draw(st.sampled_from(_JUNK + _ESCAPES)) + "," * draw(st.integers(0, 1)) + text[place:]
+    if shape == "broken":
+        place = draw(st.integers(0, len(text)))
+        text = text[:place] + text[place + 1 :]
+    return text.encode()
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(item)
+
+
+def _reversed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _reversed(item) for name, item in reversed(value.items())}
+    return [_reversed(item) for item in value] if isinstance(value, list) else value
+
+
+@st.composite
+def files(draw: st.DrawFn, contract: Contract) -> bytes:
+    """The contract's records, some of them damaged or many times."""
+    records = list(contract.records[: contract.base])
+    others = range(contract.base, len(contract.records))
+    for place in draw(st.lists(st.sampled_from(others), min_size=1, max_size=12)):
+        good = contract.records[place]
+        damaged = draw(st.integers(0, 3)) == 0
+        records += [draw(hostile(good))] if damaged else [good] * draw(st.integers(1, 3))
+    return contract.file(*records)
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_hostile_records_are_read_as_without_kernels(name: str) -> None:
+    contract = contract_of(name)
+    trusted = known_tables(contract)
+
+    @examples(20)
+    @given(
+        st.sampled_from([source_of_records(contract), told(name)]),
+        files(contract),
+        st.integers(200, 9000),
+        st.none() | st.integers(300, 9000),
+        st.sampled_from(_PROJECTIONS),
+        st.booleans(),
+    )
+    def same(source: WriterSettings, data: bytes, chunk: int, size: int | None, asked: Projection, known: bool) -> None:
+        def found() -> Read:
+            tables = trusted if known else {}
+            with chunk_bytes(chunk):
+                return read(name, data, source, size, tables, asked)
+
+        scanned = found()
+        with without_kernels():
+            assert alike(found()) == alike(scanned)
+
+    same()
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_regular_records_are_taken_by_the_scanner(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    contract, source = contract_of(name), told(name)
+    trusted = known_tables(contract)
+    taken: list[int] = []
+    take = Scanner.take
+    monkeypatch.setattr(Scanner, "take", lambda self, table: _counted(take(self, table), taken))
+    most = 0
+    for place in range(contract.base, len(contract.records)):
+        data = contract.file(*contract.records[: contract.base], *[contract.records[place]] * 20)
+        taken.clear()
+        scanned = read(name, data, source, trusted=trusted)
+        most = max(most, sum(taken))
+        with without_kernels():
+            assert alike(read(name, data, source, trusted=trusted)) == alike(scanned)
+    assert most >= 18  # all but what tells the grammar, and the table
+
+
+def _counted(scanned: Any, taken: list[int]) -> Any:
+    taken.append(0 if scanned is None else len(scanned))
+    return scanned
