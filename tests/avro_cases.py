@@ -38,7 +38,12 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
 # The modules that ask whether there is a kernel.
-ASKING = ("ggfmt.formats.goldengate.avro.scan", "ggfmt.formats.dts.read", "ggfmt.formats.debezium.avro_read")
+ASKING = (
+    "ggfmt.formats.goldengate.avro.scan",
+    "ggfmt.formats.dts.read",
+    "ggfmt.formats.debezium.avro_read",
+    "ggfmt.formats.records.scanning",
+)
 
 _TEXTS = ("", "I", "abc", "NULL", "Ünï ¢", "😀" * 3, "x" * 40, "a\0b", "17520.00", "2013-06-02 22:14:36.000000")
 _NUMBERS = (0, 1, -1, 63, 64, -65, 127, 10**6, -(10**12), 2**31, 2**62, 2**63 - 1, -(2**63), 1388534400000000)
@@ -431,7 +436,7 @@ def without_kernel() -> AbstractContextManager[None]:
 def on_exact_memory() -> AbstractContextManager[None]:
     """The kernels get copies of the data that end with the memory that they are in, so that a sanitizer sees each read
     beyond them."""
-    kinds = ("AvroScanner", "AvroToJson", "DtsScanner")
+    kinds = ("AvroScanner", "AvroToJson", "DtsScanner", "JsonScanner")
     return _with(SimpleNamespace(**{kind: partial(_Exactly, getattr(native, kind)) for kind in kinds}))
 
 

@@ -20,7 +20,7 @@ from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout, ReadSide
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.blocks import MAGIC, Damaged, parts, read_header, unsafe
 from ggfmt.formats.avro.containers import HEADER_BYTES, RecordsOfBlock, container_chunks
@@ -28,9 +28,11 @@ from ggfmt.formats.avro.logical import plain
 from ggfmt.formats.avro.programs import json_program
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
-from ggfmt.formats.debezium.read import Debezium
+from ggfmt.formats.debezium.read import Debezium, Schema
 from ggfmt.formats.debezium.record import DebeziumRecord
+from ggfmt.formats.records.batching import BATCH_ROWS
 from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.examined import meanings
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import float_text
 from ggfmt.kernels import native
@@ -46,35 +48,61 @@ ToJson = Callable[[Any], Any]
 @dataclass(frozen=True)
 class _Plan:
     """How data of a schema are decoded, the schema in the words of Connect, and what data become before they are JSON;
-    None where they are as they are. `writer`: what writes data as JSON at once, as far as they are regular."""
+    None where they are as they are. `writer`: what writes data as JSON at once, as far as they are regular. `head`
+    stands before their JSON, and names the schema by a number."""
 
     decode: FastSchema
     schema: Raw
     to_json: ToJson | None
     writer: Any
+    head: bytes
 
-    def texts(self, data: bytes, place: int, most: int, mark: bytes) -> tuple[Sequence[tuple[int, bytes]], int]:
-        """The regular data from a place on, each behind a mark, up to so many (-1: all): the place behind each, and its
-        JSON; and how many there are."""
+    def run(self, data: bytes, place: int, most: int, mark: bytes = b"") -> _Run:
+        """The data from a place on, each behind a mark, up to an odd one."""
         if self.writer is None:
-            return (), 0
-        done, _, text, sizes = self.writer.write(data, place, most, mark, b"", b"")
+            return _Run(self, array("q"), b"")
+        _, _, text, sizes = self.writer.write(data, place, most, mark, self.head, _TAIL)
         borders = array("q")
         borders.frombytes(sizes)
-        ends = borders[1::2]
-        texts = (text[start:end] for start, end in zip(chain((0,), ends), ends, strict=False))
-        return list(zip(borders[::2], texts, strict=True)), done
+        return _Run(self, borders, text)
+
+    def single(self, stream: io.BytesIO) -> _Run:
+        """The datum that a stream stands at."""
+        datum: Any = fastavro.schemaless_reader(stream, self.decode, None)
+        text = self.head + msgspec.json.encode(datum if self.to_json is None else self.to_json(datum)) + _TAIL
+        return _Run(self, array("q", (stream.tell(), len(text))), text)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Records that follow each other, as JSON: `borders` has in turns where each ends in the data, and in the text."""
+
+    plan: _Plan
+    borders: array[int]
+    text: bytes
+
+    def __len__(self) -> int:
+        return len(self.borders) // 2
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Where the records are in the text."""
+        ends = self.borders[1::2]
+        return zip(chain((0,), ends), ends, strict=False)
+
+    def records(self) -> Iterator[DebeziumRecord]:
+        first, behind = len(self.plan.head), len(_TAIL)
+        for start, end in self.spans():
+            yield DebeziumRecord(schema=self.plan.schema, payload=Raw(self.text[start + first : end - behind]))
 
 
 class DebeziumAvro(Debezium):
-    scanned = False
-
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         options = cast(DebeziumAvroOptions, source.options or DebeziumAvroOptions())
         super().__init__(replace(source, options=options.as_in_json()), with_tokens)
         self._registry = confluent.Registry(options.schema_registry_directory)
         self._numbered: dict[int, _Plan | Diagnostic] = {}
         self._headed: dict[bytes, _Plan | Diagnostic] = {}
+        self._numbered_here: list[Raw] = []  # the schemas, by the numbers that they have in `_Plan.head`
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -96,16 +124,28 @@ class DebeziumAvro(Debezium):
         return chunk if chunk.data.startswith(MAGIC) else replace(chunk, spans=[])
 
     def decoded(self, chunk: Chunk) -> Iterator[Any]:
+        for run in self.runs(chunk):
+            if isinstance(run, Diagnostic):
+                yield run
+            else:
+                yield from run.records()
+
+    def runs(self, chunk: Chunk) -> Iterator[_Run | Diagnostic]:
+        """The records of a chunk; a Diagnostic is the last."""
         if chunk.spans is None:
             yield from self._block(chunk.data, chunk.layout.max_record)
         else:
             yield from self._messages(chunk.data, cast("list[tuple[int, int]]", chunk.spans))
 
-    def _block(self, data: bytes, limit: int) -> Iterator[DebeziumRecord | Diagnostic]:
+    def _schema(self, data: Raw) -> Schema:
+        number = bytes(data)
+        return super()._schema(self._numbered_here[int(number)] if number.isdigit() else data)
+
+    def _block(self, data: bytes, limit: int) -> Iterator[_Run | Diagnostic]:
         try:
             header = read_header(data)
             if header.data not in self._headed:
-                self._headed[header.data] = _plan(header.schema)
+                self._headed[header.data] = self._plan(header.schema)
             plan = self._headed[header.data]
             if isinstance(plan, Diagnostic):
                 yield plan
@@ -115,14 +155,10 @@ class DebeziumAvro(Debezium):
                     raise block
                 stream = io.BytesIO(block)
                 while count:
-                    texts, done = plan.texts(block, stream.tell(), count, b"")
-                    for end, text in texts:
-                        stream.seek(end)
-                        yield DebeziumRecord(schema=plan.schema, payload=Raw(text))
-                    count -= done
-                    if count:
-                        yield _record(stream, plan)
-                        count -= 1
+                    run = plan.run(block, stream.tell(), min(count, _RUN)) or plan.single(stream)
+                    stream.seek(run.borders[-2])
+                    count -= len(run)
+                    yield run
                 if stream.tell() != len(block):
                     raise Damaged("bytes follow the records of a block")
         except Damaged as error:
@@ -130,59 +166,57 @@ class DebeziumAvro(Debezium):
         except _DECODE_ERRORS:
             yield Diagnostic("GG313", "a record in a block cannot be read")
 
-    def _messages(self, data: bytes, spans: list[tuple[int, int]]) -> Iterator[DebeziumRecord | Diagnostic]:
+    def _messages(self, data: bytes, spans: list[tuple[int, int]]) -> Iterator[_Run | Diagnostic]:
         stream = io.BytesIO(data)
-        while (start := stream.tell()) < len(data):
-            number = confluent.number_at(data, start)
-            plan = self._numbered.get(number) if isinstance(number, int) else None
-            if isinstance(plan, _Plan):
-                texts, _ = plan.texts(data, start, -1, data[start : start + confluent.HEAD_BYTES])
-                for end, text in texts:
-                    spans.append((start, end))
-                    yield DebeziumRecord(schema=plan.schema, payload=Raw(text))
-                    start = end
-                stream.seek(start)
-                if start == len(data):
-                    break
-            record = self._message(data, stream)
-            end = len(data) if isinstance(record, Diagnostic) else stream.tell()
-            spans.append((start, end))
-            yield record
-            stream.seek(end)
+        place = 0
+        while place < len(data):
+            run = self._message(data, place, stream)
+            if isinstance(run, Diagnostic):
+                spans.append((place, len(data)))
+                yield run
+                return
+            for end in run.borders[::2]:
+                spans.append((place, end))
+                place = end
+            yield run
 
-    def _message(self, data: bytes, stream: io.BytesIO) -> DebeziumRecord | Diagnostic:
-        number = confluent.number_at(data, stream.tell())
+    def _message(self, data: bytes, place: int, stream: io.BytesIO) -> _Run | Diagnostic:
+        """The message at a place of what a stream has, and those behind it of the same schema."""
+        number = confluent.number_at(data, place)
         if isinstance(number, Diagnostic):
             return number
         if number not in self._numbered:
             schema = self._registry.schema(number)
-            self._numbered[number] = schema if isinstance(schema, Diagnostic) else _plan(schema)
+            self._numbered[number] = schema if isinstance(schema, Diagnostic) else self._plan(schema)
         plan = self._numbered[number]
         if isinstance(plan, Diagnostic):
             return plan
-        stream.seek(confluent.HEAD_BYTES, io.SEEK_CUR)
+        run = plan.run(data, place, _RUN, data[place : place + confluent.HEAD_BYTES])
+        if run:
+            return run
+        stream.seek(place + confluent.HEAD_BYTES)
         try:
-            return _record(stream, plan)
+            return plan.single(stream)
         except _DECODE_ERRORS:
             return confluent.broken(number)
 
+    def _plan(self, schema: Any) -> _Plan | Diagnostic:
+        reason = unsafe(schema)
+        try:
+            if reason is None:
+                words = Raw(msgspec.json.encode(connect_schema(schema)))
+                decode = fastavro.parse_schema(plain(schema))
+                head = b'{"schema":%d,"payload":' % len(self._numbered_here)
+                plan = _Plan(decode, words, _to_json(schema, {}), _writer(decode), head)
+                self._numbered_here.append(words)
+                return plan
+        except Exception as error:  # a schema can be wrong in more ways than its parser has exceptions for
+            reason = f"the schema is none of Connect: {str(error)[:80] or type(error).__name__}"
+        return Diagnostic("GG313", reason, help="give the schema that the messages were written with")
 
-def _record(stream: io.BytesIO, plan: _Plan) -> DebeziumRecord:
-    datum: Any = fastavro.schemaless_reader(stream, plan.decode, None)
-    payload = datum if plan.to_json is None else plan.to_json(datum)
-    return DebeziumRecord(schema=plan.schema, payload=Raw(msgspec.json.encode(payload)))
 
-
-def _plan(schema: Any) -> _Plan | Diagnostic:
-    reason = unsafe(schema)
-    try:
-        if reason is None:
-            words = Raw(msgspec.json.encode(connect_schema(schema)))
-            decode = fastavro.parse_schema(plain(schema))
-            return _Plan(decode, words, _to_json(schema, {}), _writer(decode))
-    except Exception as error:  # a schema can be wrong in more ways than its parser has exceptions for
-        reason = f"the schema is none of Connect: {str(error)[:80] or type(error).__name__}"
-    return Diagnostic("GG313", reason, help="give the schema that the messages were written with")
+_RUN = BATCH_ROWS  # the most records that are JSON at a time
+_TAIL = b"}"
 
 
 def _writer(schema: FastSchema) -> Any:
@@ -244,7 +278,25 @@ _FLOATS: dict[str, ToJson] = {"float": _float, "double": _double}
 
 
 class DebeziumAvroReader(DialectReader):
+    """Has one kernel make JSON of records, and another take that."""
+
     dialect = DebeziumAvro
+    _dialect: DebeziumAvro
+
+    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+        if self.scanner is None or self._pause:
+            yield from super().take_in(chunk)
+            return
+        cut = self._dialect.opened(chunk)
+        self.hold_instead(chunk, cut)
+        for run in self._dialect.runs(cut):
+            if isinstance(run, Diagnostic):
+                yield from self.take_in_one(run)
+            elif self.scanner is None or self._pause:
+                for meaning in meanings(self._dialect, run.records()):
+                    yield from self.take_in_one(meaning)
+            else:
+                yield from super().take_in(replace(cut, data=run.text, spans=list(run.spans())))
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:

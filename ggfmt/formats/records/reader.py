@@ -122,7 +122,7 @@ class DialectReader(ScanningReader[DialectTable]):
                 if identity is not None:
                     self._bind(identity, meaning)
             elif self._grammars_left:
-                yield from self.hand_out(True)
+                self.set_aside()
                 self._grammar = grammar
                 self._grammars_left -= 1
                 self.use_scanner(grammar)
