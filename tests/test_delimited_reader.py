@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -98,3 +99,17 @@ def test_an_encoding_that_is_only_written_is_refused() -> None:
     source = WriterSettings(DelimitedTextOptions(encoding="GB18030"))
     with pytest.raises(UsageError, match="ggfmt writes `GB18030`, but does not read it"):
         DelimitedTextReader.layout(b"", True, source)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"line_delimiter": ""}, "nothing tells where a line ends"),
+        ({"line_delimiter": "é", "encoding": "US-ASCII"}, "has a character that `US-ASCII` does not have"),
+    ],
+)
+def test_a_line_delimiter_that_cannot_be_is_told(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        DelimitedTextReader.layout(b"x", True, WriterSettings(DelimitedTextOptions(**options)))
+    assert raised.value.diagnostics[0].code == "GG103"
+    assert message in raised.value.diagnostics[0].message

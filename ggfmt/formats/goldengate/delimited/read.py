@@ -72,8 +72,15 @@ class DelimitedTextReader(PlacingReader):
             message = "delimited text without operation types cannot be read"
             help = "write it with `includeOpType=true`, or with `${optype}` in its template, and say so"
             raise UsageError(Diagnostic("GG103", message, help=help))
-        delimiter = source.options.line_delimiter.encode(codec)
-        by_bytes = _is_plain(codec) and bool(delimiter)
+        try:
+            delimiter = source.options.line_delimiter.encode(codec)
+        except UnicodeEncodeError:
+            message = f"`lineDelimiter` has a character that `{source.options.encoding}` does not have"
+            raise UsageError(Diagnostic("GG103", message, help="say what the file was written with")) from None
+        if not delimiter:
+            message = "delimited text whose `lineDelimiter` is empty cannot be read: nothing tells where a line ends"
+            raise UsageError(Diagnostic("GG103", message, help="write it with a `lineDelimiter`"))
+        by_bytes = _is_plain(codec)
         skipped = 0
         if _has_header(source) and by_bytes:
             end = head.find(delimiter)
