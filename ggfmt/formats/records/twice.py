@@ -6,10 +6,10 @@ columns that were found unless one was there twice. A name is what stands before
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
-from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.rows import json_values
 from ggfmt.model.change import ImageColumn
 
@@ -42,6 +42,11 @@ def _nested_names(column: ImageColumn) -> int:
 
 
 def _has_twice(image: bytes) -> bool:
-    members = raw_members(image)
-    nested = sum(_names(bytes(value), 0) for value in members.values() if bytes(value)[:1] in (b"{", b"["))
-    return _names(image, len(members) + nested) > len(members) + nested
+    try:
+        names = [name for name, _ in _pairs(image.decode())]
+    except RecursionError:  # a value is nested so deeply that nothing is told of the names around it
+        return False
+    return len(set(names)) < len(names)
+
+
+_pairs = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str, strict=False).decode
