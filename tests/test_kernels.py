@@ -78,6 +78,13 @@ def test_regular_records_are_taken_by_the_scanner(monkeypatch: pytest.MonkeyPatc
 
 
 @needs_kernels
+def test_an_image_in_a_list_is_none() -> None:
+    """Other formats have lists of images; here they are rejects, with kernels and without."""
+    found = assert_same(b'{"table":"S.ORDERS","op_type":"I","after":[{"ID":1}]}\n', PROJECTIONS[0])
+    assert len(found.rejects) == 1
+
+
+@needs_kernels
 def test_where_most_records_are_odd_all_are_left_to_the_exact_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     odd = odd_records(monkeypatch)
     data = b'{"table":"S.ORDERS","op_type":"I","after":{"I\\u0044":1}}\n' * 1000

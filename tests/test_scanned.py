@@ -160,3 +160,15 @@ def test_regular_records_are_taken_by_the_scanner(name: str, monkeypatch: pytest
 def _counted(scanned: Any, taken: list[int]) -> Any:
     taken.append(0 if scanned is None else len(scanned))
     return scanned
+
+
+def test_images_after_a_batch_of_truncates_alone_are_read() -> None:
+    source = '"source":{"db":"d","table":"t","ts_ms":1}'
+    truncate = f'{{"before":null,"after":null,{source},"op":"t","ts_ms":1}}\n'
+    insert = f'{{"before":null,"after":{{"id":1}},{source},"op":"c","ts_ms":1}}\n'
+    data = (truncate * 3 + insert * 3).encode()
+    asked = Projection(in_order=True)
+    found = read("debezium_json", data, size=len(truncate), projection=asked)
+    assert [operation.op for operation in found.plain] == ["T"] * 3 + ["I"] * 3
+    with without_kernels():
+        assert alike(read("debezium_json", data, size=len(truncate), projection=asked)) == alike(found)

@@ -33,7 +33,7 @@ def record(members: list[tuple[str, Any]], spaces: tuple[str, str] = (",", ":"))
 
 
 @given(ROWS, SPACES, st.sampled_from([None, 150]))
-@examples(2)
+@examples(100)
 def test_operations_with_a_column_twice_are_counted_whatever_the_values(
     rows: list[list[tuple[str, Any]]], spaces: tuple[str, str], size: int | None
 ) -> None:

@@ -1,0 +1,96 @@
+/* Images of records: objects whose members are the columns of a table. */
+#include "json_scan.h"
+
+/* Which columns of an image are kept: none, those of the key, or all. */
+enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
+
+/* One image from its brace to behind it. */
+static Verdict image(Table *table, Column *columns, enum Keep keep, int64_t row, const char **place, const char *end) {
+    const char *at = *place;
+    int expected = 0, kinds;
+    if (++table->stamp == 0) { /* all stamps were used */
+        memset(table->stamps, 0, (size_t)table->names.count * sizeof(uint32_t));
+        table->stamp = 1;
+    }
+    if (at >= end || *at != '{')
+        return ODD;
+    at = json_space(at + 1, end);
+    for (;;) { /* an image without columns is odd: it may be one that should not be there */
+        if (at >= end || *at != '"')
+            return ODD;
+        at++;
+        int found = name_here(&table->names, expected, at, end);
+        if (found < 0) {
+            int escaped;
+            const char *close = json_string(at, end, &escaped);
+            if (close == NULL || escaped || (found = names_find(&table->names, at, (size_t)(close - at))) < 0)
+                return ODD;
+        }
+        if (table->stamps[found] == table->stamp)
+            return ODD;
+        table->stamps[found] = table->stamp;
+        at = json_space(at + table->names.all[found].length + 1, end);
+        if (at >= end || *at != ':')
+            return ODD;
+        Span span;
+        at = spanned(json_space(at + 1, end), end, &span, &kinds);
+        if (at == NULL)
+            return ODD;
+        if (table->takes != NULL && (!(kinds & table->takes[found]) || found < expected))
+            return ODD;
+        if (keep == KEEP_ALL || (keep == KEEP_KEYS && table->is_key[found])) {
+            Verdict verdict = put_span(&columns[found], row, &span, end);
+            if (verdict != TAKEN)
+                return verdict;
+        } else if (span.escaped) {
+            at = json_value(span.start - 1, end); /* its escapes are checked */
+            if (at == NULL)
+                return ODD;
+        }
+        expected = found + 1;
+        at = json_space(at, end);
+        if (at >= end)
+            return ODD;
+        if (*at == '}') {
+            *place = at + 1;
+            return TAKEN;
+        }
+        if (*at != ',')
+            return ODD;
+        at = json_space(at + 1, end);
+    }
+}
+
+/* All images of a member, an object or, if images are listed, a list of objects, from the start of the value to behind it. */
+Verdict scan_images(Scanner *s, int old, const char **place, const char *end, int *count) {
+    Table *table = s->table;
+    Column *columns = old ? table->rows.before : table->rows.after;
+    enum Keep keep = KEEP_ALL;
+    if (s->row_only) {
+        int chosen = old == (s->op == 'D');
+        columns = chosen ? table->rows.after : table->rows.before;
+        keep = chosen ? KEEP_ALL : old && s->key_updates ? KEEP_KEYS : KEEP_NONE;
+    }
+    *count = 0;
+    if (!s->listed) {
+        *count = 1;
+        return image(table, columns, keep, s->row, place, end);
+    }
+    if (*place >= end || **place != '[')
+        return ODD;
+    const char *at = json_space(*place + 1, end);
+    for (;;) {
+        Verdict verdict = image(table, columns, keep, s->row + *count, &at, end);
+        if (verdict != TAKEN)
+            return verdict;
+        ++*count;
+        at = json_space(at, end);
+        if (at >= end || (*at != ',' && *at != ']'))
+            return ODD;
+        if (*at == ']') {
+            *place = at + 1;
+            return TAKEN;
+        }
+        at = json_space(at + 1, end);
+    }
+}

@@ -1,0 +1,175 @@
+/* Whole records: their members, then their images as far as these had to wait, then a row for each operation. */
+#include "json_scan.h"
+
+#include <stdio.h>
+
+static char token_letter(const Token *token, size_t place) {
+    return place < token->prefix_length ? token->prefix[place] : token->name[place - token->prefix_length];
+}
+
+static int same_name(const Token *one, const Token *other) {
+    size_t length = one->prefix_length + one->name_length;
+    if (other->prefix_length + other->name_length != length)
+        return 0;
+    if (one->prefix == other->prefix)
+        return one->name == other->name || memcmp(one->name, other->name, one->name_length) == 0;
+    for (size_t i = 0; i < length; i++)
+        if (token_letter(one, i) != token_letter(other, i))
+            return 0;
+    return 1;
+}
+
+/* The tokens of the record in their order; ODD if two of them have a name. */
+static Verdict settle_tokens(Scanner *s) {
+    for (int i = 1; i < s->token_count; i++)
+        for (int j = 0; j < i; j++)
+            if (same_name(&s->tokens[i], &s->tokens[j]))
+                return ODD;
+    if (s->named != NULL && s->named->token.data != NULL) {
+        const OpName *op = s->named;
+        Token own = {NULL, 0, op->token.data, op->token.length,
+                     {op->token_text.data, op->token_text.data + op->token_text.length, TEXT, 0, 0}, op->rank};
+        int there = 0;
+        for (int i = 0; i < s->token_count; i++)
+            there |= same_name(&own, &s->tokens[i]);
+        if (!there) {
+            if (s->token_count == MOST_TOKENS)
+                return ODD;
+            s->tokens[s->token_count++] = own;
+        }
+    }
+    for (int i = 1; i < s->token_count; i++) {
+        Token token = s->tokens[i];
+        int place = i;
+        for (; place > 0 && s->tokens[place - 1].rank > token.rank; place--)
+            s->tokens[place] = s->tokens[place - 1];
+        s->tokens[place] = token;
+    }
+    return TAKEN;
+}
+
+/* Puts a token in the row after all others. The text of one may lie elsewhere than in the record: it is not read
+   beyond its end. */
+static Verdict put_token(Table *table, const Token *token) {
+    Column *names = &table->rows.token_names;
+    Verdict verdict = column_ready(names, names->rows, token->prefix_length + token->name_length + SLACK);
+    if (verdict != TAKEN)
+        return verdict;
+    if (token->prefix_length) {
+        memcpy(names->data.data + names->data.size, token->prefix, token->prefix_length);
+        names->data.size += token->prefix_length;
+    }
+    memcpy(names->data.data + names->data.size, token->name, token->name_length);
+    names->data.size += token->name_length;
+    column_end(names, names->rows, TEXT);
+    return put_span(&table->rows.token_texts, table->rows.token_texts.rows, &token->text, token->text.end);
+}
+
+/* The tokens of the operation `index` among `count` of the record. */
+static Verdict put_tokens(const Scanner *s, Table *table, int index, int count) {
+    for (int i = 0; i < s->token_count; i++) {
+        Verdict verdict = put_token(table, &s->tokens[i]);
+        if (verdict != TAKEN)
+            return verdict;
+    }
+    if (s->row_token.data == NULL || count == 1)
+        return TAKEN;
+    char digits[MOST_ROW_DIGITS + 1];
+    int length = snprintf(digits, sizeof digits, "%d", index);
+    Token own = {NULL, 0, s->row_token.data, s->row_token.length, {digits, digits + length, TEXT, 0, 0}, 0};
+    return put_token(table, &own);
+}
+
+static Verdict put_row(Scanner *s, Table *table, int index, int count, int image_bits, int64_t ordinal, const char *end) {
+    int64_t row = s->row + index;
+    for (int i = 0; i < s->slots; i++) {
+        if (s->slot[i].kind == MISSING)
+            continue;
+        Verdict verdict = put_span(&table->rows.slot[i], row, &s->slot[i], end);
+        if (verdict != TAKEN)
+            return verdict;
+    }
+    Verdict verdict = put_tokens(s, table, index, count);
+    return verdict == TAKEN ? rows_end(&table->rows, row, s->op, image_bits, ordinal) : verdict;
+}
+
+static int breaks_rule(int rule, int there) {
+    return there ? rule < 0 : rule > 0;
+}
+
+/* Gives images their role whose role the type of the operation tells; ODD where two have one. */
+static Verdict settle_images(Scanner *s, const char *end) {
+    if (s->row_image.start != NULL) {
+        Span *role = s->op == 'D' ? &s->before : &s->after;
+        if (role->start != NULL)
+            return ODD;
+        *role = s->row_image;
+    }
+    if (s->old_image.start != NULL) {
+        if (s->op != 'U')
+            return s->old_image.kind == IS_NULL || json_value(s->old_image.start, end) != NULL ? TAKEN : ODD;
+        if (s->before.start != NULL)
+            return ODD;
+        s->before = s->old_image;
+    }
+    return TAKEN;
+}
+
+static Verdict whole_record(Scanner *s, const char *at, const char *end, int64_t ordinal) {
+    Verdict verdict = scan_object(s, &s->root, &at, end);
+    if (verdict != TAKEN)
+        return verdict;
+    if (json_space(at, end) != end || !s->op)
+        return ODD;
+    s->whole = 1;
+    verdict = scan_find_table(s);
+    if (verdict == TAKEN)
+        verdict = settle_images(s, end);
+    if (verdict == TAKEN)
+        verdict = settle_tokens(s);
+    if (verdict != TAKEN)
+        return verdict;
+    for (int old = 1; old >= 0; old--) {
+        Span *span = old ? &s->before : &s->after;
+        if (span->kind != LITERAL || (old ? s->old_done : s->new_done))
+            continue;
+        const char *start = span->start;
+        verdict = scan_images(s, old, &start, span->end, old ? &s->old_count : &s->new_count);
+        if (verdict != TAKEN)
+            return verdict;
+        if (start != span->end)
+            return ODD;
+    }
+    int has_before = s->before.kind == LITERAL, has_after = s->after.kind == LITERAL;
+    const signed char *rules = s->rules[s->op & 127];
+    if (breaks_rule(rules[0], has_before) || breaks_rule(rules[1], has_after))
+        return ODD;
+    if (has_before && has_after && s->old_count != s->new_count)
+        return ODD;
+    int count = has_after ? s->new_count : has_before ? s->old_count : 1;
+    for (int i = 0; i < count; i++) {
+        verdict = put_row(s, s->table, i, count, has_before | has_after << 1, ordinal, end);
+        if (verdict != TAKEN)
+            return verdict;
+    }
+    return TAKEN;
+}
+
+Verdict scan_record(Scanner *s, const char *at, const char *end, int64_t ordinal) {
+    memset(s->slot, 0, (size_t)s->slots * sizeof(Span));
+    memset(s->part, 0, (size_t)s->identities * sizeof(Span));
+    s->before = s->after = s->row_image = s->old_image = (Span){0};
+    s->known = 0;
+    s->named = NULL;
+    s->token_count = 0;
+    s->parts = s->old_count = s->new_count = s->old_done = s->new_done = 0;
+    s->op = 0;
+    s->whole = 0;
+    s->table = NULL;
+    if (!is_utf8(at, end))
+        return ODD;
+    Verdict verdict = whole_record(s, at, end, ordinal);
+    if (verdict != TAKEN && s->table != NULL)
+        rows_cut(&s->table->rows, s->row);
+    return verdict;
+}

@@ -1,0 +1,216 @@
+/* The scanner of JSON records, between the files that it is made of: what it knows of records (json_grammar.c), its tables
+   (json_tables.c), images (json_images.c), members (json_members.c), whole records (json_records.c), and what Python sees
+   of it (json_scan.c). */
+#ifndef GGFMT_JSON_SCAN_H
+#define GGFMT_JSON_SCAN_H
+
+#include "json.h"
+#include "keys.h"
+#include "names.h"
+#include "rows.h"
+
+/* What a member is. NOTE is a slot that holds no more than that the member is there. ROW is the before image of a delete
+   and the after image of all else; OLD is the before image of an update and means nothing elsewhere. NAMES is a part of
+   the identity: the names of an object's members. LIST has tokens in objects, each with a `name` and a `value`; that of
+   the name that is `same` is a slot instead. */
+enum Action { SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NAMES, LIST };
+
+/* Kinds of JSON values that a member takes. A STAMP is a string with a time, as `json_stamp` takes it. */
+enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32, STAMP = 64 };
+
+enum { MOST_MEMBERS = 64, MOST_SLOTS = 48, MOST_DEPTH = 8, MOST_TOKENS = 48, MOST_ROW_DIGITS = 11 };
+
+typedef struct {
+    const char *start;
+    const char *end;
+    uint8_t kind; /* of Kind; MISSING where the record lacks the member */
+    uint8_t escaped;
+    uint8_t is_stamp;
+} Span;
+
+/* Text that Python gave; `data` is NULL where it gave none. */
+typedef struct {
+    char *data;
+    size_t length;
+} Text;
+
+typedef struct Node {
+    char *name;
+    size_t length;
+    enum Action action;
+    int required;
+    int place;      /* of a slot, or of a part of the identity; -1 for none */
+    int takes;      /* the kinds that a member takes */
+    Text same;      /* the bytes that the member must have */
+    Text token;     /* the name of the token that the member is too; of an object, what those of other members start with */
+    Text unless;    /* the text that is no token */
+    int rank;       /* of tokens: those of a lower one come first, and of the same rank those that stand first */
+    int next;       /* the sibling that came behind the member last */
+    int first;      /* the child that came first last */
+    int children_count;
+    struct Node *children;
+} Node;
+
+/* A token of the record in hand: its name in two parts, and its text. */
+typedef struct {
+    const char *prefix;
+    size_t prefix_length;
+    const char *name;
+    size_t name_length;
+    Span text;
+    int rank;
+} Token;
+
+/* An identity, and the table that it is bound to, -1 for none. */
+typedef struct {
+    char *data;
+    size_t length;
+    uint64_t hash;
+    int table;
+    size_t *parts; /* where each part starts, and the end */
+} Identity;
+
+typedef struct {
+    int bound;
+    Names names;
+    uint8_t *is_key;
+    char *takes;      /* the kinds of values of each column, which then come in order; NULL for any, in any order */
+    uint32_t *stamps; /* of the image that a column was met in last */
+    uint32_t stamp;
+    Rows rows;
+} Table;
+
+typedef struct {
+    char *from;
+    size_t length;
+    char letter;
+    Text token; /* the name and the text of a token that such operations have, and its rank */
+    Text token_text;
+    int rank;
+} OpName;
+
+typedef struct {
+    PyObject_HEAD
+    Node root;
+    int slots;
+    int identities;
+    int row_only;
+    int key_updates;
+    int listed; /* images are in lists */
+    OpName *ops;
+    int op_count;
+    signed char rules[128][2]; /* by letter, before and after: -1 not allowed, 1 required */
+    Table *tables;
+    int table_count;
+    Identity *keys;
+    int key_count;
+    int32_t *index; /* of keys by hash, -1 for none */
+    size_t index_size;
+    int last;       /* the key met last, -1 for none */
+    Text row_token; /* of several operations of a record, each has its number in a token of this name */
+    int row_rank;
+    Bytes identity;
+    Bytes names; /* those of the record's NAMES */
+    /* the record in hand */
+    Span slot[MOST_SLOTS];
+    Span part[MOST_SLOTS];
+    int parts;
+    uint64_t known; /* the parts that are those of the key met last, by bits */
+    Span before;
+    Span after;
+    Span row_image;
+    Span old_image;
+    Token tokens[MOST_TOKENS];
+    int token_count;
+    const OpName *named;
+    char op;
+    int whole;   /* all of the record was seen, and so all parts of its identity */
+    int64_t row; /* of the record's first operation */
+    int old_count, new_count;
+    int old_done, new_done;
+    Table *table;
+} Scanner;
+
+static inline Verdict put_span(Column *column, int64_t row, const Span *span, const char *end) {
+    if (span->is_stamp) {
+        Verdict ready = column_ready(column, row, JSON_STAMP);
+        if (ready != TAKEN)
+            return ready;
+        if (!json_stamp(span->start, span->end, column->data.data + column->data.size))
+            return ODD;
+        column->data.size += JSON_STAMP;
+        column_end(column, row, TEXT);
+        return TAKEN;
+    }
+    if (!span->escaped)
+        return column_put(column, row, span->start, (size_t)(span->end - span->start), (size_t)(end - span->start), span->kind);
+    Verdict verdict = column_ready(column, row, (size_t)(span->end - span->start) + SLACK);
+    if (verdict == TAKEN)
+        verdict = json_unescape(&column->data, span->start, span->end);
+    if (verdict == TAKEN)
+        column_end(column, row, span->kind);
+    return verdict;
+}
+
+/* A value from its start to behind it, as a span; NULL where it is none. */
+static inline const char *spanned(const char *at, const char *end, Span *span, int *kinds) {
+    int integer = 0, escaped = 0;
+    if (at >= end)
+        return NULL;
+    *span = (Span){at, at, LITERAL, 0, 0};
+    switch (*at) {
+    case '"':
+        span->start = at + 1;
+        span->end = json_string(at + 1, end, &escaped);
+        span->escaped = (uint8_t)escaped;
+        span->kind = TEXT;
+        *kinds = STRINGS;
+        return span->end == NULL ? NULL : span->end + 1;
+    case 'n':
+        *kinds = NULLS;
+        span->kind = IS_NULL;
+        at = json_value(at, end);
+        span->end = span->start; /* a NULL has no text */
+        return at;
+    case 't':
+    case 'f':
+        *kinds = BOOLEANS;
+        return span->end = json_value(at, end);
+    case '{':
+    case '[':
+        *kinds = NESTED;
+        return span->end = json_value(at, end);
+    default:
+        at = span->end = json_number(at, end, &integer);
+        *kinds = integer ? INTEGERS | NUMBERS : NUMBERS;
+        return at;
+    }
+}
+
+/* What Python tells of records: json_grammar.c */
+void scan_node_free(Node *node);
+int scan_copy_text(PyObject *from, Text *to);
+int scan_read_members(Scanner *s, Node *node, PyObject *members, int depth);
+int scan_read_ops(Scanner *s, PyObject *ops);
+int scan_read_rules(Scanner *s, PyObject *rules);
+
+/* Tables and identities: json_tables.c */
+const char *scan_known_part(const Scanner *s, int place, const char *at, const char *end);
+int scan_write_identity(Scanner *s);
+Verdict scan_find_table(Scanner *s);
+void scan_table_free(Table *table);
+int scan_key_number(Scanner *s, PyObject *identity);
+int scan_make_columns(Scanner *s, Table *table, PyObject *names, PyObject *keys, PyObject *takes);
+int scan_free_table(Scanner *s);
+Table *scan_table_numbered(Scanner *s, PyObject *number);
+
+/* Images: json_images.c */
+Verdict scan_images(Scanner *s, int old, const char **place, const char *end, int *count);
+
+/* Members: json_members.c */
+Verdict scan_object(Scanner *s, Node *node, const char **place, const char *end);
+
+/* Records: json_records.c */
+Verdict scan_record(Scanner *s, const char *at, const char *end, int64_t ordinal);
+
+#endif
