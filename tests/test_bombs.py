@@ -274,7 +274,7 @@ def test_what_no_reader_should_raise_is_told_with_its_place(
     def fail(*_: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(*((JsonDiscovery, "read", fail) if discovers else (JsonReader, "columns", fail)))
+    monkeypatch.setattr(*((JsonDiscovery, "read", fail) if discovers else (JsonReader, "take_in", fail)))
     source = tmp_path / "in.json"
     source.write_bytes(GOOD + b"\n")
     with pytest.raises(Abend) as abend:

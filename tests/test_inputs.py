@@ -18,7 +18,7 @@ from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_line
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
-from ggfmt.engine import discovery, task
+from ggfmt.engine import discovery, execution, task
 from ggfmt.engine.files import InputFile, absolute, check_unchanged, open_planned, state_of
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.verification import verify
@@ -153,14 +153,17 @@ def test_a_preview_shows_a_file_that_grows(tmp_path: Path) -> None:
 
 def test_schemas_are_made_of_a_file_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = operations(tmp_path / "in.json", *range(5))
-    real = discovery.discover_split
+    operations(tmp_path / "more.json", 5)
 
-    def grow(*arguments: Any) -> object:
-        operations(tmp_path / "more.json", 5)
-        source.write_bytes(source.read_bytes() + (tmp_path / "more.json").read_bytes())
-        return real(*arguments)
+    def grows(real: Callable[..., object]) -> Callable[..., object]:
+        def grow(*arguments: Any) -> object:
+            source.write_bytes(source.read_bytes() + (tmp_path / "more.json").read_bytes())
+            return real(*arguments)
 
-    monkeypatch.setattr(discovery, "discover_split", grow)
+        return grow
+
+    monkeypatch.setattr(discovery, "discover_split", grows(discovery.discover_split))
+    monkeypatch.setattr(execution, "run_split", grows(task.run_split))
     (schema,) = schemas([str(source)], None, {}, "auto", None)
     assert schema.name.startswith("GG.TCUSTORD")
     assert refused([source], tmp_path / "out")
