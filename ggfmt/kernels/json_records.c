@@ -115,11 +115,11 @@ static Verdict settle_images(Scanner *s, const char *end) {
     return TAKEN;
 }
 
-static Verdict whole_record(Scanner *s, const char *at, const char *end, int64_t ordinal) {
-    Verdict verdict = scan_object(s, &s->root, &at, end);
+static Verdict whole_record(Scanner *s, const char **place, const char *end, int64_t ordinal) {
+    Verdict verdict = scan_object(s, &s->root, place, end);
     if (verdict != TAKEN)
         return verdict;
-    if (json_space(at, end) != end || !s->op)
+    if (!s->op)
         return ODD;
     s->whole = 1;
     verdict = scan_find_table(s);
@@ -155,7 +155,8 @@ static Verdict whole_record(Scanner *s, const char *at, const char *end, int64_t
     return TAKEN;
 }
 
-Verdict scan_record(Scanner *s, const char *at, const char *end, int64_t ordinal) {
+Verdict scan_record(Scanner *s, const char **place, const char *end, int64_t ordinal) {
+    const char *start = *place;
     memset(s->slot, 0, (size_t)s->slots * sizeof(Span));
     memset(s->part, 0, (size_t)s->identities * sizeof(Span));
     s->before = s->after = s->row_image = s->old_image = (Span){0};
@@ -166,9 +167,9 @@ Verdict scan_record(Scanner *s, const char *at, const char *end, int64_t ordinal
     s->op = 0;
     s->whole = 0;
     s->table = NULL;
-    if (!is_utf8(at, end))
-        return ODD;
-    Verdict verdict = whole_record(s, at, end, ordinal);
+    Verdict verdict = whole_record(s, place, end, ordinal);
+    if (verdict == TAKEN && !is_utf8(start, *place))
+        verdict = ODD;
     if (verdict != TAKEN && s->table != NULL)
         rows_cut(&s->table->rows, s->row);
     return verdict;

@@ -148,6 +148,14 @@ static PyObject *found(Scanner *s, Py_ssize_t taken, Py_ssize_t start, Py_ssize_
     return Py_BuildValue("nnnO", taken, start, end, Py_None);
 }
 
+/* Where a record ends that is odd: with its value, and where it is none with its line. */
+static const char *end_of_odd(const char *start, const char *end) {
+    const char *stop = json_value(start, end);
+    if (stop == NULL)
+        stop = memchr(start, '\n', (size_t)(end - start));
+    return stop == NULL ? end : stop;
+}
+
 static PyObject *scanner_scan(PyObject *self, PyObject *args) {
     Scanner *s = (Scanner *)self;
     const char *data;
@@ -160,17 +168,12 @@ static PyObject *scanner_scan(PyObject *self, PyObject *args) {
         return NULL;
     }
     const char *end = data + size;
-    for (const char *at = data + place; at < end;) {
-        const char *line = memchr(at, '\n', (size_t)(end - at));
-        const char *stop = line == NULL ? end : line;
-        const char *start = json_space(at, stop);
-        if (start < stop) {
-            Verdict verdict = scan_record(s, start, stop, ordinal + taken);
-            if (verdict != TAKEN)
-                return found(s, taken, start - data, stop - data, verdict);
-            taken++;
-        }
-        at = line == NULL ? end : line + 1;
+    for (const char *at = json_space(data + place, end); at < end; at = json_space(at, end)) {
+        const char *start = at;
+        Verdict verdict = scan_record(s, &at, end, ordinal + taken);
+        if (verdict != TAKEN)
+            return found(s, taken, start - data, end_of_odd(start, end) - data, verdict);
+        taken++;
     }
     return found(s, taken, size, size, TAKEN);
 }
@@ -192,7 +195,12 @@ static PyObject *scanner_scan_spans(PyObject *self, PyObject *args) {
             PyErr_SetString(PyExc_ValueError, "a span is not in the data");
             break;
         }
-        Verdict verdict = scan_record(s, data + start, data + stop, ordinal + place - first);
+        const char *at = json_space(data + start, data + stop);
+        Verdict verdict = scan_record(s, &at, data + stop, ordinal + place - first);
+        if (verdict == TAKEN && json_space(at, data + stop) != data + stop) {
+            rows_cut(&s->table->rows, s->row);
+            verdict = ODD;
+        }
         if (verdict != TAKEN) {
             result = found(s, place - first, (Py_ssize_t)start, (Py_ssize_t)stop, verdict);
             break;

@@ -211,6 +211,7 @@ Verdict scan_images(Scanner *s, int old, const char **place, const char *end, in
 Verdict scan_object(Scanner *s, Node *node, const char **place, const char *end);
 
 /* Records: json_records.c */
-Verdict scan_record(Scanner *s, const char *at, const char *end, int64_t ordinal);
+/* A record from its brace to behind it, which is not beyond `end`. */
+Verdict scan_record(Scanner *s, const char **place, const char *end, int64_t ordinal);
 
 #endif

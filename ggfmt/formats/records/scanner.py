@@ -279,7 +279,8 @@ class Scanner:
             self._native.unbind(number)
 
     def scan(self, data: bytes, place: int, ordinal: int) -> Found:
-        """Takes the records of lines from a place on, up to an odd one. `ordinal` is that of the first."""
+        """Takes the records from a place on that stand one after the other, up to an odd one. `ordinal` is that of the
+        first."""
         return Found(*self._native.scan(data, place, ordinal))
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> Found:

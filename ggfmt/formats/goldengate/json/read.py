@@ -142,7 +142,7 @@ class JsonReader(ScanningReader[JsonTable]):
             self.ordinal += 1
             yield self.reject(self.ordinal - 1, UnknownTable.named("?"))
             return
-        self._meet(_tables_named(record))
+        self._meet(_table_named(record))
         yield from self._take_one(record, chunk.last and end == len(chunk.data))
 
     def scanned_columns(self, table: JsonTable, scanned: Scanned) -> ChangeBatch:
@@ -347,6 +347,25 @@ class JsonReader(ScanningReader[JsonTable]):
         if not self._decoders.typed_tokens:
             return tokens
         return {name: scalar_text(value) for name, value in tokens.items()}
+
+
+class _Named(msgspec.Struct):
+    """The names of tables in a record, which may have escapes."""
+
+    table: str = ""
+    qual_table: str = ""
+
+
+_decode_names = msgspec.json.Decoder(_Named).decode
+
+
+def _table_named(record: bytes) -> tuple[str, ...]:
+    """The name of the table of a record, if it is one."""
+    try:
+        named = _decode_names(record)
+    except (ValueError, RecursionError):
+        return ()
+    return named.table, named.qual_table
 
 
 def _tables_named(data: bytes) -> Iterator[str]:
