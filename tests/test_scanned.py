@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from contract import Contract, contract_of
+from contract.arcion import CURSOR, GOOD
 from contract.rules import known_tables, source_of_records
-from dialects import EVERYTHING, Read, chunk_bytes, read, told
+from dialects import EVERYTHING, Read, chunk_bytes, lines, read, told
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
@@ -172,3 +173,55 @@ def test_images_after_a_batch_of_truncates_alone_are_read() -> None:
     assert [operation.op for operation in found.plain] == ["T"] * 3 + ["I"] * 3
     with without_kernels():
         assert alike(read("debezium_json", data, size=len(truncate), projection=asked)) == alike(found)
+
+
+_ARCION_CURSORS = [
+    *({"position": 7}, {"timestamp": None, "log": None, "position": 'a"b\\é\n'}, {"timestamp": "5", "position": 1}, {}),
+    *({"position": None, "log": "x"}, {"timestamp": 10**17, "position": 3}, {"timestamp": 1.5, "position": 2}),
+    *({"log": {"a": [1, 2]}, "position": [1]}, {"time stamp": 3, "position": 2}, {"part Num": 3, "position": 2}),
+    *({"insertCount": 9, "position": 1}, {"u": None, "w": True, "x": "\n\U0001f600", "position": 1}),
+]
+_ARCION_TEXTS = [
+    *(None, "", " ", "null", "{", "[]", "7", " {} ", "{,}", '{"position":1} ', '{"position":1}x', '{"position":1,}'),
+    *('{"position":1,"position":2}', '{"v":1,"v":2,"position":1}', '{"po\\u0073ition":1}', '{"position":01}'),
+    *('{"position":"\\ud800"}', '{"a":"\\ud800","position":1}', '{"a":"\x01","position":1}'),
+]
+_ARCION_CHANGES: list[dict[str, Any]] = [
+    {"after": {"id": "1"}},
+    {"before": None},
+    {"before": {}},
+    {"after": {"id": "1", "n": None}},
+    {"after": {"n": '"\\\n', "id": "null"}},
+    {"after": {"id": 1, "n": {"a": [1]}}},
+    {"after": {"id": "1", "n": "2", "z": "3"}},
+    {"exists": {"id": "1", "n": "4"}},
+    {"exists": {"id": "0", "n": "0"}},
+    {"exists": {"id": "3", "n": "1"}, "opType": "I"},
+    {"exists": {"id": "2", "n": "1"}, "opType": "D"},
+    {"exists": {"n": "1", "id": 1}},
+    {"exists": {"id": "1"}},
+]
+
+
+@pytest.mark.parametrize("projection", [EVERYTHING, Projection(row_only=True, key_updates=True)])
+def test_cursors_and_states_of_arcion_are_read_as_without_kernels(projection: Projection) -> None:
+    odd = [dict(GOOD[0], cursor=json.dumps(cursor)) for cursor in _ARCION_CURSORS]
+    odd += [dict(GOOD[0], cursor=cursor, operationcount=cursor) for cursor in _ARCION_CURSORS]
+    odd += [dict(GOOD[0], **{name: text}) for text in _ARCION_TEXTS for name in ("cursor", "operationcount")]
+    odd += [dict(GOOD[0], **change) for change in _ARCION_CHANGES]
+    for one in odd:
+        data = lines(*GOOD * 2, one, one, one, *GOOD)
+        found = read("arcion_json", data, projection=projection)
+        with without_kernels():
+            assert alike(read("arcion_json", data, projection=projection)) == alike(found), one
+
+
+@pytest.mark.parametrize("change", [{}, {"exists": None, "before": None}, {"cursor": CURSOR, "operationcount": {}}])
+def test_every_form_of_arcion_is_taken_by_the_scanner(change: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    take = Scanner.take
+    monkeypatch.setattr(Scanner, "take", lambda self, table: _counted(take(self, table), taken))
+    source, trusted = told("arcion_json"), known_tables(contract_of("arcion_json"))
+    data = lines(*[dict(GOOD[0], **change)] * 20)
+    assert len(read("arcion_json", data, source, trusted=trusted).plain) == 20
+    assert sum(taken) >= 18

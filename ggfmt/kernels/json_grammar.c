@@ -54,7 +54,7 @@ int scan_read_members(Scanner *s, Node *node, PyObject *members, int depth) {
         child->required = required;
         switch (child->action) {
         case ENTER:
-            if (!PyArg_ParseTuple(argument, "Op", &members_within, &child->takes) ||
+            if (!PyArg_ParseTuple(argument, "Opp", &members_within, &child->takes, &child->in_text) ||
                 scan_read_members(s, child, members_within, depth + 1) < 0)
                 return -1;
             break;

@@ -4,10 +4,12 @@
 /* Which columns of an image are kept: none, those of the key, or all. */
 enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
 
-/* One image from its brace to behind it. */
-static Verdict image(Table *table, Column *columns, enum Keep keep, int64_t row, const char **place, const char *end) {
+/* One image from its brace to behind it. By an identity with states it must have the columns that have a value there, and
+   what stands for the values of others is none. */
+static Verdict image(Table *table, const Identity *key, int old, Column *columns, enum Keep keep, int64_t row,
+                     const char **place, const char *end) {
     const char *at = *place;
-    int expected = 0, kinds;
+    int expected = 0, kinds, lacking = key->valued[old], mask = old ? IN_BEFORE : IN_AFTER;
     if (++table->stamp == 0) { /* all stamps were used */
         memset(table->stamps, 0, (size_t)table->names.count * sizeof(uint32_t));
         table->stamp = 1;
@@ -38,7 +40,11 @@ static Verdict image(Table *table, Column *columns, enum Keep keep, int64_t row,
             return ODD;
         if (table->takes != NULL && (!(kinds & table->takes[found]) || found < expected))
             return ODD;
-        if (keep == KEEP_ALL || (keep == KEEP_KEYS && table->is_key[found])) {
+        int state = key->states == NULL ? mask : key->states[found];
+        if (state & NOT_NAMED)
+            return ODD;
+        lacking -= key->states != NULL && (state & mask);
+        if ((state & mask) && (keep == KEEP_ALL || (keep == KEEP_KEYS && table->is_key[found]))) {
             Verdict verdict = put_span(&columns[found], row, &span, end);
             if (verdict != TAKEN)
                 return verdict;
@@ -53,7 +59,7 @@ static Verdict image(Table *table, Column *columns, enum Keep keep, int64_t row,
             return ODD;
         if (*at == '}') {
             *place = at + 1;
-            return TAKEN;
+            return lacking ? ODD : TAKEN;
         }
         if (*at != ',')
             return ODD;
@@ -65,6 +71,7 @@ static Verdict image(Table *table, Column *columns, enum Keep keep, int64_t row,
 Verdict scan_images(Scanner *s, int old, const char **place, const char *end, int *count) {
     Table *table = s->table;
     Column *columns = old ? table->rows.before : table->rows.after;
+    const Identity *key = &s->keys[s->last]; /* that of the record: its table was found */
     enum Keep keep = KEEP_ALL;
     if (s->row_only) {
         int chosen = old == (s->op == 'D');
@@ -74,13 +81,13 @@ Verdict scan_images(Scanner *s, int old, const char **place, const char *end, in
     *count = 0;
     if (!s->listed) {
         *count = 1;
-        return image(table, columns, keep, s->row, place, end);
+        return image(table, key, old, columns, keep, s->row, place, end);
     }
     if (*place >= end || **place != '[')
         return ODD;
     const char *at = json_space(*place + 1, end);
     for (;;) {
-        Verdict verdict = image(table, columns, keep, s->row + *count, &at, end);
+        Verdict verdict = image(table, key, old, columns, keep, s->row + *count, &at, end);
         if (verdict != TAKEN)
             return verdict;
         ++*count;

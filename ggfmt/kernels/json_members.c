@@ -50,7 +50,7 @@ static Verdict other_member(Scanner *s, const Node *node, const char *name, size
                             const char *end) {
     Span span;
     int kinds;
-    if (escaped) /* it may be one that is known */
+    if (escaped || memchr(name, ' ', length) != NULL) /* it may be one that is known, broken over lines */
         return ODD;
     if (node->token.data == NULL)
         return (*place = json_value(*place, end)) == NULL ? ODD : TAKEN;
@@ -279,6 +279,34 @@ static Verdict plain_member(Scanner *s, const Node *node, const char **place, co
     return TAKEN;
 }
 
+/* An object in a string, from the quote of the string to behind it. */
+static Verdict object_in_text(Scanner *s, Node *node, const char **place, const char *end) {
+    Span text;
+    int kinds;
+    const char *behind = spanned(*place, end, &text, &kinds);
+    if (behind == NULL || kinds != STRINGS)
+        return ODD;
+    const char *at = text.start, *stop = text.end;
+    if (text.escaped) {
+        size_t start = s->texts.size, needed = (size_t)(stop - at) + SLACK;
+        if (start == 0 && bytes_reserve(&s->texts, (size_t)(end - at) + 2 * SLACK) < 0)
+            return NO_MEMORY;
+        if (s->texts.capacity - start < needed) /* texts in texts */
+            return ODD;
+        Verdict verdict = json_unescape(&s->texts, at, stop);
+        if (verdict != TAKEN)
+            return verdict;
+        at = s->texts.data + start;
+        stop = s->texts.data + s->texts.size;
+    }
+    at = json_space(at, stop);
+    Verdict verdict = scan_object(s, node, &at, stop);
+    if (verdict != TAKEN)
+        return verdict;
+    *place = behind;
+    return json_space(at, stop) == stop ? TAKEN : ODD;
+}
+
 static Verdict member(Scanner *s, Node *node, const char **place, const char *end) {
     const char *at = *place;
     int kinds = 0;
@@ -292,7 +320,7 @@ static Verdict member(Scanner *s, Node *node, const char **place, const char *en
             at = json_value(at, end);
             break;
         }
-        return scan_object(s, node, place, end);
+        return node->in_text ? object_in_text(s, node, place, end) : scan_object(s, node, place, end);
     case IDENTITY:
         at = identity_part(s, node->place, at, end);
         if (at != NULL && node->token.data != NULL) {
@@ -349,7 +377,7 @@ Verdict scan_object(Scanner *s, Node *node, const char **place, const char *end)
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);
-    for (;;) {
+    while (at >= end || *at != '}') {
         if (at >= end || *at != '"')
             return ODD;
         int escaped;
@@ -387,6 +415,8 @@ Verdict scan_object(Scanner *s, Node *node, const char **place, const char *end)
         if (*at != ',')
             return ODD;
         at = json_space(at + 1, end);
+        if (at < end && *at == '}')
+            return ODD;
     }
     for (int i = 0; i < node->children_count; i++)
         if (node->children[i].required && !(seen & (uint64_t)1 << i))

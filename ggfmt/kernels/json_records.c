@@ -85,7 +85,8 @@ static Verdict put_row(Scanner *s, Table *table, int index, int count, int image
     for (int i = 0; i < s->slots; i++) {
         if (s->slot[i].kind == MISSING)
             continue;
-        Verdict verdict = put_span(&table->rows.slot[i], row, &s->slot[i], end);
+        const char *readable = s->texts.size ? s->slot[i].end : end; /* it may lie elsewhere than in the record */
+        Verdict verdict = put_span(&table->rows.slot[i], row, &s->slot[i], readable);
         if (verdict != TAKEN)
             return verdict;
     }
@@ -141,6 +142,13 @@ static Verdict whole_record(Scanner *s, const char **place, const char *end, int
             return ODD;
     }
     int has_before = s->before.kind == LITERAL, has_after = s->after.kind == LITERAL;
+    const Identity *key = &s->keys[s->last];
+    if (key->states != NULL) {
+        if ((key->valued[1] && !has_before) || (key->valued[0] && !has_after))
+            return ODD;
+        has_before = key->valued[1] > 0;
+        has_after = key->valued[0] > 0;
+    }
     const signed char *rules = s->rules[s->op & 127];
     if (breaks_rule(rules[0], has_before) || breaks_rule(rules[1], has_after))
         return ODD;
@@ -161,6 +169,7 @@ Verdict scan_record(Scanner *s, const char **place, const char *end, int64_t ord
     memset(s->part, 0, (size_t)s->identities * sizeof(Span));
     s->before = s->after = s->row_image = s->old_image = (Span){0};
     s->known = 0;
+    s->texts.size = 0;
     s->named = NULL;
     s->token_count = 0;
     s->parts = s->old_count = s->new_count = s->old_done = s->new_done = 0;

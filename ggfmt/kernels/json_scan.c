@@ -43,6 +43,7 @@ static void scanner_dealloc(PyObject *self) {
     for (int i = 0; i < s->key_count; i++) {
         free(s->keys[i].data);
         free(s->keys[i].parts);
+        free(s->keys[i].states);
     }
     free(s->keys);
     free(s->row_token.data);
@@ -52,13 +53,15 @@ static void scanner_dealloc(PyObject *self) {
     scan_node_free(&s->root);
     bytes_free(&s->identity);
     bytes_free(&s->names);
+    bytes_free(&s->texts);
     Py_TYPE(self)->tp_free(self);
 }
 
 static PyObject *scanner_bind(PyObject *self, PyObject *args) {
     Scanner *s = (Scanner *)self;
-    PyObject *identity, *names, *keys, *takes;
-    if (!PyArg_ParseTuple(args, "O!O!O!O", &PyBytes_Type, &identity, &PyTuple_Type, &names, &PyTuple_Type, &keys, &takes))
+    PyObject *identity, *names, *keys, *takes, *states;
+    if (!PyArg_ParseTuple(args, "O!O!O!OO", &PyBytes_Type, &identity, &PyTuple_Type, &names, &PyTuple_Type, &keys, &takes,
+                          &states))
         return NULL;
     int key = scan_key_number(s, identity);
     if (key < 0)
@@ -70,7 +73,8 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
     int number = scan_free_table(s);
     if (number < 0)
         return NULL;
-    if (scan_make_columns(s, &s->tables[number], names, keys, takes) < 0) {
+    if (scan_make_columns(s, &s->tables[number], names, keys, takes) < 0 ||
+        scan_set_states(s, key, states, &s->tables[number]) < 0) {
         scan_table_free(&s->tables[number]);
         return NULL;
     }
@@ -81,8 +85,8 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
 
 static PyObject *scanner_bind_too(PyObject *self, PyObject *args) {
     Scanner *s = (Scanner *)self;
-    PyObject *identity, *number;
-    if (!PyArg_ParseTuple(args, "O!O!", &PyBytes_Type, &identity, &PyLong_Type, &number))
+    PyObject *identity, *number, *states;
+    if (!PyArg_ParseTuple(args, "O!O!O", &PyBytes_Type, &identity, &PyLong_Type, &number, &states))
         return NULL;
     const Table *table = scan_table_numbered(s, number);
     int key = table == NULL ? -1 : scan_key_number(s, identity);
@@ -92,6 +96,8 @@ static PyObject *scanner_bind_too(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "the identity is bound already");
         return NULL;
     }
+    if (scan_set_states(s, key, states, table) < 0)
+        return NULL;
     s->keys[key].table = (int)(table - s->tables);
     Py_RETURN_NONE;
 }

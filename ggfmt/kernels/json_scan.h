@@ -18,6 +18,9 @@ enum Action { SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME
 /* Kinds of JSON values that a member takes. A STAMP is a string with a time, as `json_stamp` takes it. */
 enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32, STAMP = 64 };
 
+/* A state: the image has a value of the column, or the record does not name the column at all. */
+enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4 };
+
 enum { MOST_MEMBERS = 64, MOST_SLOTS = 48, MOST_DEPTH = 8, MOST_TOKENS = 48, MOST_ROW_DIGITS = 11 };
 
 typedef struct {
@@ -40,7 +43,8 @@ typedef struct Node {
     enum Action action;
     int required;
     int place;      /* of a slot, or of a part of the identity; -1 for none */
-    int takes;      /* the kinds that a member takes */
+    int takes;      /* the kinds that a member takes; of an object, whether others than its members pass */
+    int in_text;    /* the object is in a string */
     Text same;      /* the bytes that the member must have */
     Text token;     /* the name of the token that the member is too; of an object, what those of other members start with */
     Text unless;    /* the text that is no token */
@@ -68,6 +72,8 @@ typedef struct {
     uint64_t hash;
     int table;
     size_t *parts; /* where each part starts, and the end */
+    char *states;  /* of each column of the table, in which images it has a value; NULL where images tell */
+    int valued[2]; /* how many columns have one in the after image, and in the before image */
 } Identity;
 
 typedef struct {
@@ -111,6 +117,7 @@ typedef struct {
     int row_rank;
     Bytes identity;
     Bytes names; /* those of the record's NAMES */
+    Bytes texts; /* strings of the record that objects are in, without escapes: not moved while it is in hand */
     /* the record in hand */
     Span slot[MOST_SLOTS];
     Span part[MOST_SLOTS];
@@ -200,6 +207,7 @@ int scan_write_identity(Scanner *s);
 Verdict scan_find_table(Scanner *s);
 void scan_table_free(Table *table);
 int scan_key_number(Scanner *s, PyObject *identity);
+int scan_set_states(Scanner *s, int key, PyObject *states, const Table *table);
 int scan_make_columns(Scanner *s, Table *table, PyObject *names, PyObject *keys, PyObject *takes);
 int scan_free_table(Scanner *s);
 Table *scan_table_numbered(Scanner *s, PyObject *number);

@@ -101,7 +101,7 @@ static int grow_index(Scanner *s) {
 int scan_key_number(Scanner *s, PyObject *identity) {
     const char *data = PyBytes_AS_STRING(identity);
     size_t length = (size_t)PyBytes_GET_SIZE(identity);
-    Identity key = {NULL, 0, hash_of(data, length), -1, NULL};
+    Identity key = {.hash = hash_of(data, length), .table = -1};
     int32_t number = find_key(s, data, length, key.hash);
     if (number >= 0)
         return number;
@@ -129,6 +129,28 @@ int scan_key_number(Scanner *s, PyObject *identity) {
     s->keys[s->key_count] = key;
     index_key(s, s->key_count);
     return s->key_count++;
+}
+
+/* Gives an identity the states of the columns of its table, none from None. */
+int scan_set_states(Scanner *s, int number, PyObject *states, const Table *table) {
+    Identity *key = &s->keys[number];
+    size_t length = 0;
+    free(key->states);
+    key->states = NULL;
+    key->valued[0] = key->valued[1] = 0;
+    if (states == Py_None)
+        return 0;
+    if (copy_bytes(states, &key->states, &length) < 0)
+        return -1;
+    if (length != (size_t)table->names.count) {
+        PyErr_SetString(PyExc_ValueError, "each column has a state");
+        return -1;
+    }
+    for (size_t i = 0; i < length; i++) {
+        key->valued[0] += (key->states[i] & IN_AFTER) != 0;
+        key->valued[1] += (key->states[i] & IN_BEFORE) != 0;
+    }
+    return 0;
 }
 
 /* Gives a table its columns. */

@@ -10,14 +10,18 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
+from ggfmt.formats.arcion import scan
 from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, Texts, check_op, check_states, images_of
 from ggfmt.formats.json.values import raw_text, raw_texts
 from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, given
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, joined_name, lacks
+from ggfmt.formats.records.scanner import NOT_NAMED, Grammar, Scanned
+from ggfmt.model.table import TableDef
 
 _texts = msgspec.json.Decoder(dict[str, str | None]).decode
 
@@ -51,6 +55,7 @@ class ArcionRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
 
 class Arcion(ArcionDialect):
     record = ArcionRecord
+    scanned = True
 
     @cached_property
     def decoder(self) -> Any:
@@ -84,6 +89,24 @@ class Arcion(ArcionDialect):
         reason = "`cursor` or `operationcount` is no text"
         cursor, counts = (decoded(_text, value, reason, table) for value in (record.cursor, record.operationcount))
         return (self.change(table, op, images, cursor, counts, record_schema),)
+
+    def grammar(self, record: ArcionRecord) -> Grammar | None:
+        notes = self.notes((), ("tableName",), ("tableName", "namespace"))
+        if notes is None or record.tableName is None:
+            return None
+        return scan.grammar(not _is_object(record.cursor), not _is_object(record.operationcount), *notes)
+
+    def states(self, record: ArcionRecord, table: TableDef) -> bytes | None:
+        states = record.exists
+        if states is None:
+            return None
+        return bytes(int(states[name] or 0) if name in states else NOT_NAMED for name in table.column_names)
+
+    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+        return scan.heads(scanned)
+
+    def as_meant(self, scanned: Scanned) -> Scanned:
+        return scan.as_meant(scanned, self.options.null_literal)
 
     def _table(self, record: ArcionRecord) -> str:
         name = record.tableName
@@ -136,7 +159,11 @@ def _text(value: Raw) -> str | None:
     data = bytes(value)
     if not data:
         return None
-    return str(data, "utf-8") if data.startswith(b"{") else raw_text(value)
+    return str(data, "utf-8") if _is_object(value) else raw_text(value)
+
+
+def _is_object(value: Raw) -> bool:
+    return bytes(value).startswith(b"{")
 
 
 READ_SIDES = {"arcion_json": dialect_input(Arcion)}

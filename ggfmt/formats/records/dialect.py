@@ -240,6 +240,14 @@ class Dialect(ABC):
         """Whether records of a table may be taken by the scanner."""
         return True
 
+    def states(self, record: Any, table: TableDef) -> bytes | None:
+        """Of each column in which images such a record has a value, as `Scanner.bind` takes it; None: images tell."""
+        return None
+
+    def as_meant(self, scanned: Scanned) -> Scanned:
+        """Operations that the scanner took, with the values that their texts stand for."""
+        return scanned
+
     def notes(self, *places: tuple[str, ...]) -> tuple[tuple[Member, ...], ...] | None:
         """Members that nobody knows and records were met with, in each of some objects; None if they are too many."""
         learned = [self.decoder.learned(*place) for place in places]

@@ -120,15 +120,15 @@ class DialectReader(ScanningReader[DialectTable]):
                 return
             if grammar == self._grammar:
                 if identity is not None:
-                    self._bind(identity, meaning)
+                    self._bind(identity, meaning, record)
             elif self._grammars_left:
                 self.set_aside()
                 self._grammar = grammar
                 self._grammars_left -= 1
                 self.use_scanner(grammar)
 
-    def _bind(self, identity: bytes, items: Sequence[Change | RecordSchema]) -> None:
-        """Has records of an identity taken by the scanner, where one of them became these operations."""
+    def _bind(self, identity: bytes, items: Sequence[Change | RecordSchema], record: Any) -> None:
+        """Has records of an identity taken by the scanner, where one of them, `record`, became these operations."""
         assert self.scanner is not None
         first = items[0]
         assert isinstance(first, Change)
@@ -144,16 +144,18 @@ class DialectReader(ScanningReader[DialectTable]):
             return
         if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.told):
             return  # the operations that tell of such a key are counted
+        states = self._dialect.states(record, definition)
         if self.scanner.binds(first.table):
-            self.scanner.bind_too(identity, first.table)
+            self.scanner.bind_too(identity, first.table, states)
         else:
-            self.scanner.bind(identity, definition)
+            self.scanner.bind(identity, definition, states=states)
 
     def scanned_columns(self, table: DialectTable, scanned: Scanned) -> ChangeBatch | Wrong:
         self._twice.clear()
         op_ts, position, wrong = self._places(scanned)
         if wrong:
             return wrong
+        scanned = self._dialect.as_meant(scanned)
         has_before, key_update = scanned.has_before, None
         if self.dialect.old_is_there:
             has_before = pc.or_(has_before, pc.equal(scanned.op, OpType.UPDATE.value))

@@ -27,6 +27,9 @@ from ggfmt.model.table import TableDef
 STRING, NULL, INTEGER, NUMBER, BOOLEAN, NESTED, STAMP = 1, 2, 4, 8, 16, 32, 64
 ANY = STRING | NULL | INTEGER | NUMBER | BOOLEAN | NESTED
 
+# What an identity tells of a column: its images with a value of it, or that it is in no image at all.
+IN_AFTER, IN_BEFORE, NOT_NAMED = 1, 2, 4
+
 _SKIP, _ENTER, _IDENTITY, _SLOT, _NOTE, _OP, _TOKENS, _BEFORE, _AFTER, _SAME, _ROW, _OLD, _NAMES, _LIST = range(14)
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string has other characters for these
 
@@ -55,12 +58,13 @@ def skip(name: str, required: bool = False, takes: int = ANY, token: Token | Non
     return _member(name, _SKIP, required, takes, token)
 
 
-def enter(name: str, *members: Member, required: bool = True, others: Token | bool = False) -> Member:
+def enter(
+    name: str, *members: Member, required: bool = True, others: Token | bool = False, in_text: bool = False
+) -> Member:
     """An object with members of its own, or null if it is not required. `others` than those are odd, pass (True), or
-    are tokens, whose names start with that of a token."""
-    return _member(
-        name, _ENTER, required, (members, others is not False), others if isinstance(others, Token) else None
-    )
+    are tokens, whose names start with that of a token. It may be in a string."""
+    argument = members, others is not False, in_text
+    return _member(name, _ENTER, required, argument, others if isinstance(others, Token) else None)
 
 
 def identity(name: str, required: bool = False, token: Token | None = None) -> Member:
@@ -241,12 +245,18 @@ class Scanner:
         self._places = {name: place for place, (name, full_name) in enumerate(slots) if full_name is None}
         self.notes = [(place, full_name) for place, (_, full_name) in enumerate(slots) if full_name is not None]
 
-    def bind(self, identity: bytes, definition: TableDef, takes: Sequence[int] | None = None) -> bool:
+    def bind(
+        self,
+        identity: bytes,
+        definition: TableDef,
+        takes: Sequence[int] | None = None,
+        states: bytes | None = None,
+    ) -> bool:
         """Has records of an identity taken as operations of a table, instead of any other identity that was bound to
         it; false if no record of the table can be taken. Nothing may be held of the table.
 
         With `takes`, the kinds of values of each column, images with others are odd, and those with columns in another
-        order.
+        order. With `states` of each column, as `IN_AFTER` and `IN_BEFORE`, such records have values there alone.
         """
         if len(identity) > self._room:
             return False
@@ -256,16 +266,17 @@ class Scanner:
         self._room -= len(identity)
         names = tuple(name.encode("utf-8", "surrogatepass") for name in definition.column_names)
         self._numbers[definition.full_name] = self._native.bind(
-            identity, names, definition.key_indices, None if takes is None else bytes(takes)
+            identity, names, definition.key_indices, None if takes is None else bytes(takes), states
         )
         return True
 
-    def bind_too(self, identity: bytes, table: str) -> bool:
-        """Has records of one more identity taken as operations of a table; false if none of the table are taken."""
+    def bind_too(self, identity: bytes, table: str, states: bytes | None = None) -> bool:
+        """Has records of one more identity, with `states` of its own, taken as operations of a table; false if none of
+        the table are taken."""
         if table not in self._numbers or len(identity) > self._room:
             return False
         self._room -= len(identity)
-        self._native.bind_too(identity, self._numbers[table])
+        self._native.bind_too(identity, self._numbers[table], states)
         return True
 
     def binds(self, table: str) -> bool:
@@ -327,7 +338,7 @@ def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
     done: list[Member] = []
     for name, action, required, argument, _ in members:
         if action == _ENTER:
-            argument = (_without_tokens(argument[0]), argument[1])
+            argument = (_without_tokens(argument[0]), *argument[1:])
         elif action == _TOKENS:
             action, argument = _SKIP, ANY
         done.append((name, action, required, argument, None))
