@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -11,3 +13,20 @@ def token(tokens: pa.MapArray | None, name: str, rows: int) -> pa.StringArray:
     if tokens is None:
         return pa.nulls(rows, pa.string())
     return pc.map_lookup(tokens, pa.scalar(name, pa.string()), "first")
+
+
+def with_common(tokens: pa.MapArray, common: Mapping[str, str]) -> pa.MapArray:
+    """The tokens of n operations, and behind those of each the ones that all have."""
+    if not common:
+        return tokens
+    rows, count = len(tokens), len(common)
+    every = pa.array(range(rows), pa.int64())
+    own = pa.ListArray.from_arrays(tokens.offsets, tokens.keys)
+    rows_of = pa.concat_arrays([pc.list_parent_indices(own).cast(pa.int64()), *[every] * count])
+    order = pc.sort_indices(rows_of)  # which is stable
+    names, texts = (
+        pa.concat_arrays([mine, *(pa.repeat(pa.scalar(text, pa.string()), rows) for text in more)]).take(order)
+        for mine, more in ((tokens.keys, common.keys()), (tokens.items, common.values()))
+    )
+    places = pc.add(tokens.offsets, pa.array(range(0, (rows + 1) * count, count), pa.int32()))
+    return pa.MapArray.from_arrays(places, names, texts)

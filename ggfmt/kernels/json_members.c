@@ -112,14 +112,15 @@ static Verdict image_member(Scanner *s, const Node *node, const char **place, co
     Span *span = now || node->action == BEFORE || node->action == AFTER ? (old ? &s->before : &s->after)
                  : node->action == ROW                                  ? &s->row_image
                                                                         : &s->old_image;
-    if (span->start != NULL)
-        return ODD;
-    span->start = at;
     if (is_null(at, end)) {
-        span->kind = IS_NULL;
+        if (span->start == NULL)
+            *span = (Span){at, at, IS_NULL, 0, 0};
         *place = json_value(at, end);
         return *place == NULL ? ODD : TAKEN;
     }
+    if (span->kind == LITERAL) /* of two members with one role, one must be null */
+        return ODD;
+    span->start = at;
     span->kind = LITERAL;
     if (now) {
         Verdict verdict = scan_find_table(s);

@@ -98,13 +98,14 @@ static int breaks_rule(int rule, int there) {
     return there ? rule < 0 : rule > 0;
 }
 
-/* Gives images their role whose role the type of the operation tells; ODD where two have one. */
+/* Gives images their role whose role the type of the operation tells; ODD where two have one, besides those that are null. */
 static Verdict settle_images(Scanner *s, const char *end) {
     if (s->row_image.start != NULL) {
         Span *role = s->op == 'D' ? &s->before : &s->after;
-        if (role->start != NULL)
+        if (role->kind == LITERAL && s->row_image.kind == LITERAL)
             return ODD;
-        *role = s->row_image;
+        if (role->kind != LITERAL)
+            *role = s->row_image;
     }
     if (s->old_image.start != NULL) {
         if (s->op != 'U')

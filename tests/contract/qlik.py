@@ -124,6 +124,32 @@ def shown(case: Case) -> list[PlainOperation]:
     return back
 
 
+def _bare(record: dict[str, Any]) -> dict[str, Any]:
+    """A change without its envelope."""
+    return {"messageSchemaId": ID, **record["message"]}
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """A change whose headers are members of the message."""
+    message = dict(record["message"])
+    headers = message.pop("headers")
+    return {**record, "message": {**message, **{f"headers_{name}": value for name, value in headers.items()}}}
+
+
+_CHANGES = (
+    change("INSERT", ROW, columnMask="07", changeMask="07", externalSchemaId=""),
+    change("refresh", ROW, streamPosition="", changeSequence=12),
+    change("UPDATE", ROW, {**ROW, "PRICE": None}, columnMask="0007", changeMask="04", externalSchemaId="é"),
+    change("DELETE", ROW, changeMask="01", transactionLastEvent=None, transactionEventCounter="", transactionId=""),
+)
+# Records that mean the same, and options they are read with; all of them are regular.
+SHAPES: dict[str, tuple[list[bytes], dict[str, str]]] = {
+    "in envelopes": (lines(metadata(), *_CHANGES).splitlines(), {"position": "changeSequence"}),
+    "without envelopes": (lines(metadata(), *map(_bare, _CHANGES)).splitlines(), {}),
+    "flat": (lines(metadata(), *map(_flat, _CHANGES)).splitlines(), {"position": "changeSequence"}),
+    "flat without envelopes": (lines(metadata(), *(_bare(_flat(one)) for one in _CHANGES)).splitlines(), {}),
+}
+
 CONTRACTS = {
     "qlik_json": Contract(
         json_cases(),

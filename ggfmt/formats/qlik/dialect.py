@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.qlik import STREAM_POSITION
+from ggfmt.formats.qlik import CHANGE_SEQUENCE, STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
 from ggfmt.formats.qlik.messages import MAGIC, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.types import sql_type
@@ -19,8 +19,8 @@ from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
 from ggfmt.formats.records.refused import NotYetKnown, Refused, lacks, no_op
 from ggfmt.model.table import Column, TableDef, split_name
 
-_OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
-_SNAPSHOT = ("REFRESH", "READ")
+OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
+SNAPSHOT = ("REFRESH", "READ")
 _MOST_COLUMNS = 1 << 16
 _SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
 _TABLE_HELP = (
@@ -54,6 +54,9 @@ class Qlik(Dialect):
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
+        self.position, self.other = STREAM_POSITION, CHANGE_SEQUENCE  # the header that is the position, and the token
+        if self.options.position == CHANGE_SEQUENCE:
+            self.position, self.other = self.other, self.position
         self._searched = _SEARCHED in self.learned
         self._ordinals: dict[str, Ordinals] = {}
         self._time: tuple[str, str] = ("", "")
@@ -178,29 +181,27 @@ class Qlik(Dialect):
     def _change(self, record: QlikRecord, body: QlikBody) -> Change:
         headers = body.headers if body.headers is not None else body.flattened()
         operation = (headers.operation or body.operation or "").upper()
-        op = _OPS.get(operation)
+        op = OPS.get(operation)
         if op is None:
             if not operation:
                 raise lacks("operation", "every change has one in its `headers`")
-            raise no_op("operation", in_message(operation), _OPS)
+            raise no_op("operation", in_message(operation), OPS)
         table, known = self.known(record, body)
         data, old = self._masked(headers, body, table, known)
         before, after = old, data
         if op == "D":
             before, after = (data if old is None else old), None
-        sequence, place = _text(headers.changeSequence), _text(headers.streamPosition)
-        by_place = self.options.position == STREAM_POSITION
         tokens: dict[str, str] = {}
         if self.with_tokens:
             tokens = _tokens(headers)
-            name, text = ("changeSequence", sequence) if by_place else ("streamPosition", place)
+            text = _text(getattr(headers, self.other))
             if text is not None:
-                tokens[name] = text
-            if operation in _SNAPSHOT:
+                tokens[self.other] = text
+            if operation in SNAPSHOT:
                 tokens["snapshot"] = "true"
             if known is not None:
                 tokens.update(known.tokens)
-        position = place if by_place else sequence
+        position = _text(getattr(headers, self.position))
         record_schema = None if known is None else known.record_schema
         return Change(table, op, self._op_ts(headers.timestamp), position, before, after, tokens, record_schema)
 
@@ -211,7 +212,7 @@ class Qlik(Dialect):
         data, old = self.image(body.data), self.image(body.beforeData)
         if not headers.columnMask and not headers.changeMask:
             return data, old
-        ordinals = known.ordinals if known is not None else self._given(table)
+        ordinals = self._ordinals_of(table, known)
         if ordinals is not None:
             if headers.changeMask:
                 ordinals.unset(headers.changeMask, "changeMask", table)
@@ -224,8 +225,18 @@ class Qlik(Dialect):
                 raise Refused("GG305", reason, "give the definition of the table by `--definitions`", table)
         return data, old
 
-    def _given(self, table: str) -> Ordinals | None:
-        """The ordinals of a table that the user gave the definition of."""
+    def shown_whole(self, body: QlikBody, table: str, known: KnownDefinition | None) -> bool:
+        """Whether the `columnMask` of a change, which was read, is known to leave no column out."""
+        mask = body.flattened().columnMask if body.headers is None else body.headers.columnMask
+        if not mask:
+            return True
+        ordinals = self._ordinals_of(table, known)
+        return ordinals is not None and not ordinals.unset(mask, "columnMask", table)
+
+    def _ordinals_of(self, table: str, known: KnownDefinition | None) -> Ordinals | None:
+        """The ordinals of a table by its metadata, or by the definition that the user gave."""
+        if known is not None:
+            return known.ordinals
         if table not in self._ordinals:
             definition = self.trusted.get(table)
             if definition is None:

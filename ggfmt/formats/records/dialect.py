@@ -258,6 +258,10 @@ class Dialect(ABC):
             for place, names in zip(places, learned, strict=True)
         )
 
+    def common_tokens(self, table: TableDef) -> Mapping[str, str]:
+        """The tokens, behind all others, of any operation of a table that the scanner took."""
+        return {}
+
     def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
         """Of operations that the scanner took, `op_ts`, texts or microseconds since 1970 (int64), and `position`."""
         raise NotImplementedError

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
 from ggfmt.columnar.images import filled, overlaid, unless_all
+from ggfmt.columnar.tokens import with_common
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, Remark, UnknownTable
 from ggfmt.formats.json.shapes import Undescribed, follow, wider
@@ -162,7 +163,10 @@ class DialectReader(ScanningReader[DialectTable]):
         asked = self.projection
         if asked.row_only and asked.key_updates:
             key_update = scanned_key_updates(self._with_absent_keys(scanned), table.definition)
-        heads = Heads(scanned.op, op_ts, position, has_before, scanned.has_after, scanned.ordinal, scanned.tokens)
+        tokens = scanned.tokens
+        if tokens is not None:
+            tokens = with_common(tokens, self._dialect.common_tokens(table.definition))
+        heads = Heads(scanned.op, op_ts, position, has_before, scanned.has_after, scanned.ordinal, tokens)
         return self._batch(table, heads, None if asked.row_only else scanned.before, scanned.after, key_update)
 
     def _with_absent_keys(self, scanned: Scanned) -> Scanned:

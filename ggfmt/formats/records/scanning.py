@@ -84,7 +84,7 @@ class ScanningReader(BatchingReader[Table]):
                 chunk = self.settled(chunk)
                 places = places_of(self.spans(chunk))
                 continue
-            odd += 1
+            odd += found.identity is None  # the first record of a table always is
             yield from self.take_odd(chunk, found.start, found.end, found.identity)
             place = found.end
         else:
