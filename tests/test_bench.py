@@ -118,7 +118,7 @@ def test_the_computing_of_a_child_counts_that_its_parent_is_not_told_of() -> Non
     for number, item in processes().items():
         if COMPUTING.strip() in item.command:
             os.kill(number, signal.SIGKILL)
-    assert found.cpu == pytest.approx(0.2, abs=0.1)
+    assert 0.1 < found.cpu < 2  # 0.2 are computed, by the child alone
     assert 0.15 < found.seconds < found.whole < 30  # the child, which sleeps, does not keep it from ending
     assert found.lines == ("a line",)
     assert found.peaks["driver"] > 0 and found.peaks["worker"] > 0 and found.peaks["jvm"] == 0
