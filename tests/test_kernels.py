@@ -95,7 +95,7 @@ def test_where_most_records_are_odd_all_are_left_to_the_exact_reader(monkeypatch
 
 def state_in(environment: dict[str, str], code: str = "", path: str = "") -> str:
     """What a new process says of its kernels."""
-    env = {**os.environ, **environment}
+    env = {**{name: value for name, value in os.environ.items() if name != kernels.SWITCH}, **environment}
     if path:
         env["PYTHONPATH"] = path
     shown = f"{code}\nimport ggfmt.kernels as k\nprint(k.__file__, k.native is not None, k.state, sep='|')"
