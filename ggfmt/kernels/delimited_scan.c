@@ -246,24 +246,6 @@ static int read_places(const Scanner *s, PyObject *tuple, int **places, int *cou
     return 0;
 }
 
-static int read_kinds(Scanner *s, PyObject *kinds) {
-    PyObject *word, *letter;
-    Py_ssize_t place = 0;
-    while (PyDict_Next(kinds, &place, &word, &letter)) {
-        if (!PyBytes_Check(word) || !PyBytes_Check(letter) || PyBytes_GET_SIZE(letter) != 1) {
-            PyErr_SetString(PyExc_ValueError, "an operation type is one letter");
-            return -1;
-        }
-        int known = s->kinds.count;
-        int number = keys_add(&s->kinds, PyBytes_AS_STRING(word), (size_t)PyBytes_GET_SIZE(word));
-        if (number < known || bytes_append(&s->letters, PyBytes_AS_STRING(letter), 1) < 0) {
-            PyErr_NoMemory();
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {"between", "behind", "null", "missing", "quoted", "head", "op", "name", "slots", "kinds", NULL};
     const char *between, *behind, *null, *missing;
@@ -291,7 +273,7 @@ static PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     if (s->field == NULL || read_mark(&s->between, between, between_length) < 0 ||
         read_mark(&s->behind, behind, behind_length) < 0 || read_mark(&s->null, null, null_length) < 0 ||
         read_mark(&s->missing, missing, missing_length) < 0 || read_places(s, name, &s->name, &s->name_parts) < 0 ||
-        read_places(s, slots, &s->slot, &s->slots) < 0 || read_kinds(s, kinds) < 0) {
+        read_places(s, slots, &s->slot, &s->slots) < 0 || keys_read_letters(&s->kinds, &s->letters, kinds) < 0) {
         Py_DECREF(s);
         return NULL;
     }

@@ -74,6 +74,24 @@ void keys_free(Keys *keys) {
     *keys = (Keys){0};
 }
 
+int keys_read_letters(Keys *words, Bytes *letters, PyObject *kinds) {
+    PyObject *word, *letter;
+    Py_ssize_t place = 0;
+    while (PyDict_Next(kinds, &place, &word, &letter)) {
+        if (!PyBytes_Check(word) || !PyBytes_Check(letter) || PyBytes_GET_SIZE(letter) != 1) {
+            PyErr_SetString(PyExc_ValueError, "an operation type is one letter");
+            return -1;
+        }
+        int known = words->count;
+        int number = keys_add(words, PyBytes_AS_STRING(word), (size_t)PyBytes_GET_SIZE(word));
+        if (number < known || bytes_append(letters, PyBytes_AS_STRING(letter), 1) < 0) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int copy_bytes(PyObject *from, char **to, size_t *length) {
     char *data;
     Py_ssize_t size;

@@ -30,6 +30,10 @@ static inline int key_is(const Keys *keys, int number, const char *text, size_t 
     return key->length == length && (length == 0 || memcmp(key->text, text, length) == 0);
 }
 
+/* Takes the words for operation types, and the letter that each stands for in its place, from a dict of bytes; -1, with an
+   exception, on failure. */
+int keys_read_letters(Keys *words, Bytes *letters, PyObject *kinds);
+
 /* Bytes of a Python object as bytes of their own, with room for one at least; -1, with an exception, on failure. */
 int copy_bytes(PyObject *from, char **to, size_t *length);
 

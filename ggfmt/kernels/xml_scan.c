@@ -599,24 +599,6 @@ static Verdict operation(Scanner *s, const char **place, const char *prolog, siz
 
 /* The Python object */
 
-static int read_kinds(Scanner *s, PyObject *kinds) {
-    PyObject *word, *letter;
-    Py_ssize_t place = 0;
-    while (PyDict_Next(kinds, &place, &word, &letter)) {
-        if (!PyBytes_Check(word) || !PyBytes_Check(letter) || PyBytes_GET_SIZE(letter) != 1) {
-            PyErr_SetString(PyExc_ValueError, "an operation type is one letter");
-            return -1;
-        }
-        int known = s->kinds.count;
-        int number = keys_add(&s->kinds, PyBytes_AS_STRING(word), (size_t)PyBytes_GET_SIZE(word));
-        if (number < known || bytes_append(&s->letters, PyBytes_AS_STRING(letter), 1) < 0) {
-            PyErr_NoMemory();
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {"kinds", "keep", "tokens", NULL};
     PyObject *kinds;
@@ -629,7 +611,7 @@ static PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     s->keep = keep;
     s->tokens = tokens;
     s->last = -1;
-    if (read_kinds(s, kinds) < 0) {
+    if (keys_read_letters(&s->kinds, &s->letters, kinds) < 0) {
         Py_DECREF(s);
         return NULL;
     }

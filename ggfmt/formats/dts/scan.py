@@ -7,9 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
-import pyarrow.compute as pc
-
-from ggfmt.columnar.images import unless_all
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.dts.charsets import MYSQL_CHARSETS, decoder
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES
@@ -17,7 +14,7 @@ from ggfmt.formats.dts.tokens import WORDS
 from ggfmt.formats.records import scanner
 from ggfmt.formats.records.scanner import Scanned
 from ggfmt.kernels import native
-from ggfmt.model.change import ChangeBatch, Image, OpType
+from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Kind, TableDef
 
 # As in dts_scan.c.
@@ -83,27 +80,12 @@ class Scan:
     def batch(self, definition: TableDef) -> ChangeBatch:
         """The operations held of a table, of which there are some."""
         scanned = Scanned.of(self._native.take(self._numbers[definition.full_name]), self._asked.tokens)
-        key_update = None
-        if self._asked.row_only:
-            before = Image(scanned.after, pc.equal(scanned.op, OpType.DELETE.value))
-            if self._asked.key_updates:
-                keys = tuple(scanned.before[place] for place in definition.key_indices)
-                key_update = scanner.key_updates(replace(scanned, before=keys), definition)
-        else:
-            before = Image(scanned.before, unless_all(scanned.has_before))
+        asked, key_update = self._asked, None
+        if asked.row_only and asked.key_updates:
+            keys = tuple(scanned.before[place] for place in definition.key_indices)
+            key_update = scanner.key_updates(replace(scanned, before=keys), definition)
         op_ts, position = (column.values for column in scanned.slots)
-        after = Image(scanned.after, unless_all(scanned.has_after))
-        return ChangeBatch(
-            definition,
-            scanned.op,
-            op_ts,
-            position,
-            before,
-            after,
-            scanned.ordinal,
-            scanned.tokens,
-            key_update,
-        )
+        return scanned.batch(definition, op_ts, position, asked.row_only, key_update)
 
 
 @cache

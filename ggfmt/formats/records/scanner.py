@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar import from_kernel
+from ggfmt.columnar.images import unless_all
 from ggfmt.formats.records.problems import IMAGE_RULES
 from ggfmt.kernels import native
-from ggfmt.model.change import ImageColumn
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
 # Which JSON values a member takes. A STAMP is a string with a time of UTC or of no zone, which becomes a time stamp as
@@ -205,6 +206,23 @@ class Scanned:
             self.ordinal.take(kept),
             self.places,
         )
+
+    def batch(
+        self,
+        definition: TableDef,
+        op_ts: pa.StringArray,
+        position: pa.StringArray,
+        row_only: bool,
+        key_update: pa.BooleanArray | None,
+    ) -> ChangeBatch:
+        """The operations as a reader hands them out, of whole images or, if `row_only`, of rows."""
+        if row_only:
+            before = Image(self.after, pc.equal(self.op, OpType.DELETE.value))
+        else:
+            before = Image(self.before, unless_all(self.has_before))
+        after = Image(self.after, unless_all(self.has_after))
+        tokens, ordinal = self.tokens, self.ordinal
+        return ChangeBatch(definition, self.op, op_ts, position, before, after, ordinal, tokens, key_update)
 
     def note(self, place: int) -> int:
         """How many operations have the member of a note, which is the slot in this place."""

@@ -151,26 +151,10 @@ class JsonReader(ScanningReader[JsonTable]):
             count = scanned.note(place)
             if count:
                 self.members[name] += count
-        key_update = None
-        if self.projection.row_only:
-            before = Image(scanned.after, pc.equal(scanned.op, OpType.DELETE.value))
-            after = Image(scanned.after, scanned.has_after)
-            if self.projection.key_updates:
-                key_update = scanner.key_updates(scanned, table.definition)
-        else:
-            before = Image(scanned.before, unless_all(scanned.has_before))
-            after = Image(scanned.after, unless_all(scanned.has_after))
-        return ChangeBatch(
-            table.definition,
-            scanned.op,
-            op_ts,
-            position,
-            before,
-            after,
-            scanned.ordinal,
-            scanned.tokens,
-            key_update,
-        )
+        asked, definition, key_update = self.projection, table.definition, None
+        if asked.row_only and asked.key_updates:
+            key_update = scanner.key_updates(scanned, definition)
+        return scanned.batch(definition, op_ts, position, asked.row_only, key_update)
 
     def scanned_position(self, scanned: Scanned, row: int) -> str | None:
         position: str | None = scanned.slots[1].values[row].as_py()
