@@ -62,13 +62,20 @@ def spark_home() -> Path:
 
 
 def start_jvm(
-    java: Java, home: Path, conf: Mapping[str, str], environment: Mapping[str, str], log: Path, scratch: Path
+    java: Java,
+    home: Path,
+    conf: Mapping[str, str],
+    environment: Mapping[str, str],
+    log: Path,
+    scratch: Path,
+    workers_home: Path | None = None,
 ) -> Jvm:
     """Start Spark's JVM and wait until its gateway listens.
 
     `home` is the Spark to run, `conf` its configuration, `environment` the JVM's whole environment but for what Spark's
-    start needs; `log` is appended to, `scratch` is a directory for the connection's file. The JVM ends when this
-    process ends, however that happens, and is out of reach of the terminal's Ctrl-C.
+    start needs; `log` is appended to, `scratch` is a directory for the connection's file. `workers_home` is the Spark
+    that processes of this JVM find, by default the same. The JVM ends when this process ends, however that happens, and
+    is out of reach of the terminal's Ctrl-C.
 
     Raises Abend (GG503), naming `log` and the cause, when the JVM ends or does not listen within two minutes.
     """
@@ -91,7 +98,11 @@ def start_jvm(
                 stdout=output,
                 stderr=output,
                 # Executors that this JVM starts, on a local cluster, are given all that Spark gives them.
-                env={**environment, "JAVA_HOME": str(tolerant_home(java, scratch))},
+                env={
+                    **environment,
+                    "JAVA_HOME": str(tolerant_home(java, scratch)),
+                    "SPARK_HOME": str(workers_home or home),
+                },
                 start_new_session=True,
             )
         except OSError as error:

@@ -264,8 +264,9 @@ class SparkRunner:
         loopback = self.master.startswith("local") or (
             bool(addresses) and all(resolve(host).startswith("127.") for host, _ in addresses)
         )
+        workers_home = linked(home, self._scratch / "spark") if self.master.startswith("local") else None
         if self.master.startswith("local-cluster"):
-            home = linked(home, self._scratch / "spark")
+            home = workers_home or home
         else:
             archive, made = class_archive(self._java, home), self._settings.archive_to
             if archive is not None:
@@ -286,13 +287,13 @@ class SparkRunner:
         def start() -> Jvm:
             assert self._log is not None
             try:
-                return start_jvm(self._java, home, conf, environment, self._log, self._scratch)
+                return start_jvm(self._java, home, conf, environment, self._log, self._scratch, workers_home)
             except Abend:
                 if self._archive_option is None or self._settings.archive_to is not None:
                     raise
                 self._archive_option = None
                 plain = self._configuration(loopback)
-                jvm = start_jvm(self._java, home, plain, environment, self._log, self._scratch)
+                jvm = start_jvm(self._java, home, plain, environment, self._log, self._scratch, workers_home)
                 log.warning("Spark starts only without its class archive; `ggfmt doctor --class-archive` makes it anew")
                 return jvm
 
