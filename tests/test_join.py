@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import operation, output_files, run_ggfmt, write_lines
 from strategies import examples
 
-from ggfmt.engine.output.join import JOIN_BYTES, MOST_JOINED_BYTES, Group, plan_groups
+from ggfmt.engine.output.join import JOIN_BYTES, MOST_JOINED_BYTES, Group, plan_groups, shares
 from ggfmt.engine.output.staging import StagedFile
 
 
@@ -60,3 +63,29 @@ def test_a_table_whose_splits_are_just_too_large_for_two_still_shares_files() ->
 def test_files_of_two_definitions_are_not_joined() -> None:
     groups = plan_groups([staged("T", split, 0, 10, f"{split // 2}") for split in range(4)], lambda _: 1 << 30)
     assert [len(group.parts) for group in groups] == [2, 2]
+
+
+@examples(5)
+@given(st.lists(SIZES, min_size=1, max_size=60), st.integers(1, 12))
+def test_shares_have_all_groups_in_order_and_none_is_far_larger_than_others(parts: list[int], count: int) -> None:
+    groups = [Group((staged(f"T{number:02}", 0, 0, size),)) for number, size in enumerate(parts)]
+    shared = shares(groups, count)
+    assert [group for share in shared for group in share] == groups
+    assert len(shared) <= count
+    assert all(sum(group.size for group in share) <= sum(parts) / count + max(parts) for share in shared)
+
+
+def test_tasks_join_to_the_files_that_this_side_joins_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [operation(number, f"A.T{number % 7}") for number in range(200)]
+    source = write_lines(tmp_path / "in.json", records)
+    run_ggfmt([source], tmp_path / "here", split_size=1000)
+    monkeypatch.setattr("ggfmt.engine.execution.JOIN_IN_TASKS_BYTES", 0)
+    run_ggfmt([source], tmp_path / "tasks", split_size=1000)
+    names = [
+        path.relative_to(tmp_path / "here")
+        for handler in ("j", "d")
+        for path in output_files(tmp_path / "here", handler)
+    ]
+    assert len(names) == 14
+    for name in names:
+        assert (tmp_path / "tasks" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from ggfmt import kernels
 from ggfmt.columnar.replacement import two_tables
@@ -14,7 +15,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine import report
 from ggfmt.engine.discovery import discover, look_ahead
 from ggfmt.engine.output.commit import cannot_write
-from ggfmt.engine.output.join import join_group, plan_groups
+from ggfmt.engine.output.join import join_group, join_share, plan_groups, shares
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.output.store import Store
@@ -28,6 +29,7 @@ from ggfmt.model.table import TableDef
 log = logging.getLogger("ggfmt")
 
 JOIN_IN_TASKS_BYTES = 64 << 20  # less than that the driver joins sooner than a Spark job starts
+_JOINS_PER_CORE = 3  # shares take different times
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,8 @@ def _join(files: list[StagedFile], targets: Sequence[HandlerOutput], runner: Run
     limits = {target.handler: target.max_file_size for target in targets}
     groups = plan_groups(files, limits.__getitem__)
     shared = [group for group in groups if len(group.parts) > 1]
-    if sum(part.size for group in shared for part in group.parts) > JOIN_IN_TASKS_BYTES:
-        joined = iter(runner.run(join_group, shared))
+    if sum(group.size for group in shared) > JOIN_IN_TASKS_BYTES:
+        outcomes = runner.run(join_share, shares(shared, _JOINS_PER_CORE * runner.parallelism))
+        joined = chain.from_iterable(outcomes)
         return [group.parts[0] if len(group.parts) == 1 else next(joined) for group in groups]
     return [join_group(group, 0) for group in groups]

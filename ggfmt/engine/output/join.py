@@ -22,6 +22,10 @@ class Group:
 
     parts: tuple[StagedFile, ...]
 
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts)
+
 
 def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]) -> list[Group]:
     """The files of each handler, table and partition in order, those that follow each other put together.
@@ -56,6 +60,22 @@ def in_order(files: Iterable[StagedFile]) -> list[StagedFile]:
 
 def _series(file: StagedFile) -> tuple[str, str, str]:
     return file.handler, file.table, "" if file.place is None else file.place.path
+
+
+def shares(groups: Sequence[Group], count: int) -> list[list[Group]]:
+    """The groups in order, in at most so many shares of about the same size: a task costs more than a small file."""
+    total = sum(group.size for group in groups)
+    shared: dict[int, list[Group]] = {}
+    done = 0
+    for group in groups:
+        shared.setdefault(done * count // max(total, 1), []).append(group)
+        done += group.size
+    return list(shared.values())
+
+
+def join_share(groups: Sequence[Group], attempt: int) -> list[StagedFile]:
+    """A share of all groups, in one task."""
+    return [join_group(group, attempt) for group in groups]
 
 
 def join_group(group: Group, attempt: int) -> StagedFile:
