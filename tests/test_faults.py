@@ -155,13 +155,23 @@ def test_what_decides_is_synced_before_it_is_there(
         seen.append((Path(path).name, journal.exists(), (out / "_SUCCESS").exists()))
         return True
 
+    def fail(path: str) -> bool:
+        raise AssertionError(path)
+
     monkeypatch.setattr("ggfmt.engine.output.store.sync", note)
     monkeypatch.setattr("ggfmt.engine.output.store.sync_file_system", note)
+    monkeypatch.setattr("ggfmt.engine.output.store.FEW_FILES", 0)
     run_ggfmt([source], out, *JSON_LINES, current_timestamp=datetime(2020, 1, 1))
     assert seen == [("out", False, False), ("_ggfmt", True, False), ("out", True, True)]
     seen.clear()
     monkeypatch.setattr("ggfmt.engine.output.store.sync_file_system", lambda path: False)
     run_ggfmt([source], out, *JSON_LINES, mode="append")
-    names = [name for name, decided, _ in seen if not decided]
-    assert names[-1] == "journal.json"
-    assert len(names) == 6, "each staged file and document, where the system cannot sync all at once"
+    several = [name for name, decided, _ in seen if not decided]
+    assert several[-6:-4] == ["documents", "journal.json"]
+    assert several[-3:] == ["staging", "_ggfmt", "out"]
+    assert len(several) == 12, "each staged file, document and directory, where the system cannot sync all at once"
+    seen.clear()
+    monkeypatch.setattr("ggfmt.engine.output.store.FEW_FILES", 32)
+    monkeypatch.setattr("ggfmt.engine.output.store.sync_file_system", fail)
+    run_ggfmt([source], out, *JSON_LINES, mode="append")
+    assert len([name for name, decided, _ in seen if not decided]) == 12, "and where there are few of them"

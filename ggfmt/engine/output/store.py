@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -28,6 +28,7 @@ BLOCK_BYTES = 4 << 20
 COPIED_BY_THE_STORE = 5 << 30  # S3 copies no larger object in one request
 FAILURES = (OSError, pa.ArrowException)
 DELETE_ATTEMPTS, DELETE_PAUSE_SECONDS = 4, 0.05
+FEW_FILES = 32  # and directories, that are synced one by one
 
 durable = True  # what is committed survives a failure of power; most tests do without
 
@@ -198,10 +199,12 @@ class Store:
             sync(self.inner(name))
 
     def sync_all(self, names: Iterable[str]) -> None:
-        """The same of many files and directories at once: of all that there are, where the system can do that, since it
-        takes a few milliseconds for each otherwise."""
-        if self.local and not sync_file_system(self.inner()):
-            for name in names:
+        """The same of files and directories, and of the directories above them: of many at once, where the system can do
+        that, since it takes a few milliseconds for each otherwise. Of few one by one, since the system would wait for
+        what other programs have written."""
+        every = {above for name in names for above in (name, *_directories(name))} if self.local else set()
+        if len(every) <= FEW_FILES or not sync_file_system(self.inner()):
+            for name in sorted(every, key=lambda name: (-name.count("/"), not name, name)):
                 self._sync(name)
 
     def link_above(self, name: str) -> str | None:
@@ -218,6 +221,13 @@ class Store:
 def _draft(source: str, target: str) -> str:
     """Beside the target a name for a copy in the making, the same one when it is made again."""
     return "/".join(filter(None, (parent(target), f".ggfmt-{hashlib.sha256(source.encode()).hexdigest()[:16]}")))
+
+
+def _directories(name: str) -> Iterator[str]:
+    """Those above a name, from the nearest to that which all names are relative to."""
+    while name:
+        name = parent(name)
+        yield name
 
 
 def parent(name: str) -> str:
