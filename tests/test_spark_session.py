@@ -204,13 +204,18 @@ def test_success_prints_nothing_and_leaves_nothing(tmp_path: Path) -> None:
         def task(item, attempt):
             print("from a worker")
             print("from a worker", file=sys.stderr)
+            import importlib.util
+            if sys.version_info >= (3, 11):
+                assert importlib.util.find_spec("shadow") is None, "what lies in the current directory is imported"
             return item
+        open("shadow.py", "w").close()
         before = dict(os.environ), list(sys.path)
         session = SparkRunner(SparkSettings("local[2]"))
         with session:
             assert session.run(task, [1, 2, 3]) == [1, 2, 3]
             assert session.log_path.exists()
             jvm = session._jvm.process
+        os.unlink("shadow.py")
         assert session.log_path is None and jvm.poll() is not None
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         assert list(sys.path) == before[1]

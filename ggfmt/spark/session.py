@@ -283,6 +283,7 @@ class SparkRunner:
         if self.is_local:
             # The workers are this interpreter, but see only what is installed: a checkout has to be named.
             environment["PYTHONPATH"] = python_path()
+            environment["PYTHONSAFEPATH"] = "1"  # what lies in the current directory is no module of theirs
 
         def start() -> Jvm:
             assert self._log is not None
