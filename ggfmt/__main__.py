@@ -1,5 +1,7 @@
 """`python -m ggfmt`: the same as the console script."""
 
+import sys
+
 from ggfmt.cli import main
 
-main()
+sys.exit(main())

@@ -13,7 +13,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ggfmt"
 
-# The modules directly below `ggfmt`, and what each may import besides itself. The bare package holds the version.
+# The modules directly below `ggfmt`, and what each may import besides itself. The bare package has the names for
+# programs, which it loads when they are used.
 LAYERS: dict[str, set[str]] = {
     "diagnostics": set(),
     "java": set(),
@@ -23,18 +24,20 @@ LAYERS: dict[str, set[str]] = {
     "kernels": set(),
     "options": {"diagnostics", "java"},
     "scratch": set(),
+    "version": set(),
     "spark": {"diagnostics", "kernels", "scratch"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
-LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "ggfmt"}
-LAYERS["doctor"] = {"diagnostics", "spark", "engine", "ggfmt"}
+LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "version"}
+LAYERS["doctor"] = {"diagnostics", "spark", "engine", "version"}
 LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs"}
-LAYERS["cli"] = LAYERS["render"] | {"render", "spark", "logs"}
+LAYERS["api"] = LAYERS["engine"] | {"engine", "spark"}
+LAYERS["cli"] = LAYERS["render"] | {"render", "api", "spark", "logs"}
 LAYERS["__main__"] = {"cli"}
-LAYERS["ggfmt"] = set()
+LAYERS["ggfmt"] = {"api", "cli", "diagnostics", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
 # `goldengate` shares with its neighbours lies beside them.

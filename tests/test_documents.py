@@ -236,6 +236,16 @@ def test_every_command_of_a_page_runs(block: str, checkout: Path) -> None:
         assert code == FAILING.get(shlex.join(arguments), 0), f"ggfmt {shlex.join(arguments)}\n{output}"
 
 
+def test_every_example_for_programs_runs(checkout: Path) -> None:
+    """One after the other, as in a notebook."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGES["ggfmt/docs/python.md"], re.DOTALL)
+    assert len(blocks) == 4
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)
+    assert (checkout / "out" / "rows").is_dir()
+
+
 def test_the_findings_shown_are_the_findings_printed(tmp_path: Path) -> None:
     page = PAGES["ggfmt/docs/checking.md"]
     file, shown = (re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("properties", "text"))

@@ -67,6 +67,7 @@ OF_COMMANDS = [
     "GG517",
     "GG518",
     "GG519",
+    "GG565",
 ]
 OF_OTHERS = [
     "GG127",
@@ -195,7 +196,8 @@ def told(settings: list[str], record: dict[str, object], directory: Path) -> set
         return {diagnostic.code for diagnostic in error.diagnostics}
     finally:
         shutil.rmtree(directory / "out", ignore_errors=True)
-    return {code for warning in result.manifest["totals"]["warnings"] for code in re.findall(r"^\[(GG...)\]", warning)}
+    [manifest] = result.manifests.values()
+    return {code for warning in manifest["totals"]["warnings"] for code in re.findall(r"^\[(GG...)\]", warning)}
 
 
 @pytest.mark.parametrize("code", OF_MESSAGES)

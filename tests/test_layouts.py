@@ -60,7 +60,8 @@ def changing() -> list[dict[str, Any]]:
 
 
 def run(source: Path, out: Path, name: str, layout: str, **others: Any) -> dict[str, Any]:
-    return run_ggfmt([source], out, *settings(name, layout, out.parent), input_format="json", **others).manifest
+    done = run_ggfmt([source], out, *settings(name, layout, out.parent), input_format="json", **others)
+    return next(iter(done.manifests.values()))
 
 
 def told(manifest: dict[str, Any]) -> Any:

@@ -48,7 +48,7 @@ def outcome(files: list[Path], output: Path, **options: Any) -> object:
         result = run_ggfmt(files, output, quarantine=True, input_format="json", **options)
     except GgfmtError as error:
         return [(found.code, found.message, found.span) for found in error.diagnostics]
-    totals = {name: value for name, value in result.manifest["totals"].items() if "second" not in name}
+    totals = {name: value for name, value in result.report.items() if "second" not in name}
     return totals, [content(output, handler) for handler in "jd"]
 
 

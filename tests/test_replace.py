@@ -604,7 +604,8 @@ def test_json(split_size: int | None, tmp_path: Path) -> None:
     wanted = [expected(message) for message in story() if message["op_type"] in "IUDT"]
     assert messages == [{**message, "tokens": message.get("tokens", {})} for message in wanted]
     assert {table for table, _ in result.totals.operations} == {"ODS.T_ORD"}
-    assert {file["table"] for file in result.manifest["files"]} == {"ODS.T_ORD"}
+    [manifest] = result.manifests.values()
+    assert {file["table"] for file in manifest["files"]} == {"ODS.T_ORD"}
 
 
 @pytest.mark.parametrize("split_size", [None, 120])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import Annotated, Literal, NoReturn
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import typer
 
@@ -70,22 +71,25 @@ register(app, doctor.doctor, bare=True)
 register(app, documents.docs, bare=True)
 
 
-def main() -> NoReturn:
-    """The console script: ends with 0 done, 1 findings, 2 wrong usage, 3 abend, 4 committed with rejects,
-    5 committed, but something failed after that."""
-    completion.show_or_install(sys.argv[1:])
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line, of this process or as it is given. The exit code: 0 done, 1 findings, 2 wrong usage, 3 abend,
+    4 committed with rejects, 5 committed, but something failed after that."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        app()
+        completion.show_or_install(given)
+        app(given, prog_name="ggfmt")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except GgfmtError as error:
         from ggfmt.render.diagnostics.text import print_diagnostics
 
         print_diagnostics(error.diagnostics, sys.stderr)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(1)
+        return 1
     except Exception:
         sys.stderr.write("This is a defect of ggfmt. What follows helps to find it.\n")
         traceback.print_exc()
-        sys.exit(3)
-    sys.exit(0)
+        return 3
+    return 0

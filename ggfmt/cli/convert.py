@@ -6,10 +6,11 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from ggfmt.api.converting import Mode, OnReject, convert
 from ggfmt.cli.garbage import nothing_collected
 from ggfmt.cli.parameters import (
     Configuration,
@@ -25,16 +26,8 @@ from ggfmt.cli.parameters import (
     Settings,
     SparkConf,
     To,
-    chosen_format,
-    moment,
-    texts,
     warn,
-    written_input,
 )
-from ggfmt.cli.runners import chosen_runner
-
-Mode = Literal["error", "append", "overwrite"]
-OnReject = Literal["abend", "quarantine"]
 
 
 def run(
@@ -103,47 +96,45 @@ def run(
 
     `ggfmt run changes.json --to delimitedtext -o out`
     """
-    with nothing_collected():
-        from ggfmt.config.handlers import read_configuration
-        from ggfmt.definitions import load_definitions
-        from ggfmt.engine.run import RunSettings, execute
-        from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-        from ggfmt.render.progress import progress_bar
+    from ggfmt.render.progress import progress_bar
 
-        runner = chosen_runner(master, spark_conf, java_home)
-        runner.check_reach(inputs, output)
-        lines = [*chosen_format(to, config, stream=output == "-"), *(settings or [])]
-        configuration = read_configuration(texts(config), lines, handlers or [])
-        warn(configuration.diagnostics)
-        input_format, source = written_input(input_format, input_config, input_options)
-        wanted = RunSettings(
-            inputs=inputs,
-            handlers=configuration.handlers,
+    if report is not None:
+        _check_writable(report, "--report")
+    if progress is None:  # a bar would stand among messages that go to the same terminal
+        progress = sys.stderr.isatty() and not (output == "-" and sys.stdout.isatty())
+    with nothing_collected():
+        import ggfmt.config.handlers
+        import ggfmt.engine.run  # noqa: F401 - both are much to load
+    with progress_bar(progress) as tell:
+        result = convert(
+            inputs,
+            config=config,
             output=output,
+            to=to,
+            handlers=handlers,
             input_format=input_format,
-            definitions=load_definitions(texts(definitions)),
+            input_config=input_config,
+            input_options=input_options,
+            definitions=definitions,
+            settings=settings,
             mode=mode,
-            quarantine=on_reject == "quarantine",
-            strict=strict_fidelity,
-            current_timestamp=moment(current_timestamp),
-            split_size=_size(split_size, "--split-size"),
-            max_record=_size(max_record, "--max-record") or MAX_RECORD_BYTES,
-            own=configuration.run,
-            source=source,
-            replacements=configuration.replacements,
+            on_reject=on_reject,
+            strict_fidelity=strict_fidelity,
             allow_empty=allow_empty,
             checkpoint=checkpoint,
             settle=settle,
+            current_timestamp=current_timestamp,
+            master=master,
+            spark_conf=spark_conf,
+            java_home=java_home,
+            split_size=split_size,
+            max_record=max_record,
+            warn=warn,
+            progress=tell,
         )
-        if report is not None:
-            _check_writable(report, "--report")
-    if progress is None:  # a bar would stand among messages that go to the same terminal
-        progress = sys.stderr.isatty() and not (output == "-" and sys.stdout.isatty())
-    with progress_bar(progress) as tell:
-        result = execute(wanted, runner.start, tell)
     if report is not None:
-        _write_report(report, result.report)
-    if result.totals.rejects:
+        _write_report(report, result.totals)
+    if result.reject_count:
         raise typer.Exit(4)
 
 
@@ -162,13 +153,3 @@ def _check_writable(file: Path, option: str) -> None:
     """Told before the work and not after it."""
     if file.is_dir() or not file.parent.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
         raise typer.BadParameter(f"`{file}` cannot be written", param_hint=option)
-
-
-def _size(text: str | None, option: str) -> int | None:
-    from ggfmt.java.text import IllegalValue
-    from ggfmt.options.value_types import Size
-
-    try:
-        return None if text is None else Size().parse(text)
-    except IllegalValue as error:
-        raise typer.BadParameter(f"{error}; {error.help}", param_hint=option) from None

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
+from ggfmt.api.arguments import pairs
 from ggfmt.cli import completion
-from ggfmt.cli.parameters import JavaHome, SparkConf, spark_properties
+from ggfmt.cli.parameters import JavaHome, SparkConf
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 
@@ -50,7 +51,7 @@ def doctor(
     from ggfmt.render.doctor import findings_json, print_findings
     from ggfmt.spark.session import SparkSettings
 
-    findings = examine(SparkSettings(master, spark_properties(spark_conf), java_home), archive=class_archive)
+    findings = examine(SparkSettings(master, pairs(spark_conf, "the Spark property"), java_home), archive=class_archive)
     if sys.stdout is not None:  # it may be closed
         with _writing():
             if as_json:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ggfmt.api import looking
 from ggfmt.cli.garbage import nothing_collected
 from ggfmt.cli.parameters import (
     Configuration,
@@ -19,11 +20,7 @@ from ggfmt.cli.parameters import (
     Inputs,
     Settings,
     To,
-    chosen_format,
-    moment,
-    texts,
     warn,
-    written_input,
 )
 
 
@@ -56,28 +53,22 @@ def preview(
     read or written.
     """
     with nothing_collected():
-        from ggfmt.config.handlers import read_configuration
-        from ggfmt.definitions import load_definitions
-        from ggfmt.engine.preview import preview as engine
         from ggfmt.render.preview import print_preview
 
-        lines = [*chosen_format(to, config), *(settings or [])]
-        configuration = read_configuration(texts(config), lines, handlers or [])
-        warn(configuration.diagnostics)
-        input_format, source = written_input(input_format, input_config, input_options)
-        result = engine.preview(
-            engine.PreviewSettings(
-                inputs=inputs,
-                handlers=configuration.handlers,
-                count=count,
-                table=table,
-                input_format=input_format,
-                definitions=load_definitions(texts(definitions)),
-                current_timestamp=moment(current_timestamp),
-                own=configuration.run,
-                source=source,
-                replacements=configuration.replacements,
-            )
+        result = looking.preview(
+            inputs,
+            config=config,
+            count=count,
+            table=table,
+            to=to,
+            handlers=handlers,
+            input_format=input_format,
+            input_config=input_config,
+            input_options=input_options,
+            definitions=definitions,
+            settings=settings,
+            current_timestamp=current_timestamp,
+            warn=warn,
         )
         print_preview(result, sys.stdout)
     if result.rejected:

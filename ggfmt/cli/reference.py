@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from ggfmt import __version__
 from ggfmt.cli import completion
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
+from ggfmt.version import VERSION
 
 OptionsFormat = Literal["text", "json", "markdown"]
 
@@ -110,7 +110,7 @@ def version() -> str:
         java_line = "Java: none found"
     return "\n".join(
         (
-            f"ggfmt {__version__}",
+            f"ggfmt {VERSION}",
             f"Python {platform.python_version()}",
             f"Spark {_installed('pyspark')}",
             java_line,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from ggfmt.api import looking
+from ggfmt.api.looking import SchemaKind
 from ggfmt.cli.parameters import (
     Configuration,
     Definitions,
@@ -14,12 +16,9 @@ from ggfmt.cli.parameters import (
     InputFormat,
     OptionalInputs,
     Settings,
-    texts,
     warn,
 )
 from ggfmt.diagnostics.diagnostic import ConfigurationError
-
-SchemaKind = Literal["avro", "json", "xsd", "ddl"]
 
 
 def schema(
@@ -45,16 +44,19 @@ def schema(
 
     `ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o dirdef --check`
     """
-    from ggfmt.config.handlers import read_configuration
-    from ggfmt.definitions import load_definitions
-    from ggfmt.engine.schema import drift, schemas, write
+    from ggfmt.engine.schema import drift, write
     from ggfmt.java.text import visible
 
-    configuration = None
-    if config or settings:
-        configuration = read_configuration(texts(config), settings or [], handlers or [])
-        warn(configuration.diagnostics)
-    files_of_schemas = schemas(inputs or [], configuration, load_definitions(texts(definitions)), input_format, kind)
+    files_of_schemas = looking.schema(
+        inputs,
+        config=config,
+        definitions=definitions,
+        settings=settings,
+        handlers=handlers,
+        input_format=input_format,
+        kind=kind,
+        warn=warn,
+    )
     if check:
         if output is None:
             raise typer.BadParameter("give the directory to compare with", param_hint="-o")

@@ -155,6 +155,13 @@ def entries_from_settings(settings: Sequence[str]) -> Parsed:
     return Parsed(tuple(entries), tuple(diagnostics))
 
 
+def line_of(key: str, value: str) -> str:
+    """The line of a properties file that gives a key a value."""
+    import javaproperties
+
+    return javaproperties.join_key_value(key, value)
+
+
 def parse_properties(text: str, file: str, first_line: int = 1) -> Parsed:
     """The entries of a text; GG108 for every malformed escape."""
     import javaproperties  # which loads a client of HTTP, that no worker needs

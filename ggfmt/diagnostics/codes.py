@@ -253,6 +253,10 @@ _DECLARED: dict[str, Code] = {
         "`-o -` writes the messages of one handler to standard output, as one file would have them. A format whose "
         "files have one table has one table in a stream, too.",
     ),
+    "GG565": error(
+        "an argument that cannot be",
+        "A time, a size or a property of the command line, or of a function of the Python API, cannot be understood.",
+    ),
 }
 
 CODES: dict[str, Code] = {

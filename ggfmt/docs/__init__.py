@@ -22,6 +22,7 @@ _ORDER = (
     *("options", "metadata", "input", "output", "repeated", "formats", "fidelity", "consumers", "preview", "checking"),
     *(
         "schemas",
+        "python",
         "deployment",
         "doctor",
         "speed",

@@ -12,12 +12,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ggfmt import __version__
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.doctor.checks import LIBRARIES, Directory, Library, load, try_directory
 from ggfmt.doctor.finding import LITTLE_SPACE, Finding, State, size_text
 from ggfmt.spark.session import SparkRunner, SparkSettings
+from ggfmt.version import VERSION
 
 _TASK_SECONDS = 0.5  # as long as that a task keeps its place, so that the others go to other executors
 _ANSWER_SECONDS = 60.0
@@ -58,7 +58,7 @@ def tell(item: int, attempt: int) -> Report:
         socket.gethostname(),
         platform.python_version(),
         sys.executable,
-        __version__,
+        VERSION,
         {name: load(name) for name in LIBRARIES},
         tuple(try_directory(path) for path in given or [tempfile.gettempdir()]),
     )
@@ -133,8 +133,8 @@ def _wrong(report: Report, own: str) -> list[Finding]:
     findings = []
     if report.python.split(".")[:2] != own.split(".")[:2]:
         findings.append((State.PROBLEM, f"{where} has Python {report.python}, and this is {own}", _PYTHON))
-    if report.ggfmt != __version__:
-        message = f"{where} has ggfmt {report.ggfmt}, and this is {__version__}"
+    if report.ggfmt != VERSION:
+        message = f"{where} has ggfmt {report.ggfmt}, and this is {VERSION}"
         findings.append((State.PROBLEM, message, "install the same there, or none: it is sent along"))
     for name, library in report.libraries.items():
         if library.problem is not None:

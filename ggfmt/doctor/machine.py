@@ -9,13 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ggfmt import __version__
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.doctor.checks import LIBRARIES, load, try_directory
 from ggfmt.doctor.finding import LITTLE_SPACE, Finding, State, size_text
 from ggfmt.spark.class_archive import cache_directory
 from ggfmt.spark.java_home import Java, find_java
 from ggfmt.spark.jvm import spark_home
+from ggfmt.version import VERSION
 
 _NAMES_OF_SCRATCH = ("TMPDIR", "TEMP", "TMP")  # in Python's order
 
@@ -29,7 +29,7 @@ def python() -> Finding:
 
 def ggfmt() -> Finding:
     path = str(Path(__file__).resolve().parents[1])
-    return Finding("ggfmt", State.OK, f"{__version__} in `{path}`", facts={"version": __version__, "path": path})
+    return Finding("ggfmt", State.OK, f"{VERSION} in `{path}`", facts={"version": VERSION, "path": path})
 
 
 def user() -> Finding:

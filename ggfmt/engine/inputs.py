@@ -84,7 +84,7 @@ def written_by(configuration: Configuration) -> tuple[str, WriterSettings]:
     handlers = configuration.handlers
     if len(handlers) != 1:
         names = ", ".join(f"`{handler.name}`" for handler in handlers)
-        message = f"`--input-config` has more than one handler: {names}"
+        message = f"the handler file of the input has more than one handler: {names}"
         raise UsageError(Diagnostic("GG105", message, help="leave one of them in its `gg.handlerlist`"))
     (handler,) = handlers
     return handler.format, WriterSettings(

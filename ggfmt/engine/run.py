@@ -28,8 +28,10 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class RunResult:
+    """`manifests` are by output directory; there are none where nothing is committed."""
+
     totals: report.Totals
-    manifest: dict[str, Any]
+    manifests: dict[str, dict[str, Any]]
 
     @property
     def report(self) -> dict[str, Any]:
@@ -52,8 +54,7 @@ def execute(
         watch.lap(LISTING)
         if prepared.idle is not None:
             log.info("nothing to do: %s", prepared.idle)
-            totals = report.Totals()
-            return RunResult(totals, {"totals": report.as_document(totals)})
+            return RunResult(report.Totals(), {})
         runner = stack.enter_context(start())
         watch.lap(STARTING)
         if isinstance(runner, InProcess) and prepared.input_bytes > SPARK_IS_FASTER_BYTES:
@@ -77,13 +78,13 @@ def execute(
         if prepared.stream:
             (target,) = results.job.targets
             write_stream(results.files, target, results.totals.handlers[target.handler])
-            manifest = {"totals": report.as_document(results.totals)}
+            manifests = {}
         else:
-            manifest = publish(prepared, results, others)
+            manifests = publish(prepared, results, others)
         watch.lap(COMMITTING)
         results.totals.steps[COMMITTING] = watch.seconds[COMMITTING]
     _tell(results)
-    return RunResult(results.totals, manifest)
+    return RunResult(results.totals, manifests)
 
 
 def _tell(results: RunResults) -> None:

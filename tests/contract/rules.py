@@ -24,7 +24,7 @@ from oracle import PlainOperation, row_image
 from strategies import examples, make_batch, slice_batch
 
 from contract import Case, Contract, contract_of
-from ggfmt.cli.schemas import SchemaKind
+from ggfmt.api.looking import SchemaKind
 from ggfmt.columnar.clock import Clock
 from ggfmt.engine.inputs import detect_format
 from ggfmt.engine.listing import list_inputs

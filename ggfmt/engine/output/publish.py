@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from ggfmt import __version__
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import report
@@ -26,6 +25,7 @@ from ggfmt.engine.output.targets import check_targets
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.preparation import PreparedRun
 from ggfmt.model.table import TableDef
+from ggfmt.version import VERSION
 
 LEAST_DIGITS = 5
 
@@ -99,9 +99,9 @@ class Naming:
         return folded(last) in self._taken[root, directory]
 
 
-def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] = ()) -> dict[str, Any]:
+def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] = ()) -> dict[str, dict[str, Any]]:
     """Commits what the tasks of a run left in staging, and with it `others`, in directories that are held for the run;
-    the manifest of the first output directory.
+    the manifests by output directory.
 
     Abend if nothing was committed. Committed GG506 if the commit was interrupted: it is decided then, and the next run
     ends it.
@@ -119,7 +119,7 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] =
         commit(results.job.run, [*parts, *others])
     except FAILURES as error:
         raise Abend(cannot_write(outputs[0].root, error)) from None
-    return _manifest(outputs[0], named, schemas, described)
+    return {output.root: _manifest(output, named, schemas, described) for output in outputs}
 
 
 def _named(prepared: PreparedRun, results: RunResults) -> list[Named]:
@@ -210,7 +210,7 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
     """The manifest without the list of files."""
     job = results.job
     return {
-        "ggfmt": __version__,
+        "ggfmt": VERSION,
         "run": job.run,
         "time": stamp(prepared.moment),
         "mode": prepared.mode,

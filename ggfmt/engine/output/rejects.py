@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import os
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.engine.files import file_system
+from ggfmt.engine.files import file_system, resolved
 from ggfmt.engine.output.staging import StagedFile, unique_path
+from ggfmt.engine.uris import is_uri
 
 RECORDS, REASONS = "records", "reasons.jsonl"
 FLUSH_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A record that a handler could not write, or that could not be read: its bytes, why, and where it was."""
+
+    handler: str
+    code: str
+    reason: str
+    record: bytes
+    help: str | None = None
+    file: str | None = None
+    offset: int | None = None
+    table: str | None = None
+    column: str | None = None
+    position: str | None = None
 
 
 class RejectFiles:
@@ -90,3 +112,19 @@ class _LineFile:
         self._stream.write(data)
         self._digest.update(data)
         return self._stream
+
+
+def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[Rejected]:
+    """The rejects in the output directory `root` that its manifest lists, in the order of their files."""
+    for entry in manifest["files"]:
+        name: str = entry["path"]
+        elsewhere = is_uri(name) or os.path.isabs(name)
+        if "rejects" not in entry or elsewhere or not name.endswith(f".{REASONS}"):
+            continue
+        fs, inner = file_system(resolved(name, root))
+        reasons, records = inner, f"{inner.removesuffix(REASONS)}{RECORDS}"
+        with fs.open_input_stream(reasons) as lines, fs.open_input_file(records) as data:
+            for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):
+                reason = msgspec.json.decode(line)
+                record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))
+                yield Rejected(entry["handler"], record=record, **reason)

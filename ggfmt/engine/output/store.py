@@ -199,9 +199,9 @@ class Store:
             sync(self.inner(name))
 
     def sync_all(self, names: Iterable[str]) -> None:
-        """The same of files and directories, and of the directories above them: of many at once, where the system can do
-        that, since it takes a few milliseconds for each otherwise. Of few one by one, since the system would wait for
-        what other programs have written."""
+        """The same of files and directories, and of the directories above them: of many at once, where the system can
+        do that, since it takes a few milliseconds for each otherwise. Of few one by one, since the system would wait
+        for what other programs have written."""
         every = {above for name in names for above in (name, *_directories(name))} if self.local else set()
         if len(every) <= FEW_FILES or not sync_file_system(self.inner()):
             for name in sorted(every, key=lambda name: (-name.count("/"), not name, name)):

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ggfmt import __version__, docs
+from ggfmt import docs
 from ggfmt.config.lint.files import relative_name
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
+from ggfmt.version import VERSION
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -29,7 +30,7 @@ def diagnostics_sarif(diagnostics: Iterable[Diagnostic]) -> str:
     findings = list(diagnostics)
     codes = sorted({finding.code for finding in findings})
     run = {
-        "tool": {"driver": {"name": "ggfmt", "version": __version__, "rules": [_rule(code) for code in codes]}},
+        "tool": {"driver": {"name": "ggfmt", "version": VERSION, "rules": [_rule(code) for code in codes]}},
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, codes.index(finding.code)) for finding in findings],
     }

@@ -1,4 +1,4 @@
-"""What `--master` chooses: a session of Spark, or this process alone."""
+"""What carries a run out: this process alone, a session of Spark's, or one that is made for the run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ggfmt.cli.parameters import spark_properties
+from ggfmt.api.arguments import Properties, pairs
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class ChosenRunner:
             raise UsageError(Diagnostic("GG519", message, help=f"{help} give `-o DIR`"))
 
 
-def chosen_runner(master: str | None, conf: list[str] | None, java_home: str | None) -> ChosenRunner:
+def chosen_runner(master: str | None, conf: Properties, java_home: str | None) -> ChosenRunner:
     """UsageError GG517 for what no run without Spark can have."""
-    properties = spark_properties(conf)
+    properties = pairs(conf, "the Spark property")
     if master == NONE:
         told = {"--spark-conf": bool(properties), "--java-home": java_home is not None}
         for option in (option for option, given in told.items() if given):

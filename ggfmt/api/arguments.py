@@ -1,0 +1,151 @@
+"""What arguments stand for: those of the Python functions, and those of the command line, which are handed to them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from os import PathLike
+from typing import TYPE_CHECKING, get_args
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
+
+if TYPE_CHECKING:
+    from ggfmt.config.handlers import Configuration
+    from ggfmt.formats.api.context import WriterSettings
+    from ggfmt.model.table import TableDef
+
+Path = str | PathLike[str]
+Paths = Path | Sequence[Path] | None
+Properties = Mapping[str, str] | Sequence[str] | None
+
+
+def wrong(message: str, help: str | None) -> UsageError:
+    return UsageError(Diagnostic("GG565", message, help=help))
+
+
+def texts(paths: Paths) -> list[str]:
+    """The paths as texts; one alone is a list of one."""
+    if paths is None:
+        return []
+    if isinstance(paths, (str, PathLike)):
+        return [os.fspath(paths)]
+    return [os.fspath(path) for path in paths]
+
+
+def text(path: Path | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def words(names: str | Iterable[str] | None) -> list[str]:
+    return [] if names is None else [names] if isinstance(names, str) else list(names)
+
+
+def lines(properties: Properties) -> list[str]:
+    """Properties as lines of a properties file: those of a mapping are escaped, lines are as they are."""
+    if properties is None:
+        return []
+    if not isinstance(properties, Mapping):
+        return words(properties)
+    from ggfmt.config.properties import line_of
+
+    return [line_of(key, value) for key, value in properties.items()]
+
+
+def pairs(properties: Properties, what: str) -> tuple[tuple[str, str], ...]:
+    """Properties of Spark: of a mapping, or of texts like `KEY=VALUE`."""
+    if isinstance(properties, Mapping):
+        return tuple((str(key), str(value)) for key, value in properties.items())
+    split = []
+    for text in words(properties):
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise wrong(f"{what} `{text}` is not KEY=VALUE", "for example `spark.driver.memory=2g`")
+        split.append((key, value))
+    return tuple(split)
+
+
+def moment(given: datetime | str | None) -> datetime | None:
+    """The time of the current timestamp, without its zone."""
+    try:
+        found = datetime.fromisoformat(given) if isinstance(given, str) else given
+    except ValueError:
+        raise wrong(f"the current timestamp `{given}` is no time", "give it as `2015-09-18T13:39:35.447000`") from None
+    return None if found is None else found.replace(tzinfo=None)
+
+
+def size(given: int | str | None, what: str) -> int | None:
+    """A number of bytes, or a text such as `64m`."""
+    from ggfmt.java.text import IllegalValue
+    from ggfmt.options.value_types import Size
+
+    if given is None:
+        return None
+    try:
+        return Size().parse(str(given))
+    except IllegalValue as error:
+        raise wrong(f"{what}: {error}", error.help) from None
+
+
+def configuration(
+    config: Paths, settings: Properties, handlers: str | Sequence[str] | None, to: str | None, stream: bool = False
+) -> Configuration:
+    """The handlers of files and settings, or one of the format `to`; in a `stream`, messages of all tables are in the
+    input's order. Its warnings are for the caller to tell."""
+    from ggfmt.config.handlers import read_configuration
+
+    files = texts(config)
+    return read_configuration(files, [*_chosen_format(to, files, stream), *lines(settings)], words(handlers))
+
+
+def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> list[str]:
+    """The lines of a handler of the format `to`."""
+    if to is None:
+        return []
+    if config:
+        message = f"the format `{to}` makes a handler of its own beside those of a handler file"
+        raise wrong(message, "give the format in the handler file, or leave the file out")
+    from ggfmt.config.handler_file import handler_lines
+    from ggfmt.formats import FORMATS
+
+    format = FORMATS.get(to)
+    if format is None or format.writes is None:
+        written = [name for name, format in FORMATS.items() if format.writes is not None]
+        help = "; ".join(
+            filter(None, (f"formats are {', '.join(f'`{name}`' for name in written)}", suggestion(to, written)))
+        )
+        raise UsageError(Diagnostic("GG106", f"`{to}` is no format that is written", help=help))
+    return handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
+
+
+def written_input(input_format: str, config: Path | None, options: Properties) -> tuple[str, WriterSettings]:
+    """The format of the input, if it is told, and how it was written."""
+    from ggfmt.config.handlers import read_configuration
+    from ggfmt.config.properties import entries_from_settings
+    from ggfmt.engine.inputs import written_by
+    from ggfmt.formats.api.context import DEFAULT_SETTINGS
+
+    source = DEFAULT_SETTINGS
+    if config is not None:
+        written, source = written_by(read_configuration([os.fspath(config)]))
+        input_format = written if input_format == "auto" else input_format
+    given = entries_from_settings(lines(options))
+    if given.diagnostics:
+        raise wrong("an input option is not NAME=VALUE", "for example `fieldDelimiter=|`")
+    return input_format, replace(source, given={entry.key: entry.value for entry in given.entries})
+
+
+def tables(definitions: Mapping[str, TableDef] | Paths) -> dict[str, TableDef]:
+    """Table definitions: of files, or as they are."""
+    from ggfmt.definitions import load_definitions
+
+    return dict(definitions) if isinstance(definitions, Mapping) else load_definitions(texts(definitions))
+
+
+def chosen(name: str, value: str, legal: object) -> str:
+    """One of the texts of a Literal."""
+    words = get_args(legal)
+    if value not in words:
+        raise wrong(f"`{name}` cannot be `{value}`", f"legal values are {', '.join(f'`{word}`' for word in words)}")
+    return value
