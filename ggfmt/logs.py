@@ -32,6 +32,22 @@ class _JsonLines(logging.Formatter):
         return json.dumps({"ts": moment, "level": record.levelname.lower(), "message": record.getMessage()})
 
 
+class _StandardError(logging.Handler):
+    """Writes to what standard error is now: something may stand for it while a progress bar is shown."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
+        except Exception:
+            self.handleError(record)
+
+
+def is_json() -> bool:
+    """Whether the log is told in JSON."""
+    return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger("ggfmt").handlers)
+
+
 def set_up(level: str, format: str) -> None:
     """Sends the log of ggfmt to standard error; that of others is left alone."""
     logging.addLevelName(TRACE, "TRACE")
@@ -39,6 +55,6 @@ def set_up(level: str, format: str) -> None:
     log = logging.getLogger("ggfmt")
     log.setLevel(LEVELS[level])
     log.propagate = False
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardError()
     handler.setFormatter(_JsonLines() if format == "json" else _Text())
     log.handlers[:] = [handler]

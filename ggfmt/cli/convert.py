@@ -94,7 +94,7 @@ def run(
     ] = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the totals as JSON.")] = None,
     progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="A progress bar; default: on a terminal.")
+        bool | None, typer.Option("--progress/--no-progress", help="How far the run is; default: on a terminal.")
     ] = None,
 ) -> None:
     """Convert change files to the messages of the configured handlers.
@@ -137,9 +137,7 @@ def run(
         )
         if report is not None:
             _check_writable(report, "--report")
-    if progress is None:  # a bar would stand among messages that go to the same terminal
-        progress = sys.stderr.isatty() and not (output == "-" and sys.stdout.isatty())
-    with progress_bar(progress) as tell:
+    with progress_bar(progress, output == "-" and sys.stdout.isatty()) as tell:
         result = execute(wanted, runner.start, tell)
     if report is not None:
         _write_report(report, result.report)

@@ -15,7 +15,8 @@ from ggfmt.engine.execution import RunResults, carry_out
 from ggfmt.engine.output.publish import publish
 from ggfmt.engine.output.stream import write_stream
 from ggfmt.engine.preparation import TRACE, RunSettings, check_inputs_unchanged, prepare
-from ggfmt.engine.runner import InProcess, Progress, Runner
+from ggfmt.engine.progress import Following, Tell
+from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.engine.steps import COMMITTING, LISTING, STARTING, Stopwatch, added
 from ggfmt.java.text import visible
 
@@ -40,20 +41,24 @@ class RunResult:
 def execute(
     settings: RunSettings,
     start: Callable[[], AbstractContextManager[Runner]],
-    progress: Progress | None = None,
+    progress: Tell | None = None,
 ) -> RunResult:
     """Carries a run out. `start` starts the runner, which is not done before everything else has been checked.
+    `progress` is called with where the run stands when that changes, on this thread or one of the runner's.
 
     Abend if nothing was committed because of the data, UsageError or ConfigurationError if the run makes no sense.
     """
-    started, watch = time.perf_counter(), Stopwatch()
+    started, watch, following = time.perf_counter(), Stopwatch(), Following(progress)
     with ExitStack() as stack:
+        following.enter(LISTING)
         prepared = prepare(settings, stack)
         watch.lap(LISTING)
         if prepared.idle is not None:
             log.info("nothing to do: %s", prepared.idle)
             totals = report.Totals()
             return RunResult(totals, {"totals": report.as_document(totals)})
+        if start is not InProcess:
+            following.enter(STARTING)
         runner = stack.enter_context(start())
         watch.lap(STARTING)
         if isinstance(runner, InProcess) and prepared.input_bytes > SPARK_IS_FASTER_BYTES:
@@ -62,7 +67,7 @@ def execute(
                 f"{prepared.input_bytes >> 20:,}",
             )
         try:
-            results = carry_out(prepared, runner, watch, settings.split_size, progress)
+            results = carry_out(prepared, runner, watch, settings.split_size, following)
         except Abend:
             check_inputs_unchanged(prepared.inputs)  # half a record is no mistake in the data where a file was cut
             raise
@@ -74,6 +79,7 @@ def execute(
         if checkpoint is not None:
             others.append(checkpoint.part(job.run, job.targets, [item.file for item in prepared.inputs]))
         check_inputs_unchanged(prepared.inputs)  # last, so that what is remembered of them is of what was read
+        following.enter(COMMITTING)
         if prepared.stream:
             (target,) = results.job.targets
             write_stream(results.files, target, results.totals.handlers[target.handler])
