@@ -26,10 +26,15 @@ class _Text(logging.Formatter):
         return "\n".join(map(visible, super().format(record).split("\n")))
 
 
+def json_line(level: str, message: str, moment: float | None = None, **more: object) -> str:
+    """A line of the log in JSON, without its end; `moment` is in seconds since 1970, and now if it is not given."""
+    at = datetime.now(timezone.utc) if moment is None else datetime.fromtimestamp(moment, timezone.utc)
+    return json.dumps({"ts": at.isoformat(timespec="milliseconds"), "level": level, "message": message, **more})
+
+
 class _JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        moment = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
-        return json.dumps({"ts": moment, "level": record.levelname.lower(), "message": record.getMessage()})
+        return json_line(record.levelname.lower(), record.getMessage(), record.created)
 
 
 class _StandardError(logging.Handler):

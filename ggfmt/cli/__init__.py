@@ -15,6 +15,7 @@ import typer
 from ggfmt import logs
 from ggfmt.cli import completion, convert, doctor, documents, preview, reference, schemas, validate, verify
 from ggfmt.cli.help import calls_first, register
+from ggfmt.cli.telling import tell_findings
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
 app = typer.Typer(
@@ -72,14 +73,12 @@ register(app, documents.docs, bare=True)
 
 def main() -> NoReturn:
     """The console script: ends with 0 done, 1 findings, 2 wrong usage, 3 abend, 4 committed with rejects,
-    5 committed, but something failed after that."""
+    5 committed, but something failed after that, 130 interrupted."""
     completion.show_or_install(sys.argv[1:])
     try:
         app()
     except GgfmtError as error:
-        from ggfmt.render.diagnostics.text import print_diagnostics
-
-        print_diagnostics(error.diagnostics, sys.stderr)
+        tell_findings(error.diagnostics)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()

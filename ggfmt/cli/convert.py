@@ -28,10 +28,10 @@ from ggfmt.cli.parameters import (
     chosen_format,
     moment,
     texts,
-    warn,
     written_input,
 )
 from ggfmt.cli.runners import chosen_runner
+from ggfmt.cli.telling import nothing_committed_yet, tell_findings
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
@@ -103,7 +103,7 @@ def run(
 
     `ggfmt run changes.json --to delimitedtext -o out`
     """
-    with nothing_collected():
+    with nothing_collected(), nothing_committed_yet():
         from ggfmt.config.handlers import read_configuration
         from ggfmt.definitions import load_definitions
         from ggfmt.engine.run import RunSettings, execute
@@ -114,7 +114,7 @@ def run(
         runner.check_reach(inputs, output)
         lines = [*chosen_format(to, config, stream=output == "-"), *(settings or [])]
         configuration = read_configuration(texts(config), lines, handlers or [])
-        warn(configuration.diagnostics)
+        tell_findings(configuration.diagnostics)
         input_format, source = written_input(input_format, input_config, input_options)
         wanted = RunSettings(
             inputs=inputs,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -139,13 +137,6 @@ def chosen_format(to: str | None, config: list[Path] | None, stream: bool = Fals
         )
         raise UsageError(Diagnostic("GG106", f"`--to` cannot be `{to}`, which is no format that is written", help=help))
     return handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
-
-
-def warn(diagnostics: Sequence[Diagnostic]) -> None:
-    if diagnostics:
-        from ggfmt.render.diagnostics.text import print_diagnostics
-
-        print_diagnostics(diagnostics, sys.stderr)
 
 
 def written_input(input_format: str, config: Path | None, options: list[str] | None) -> tuple[str, WriterSettings]:

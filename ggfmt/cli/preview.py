@@ -22,9 +22,9 @@ from ggfmt.cli.parameters import (
     chosen_format,
     moment,
     texts,
-    warn,
     written_input,
 )
+from ggfmt.cli.telling import tell_findings
 
 
 def preview(
@@ -63,7 +63,7 @@ def preview(
 
         lines = [*chosen_format(to, config), *(settings or [])]
         configuration = read_configuration(texts(config), lines, handlers or [])
-        warn(configuration.diagnostics)
+        tell_findings(configuration.diagnostics)
         input_format, source = written_input(input_format, input_config, input_options)
         result = engine.preview(
             engine.PreviewSettings(

@@ -15,8 +15,8 @@ from ggfmt.cli.parameters import (
     OptionalInputs,
     Settings,
     texts,
-    warn,
 )
+from ggfmt.cli.telling import tell_findings
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 
 SchemaKind = Literal["avro", "json", "xsd", "ddl"]
@@ -53,7 +53,7 @@ def schema(
     configuration = None
     if config or settings:
         configuration = read_configuration(texts(config), settings or [], handlers or [])
-        warn(configuration.diagnostics)
+        tell_findings(configuration.diagnostics)
     files_of_schemas = schemas(inputs or [], configuration, load_definitions(texts(definitions)), input_format, kind)
     if check:
         if output is None:

@@ -285,4 +285,5 @@ EXAMPLES: dict[str, _Pair] = {
     "GG517": _run(" --master none --java-home /usr/lib/jvm/java-17", " --master none"),
     "GG518": (f"{_RUN} - --checkpoint seen".replace(" changes/", ""), f"{_RUN} -".replace(" changes/", "")),
     "GG519": (f"{_RUN}".replace("out", "-") + " --mode overwrite", f"{_RUN}".replace("out", "-")),
+    "GG550": (_RUN, "ggfmt verify out"),
 }
