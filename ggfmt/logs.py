@@ -26,10 +26,31 @@ class _Text(logging.Formatter):
         return "\n".join(map(visible, super().format(record).split("\n")))
 
 
+def json_line(level: str, message: str, moment: float | None, /, **more: object) -> str:
+    """A line of the log in JSON, without its end; `moment` is in seconds since 1970, and now if it is None."""
+    at = datetime.now(timezone.utc) if moment is None else datetime.fromtimestamp(moment, timezone.utc)
+    return json.dumps({"ts": at.isoformat(timespec="milliseconds"), "level": level, "message": message, **more})
+
+
 class _JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        moment = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
-        return json.dumps({"ts": moment, "level": record.levelname.lower(), "message": record.getMessage()})
+        return json_line(record.levelname.lower(), record.getMessage(), record.created)
+
+
+class _StandardError(logging.Handler):
+    """Writes to what standard error is now: something may stand for it while a progress bar is shown."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
+        except Exception:
+            self.handleError(record)
+
+
+def is_json() -> bool:
+    """Whether the log is told in JSON."""
+    return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger("ggfmt").handlers)
 
 
 def set_up(level: str, format: str) -> None:
@@ -39,6 +60,6 @@ def set_up(level: str, format: str) -> None:
     log = logging.getLogger("ggfmt")
     log.setLevel(LEVELS[level])
     log.propagate = False
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardError()
     handler.setFormatter(_JsonLines() if format == "json" else _Text())
     log.handlers[:] = [handler]

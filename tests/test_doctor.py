@@ -151,9 +151,7 @@ def test_a_spark_that_is_not_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_a_library_that_does_not_load(name: str) -> None:
     module = LIBRARIES[name][-1]
-    program = (
-        f"import sys; sys.modules[{module!r}] = None; sys.argv[1:] = ['doctor']; import ggfmt.cli; sys.exit(ggfmt.cli.main())"
-    )
+    program = f"import sys; sys.modules[{module!r}] = None; import ggfmt.cli; sys.exit(ggfmt.cli.main(['doctor']))"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (1, "")
     (line,) = (line for line in ended.stdout.splitlines() if line.startswith("problem"))

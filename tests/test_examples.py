@@ -88,8 +88,8 @@ OF_OTHERS = [
 ]
 # Tried in the tests of the formats that they are of.
 OF_FORMATS = ["GG214", "GG215", "GG318", "GG319", "GG409", "GG410"]
-# These need a Spark that fails, defects of ggfmt, or ten seconds: their examples are only looked at.
-OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512"]
+# These need a Spark that fails, defects of ggfmt, ten seconds, or Ctrl-C: their examples are only looked at.
+OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512", "GG550"]
 
 
 def test_the_example_of_times_without_a_mask() -> None:

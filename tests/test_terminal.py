@@ -55,7 +55,8 @@ def test_a_terminal_shows_progress_and_the_log(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(number) for number in range(20_000)])
     status, shown = on_terminal(command(source, tmp_path / "out", "--split-size", "200k"), tmp_path)
     assert status == 0
-    assert re.search(r"tasks .*[0-9]+/[0-9]+", shown)
+    assert re.search(r"starting Spark  0:0\d", shown)
+    assert re.search(r"converting  .*[0-9.]+ MB of 3\.\d MB", shown)
     assert ESCAPE in shown
     assert "20,000 operations read" in shown
     assert "WARN" not in shown
@@ -66,7 +67,7 @@ def test_a_pipe_shows_neither_progress_nor_colour(tmp_path: Path) -> None:
     done = subprocess.run(command(source, tmp_path / "out"), capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == ""
     assert ESCAPE not in done.stderr
-    assert "tasks" not in done.stderr
+    assert "converting" not in done.stderr
     assert all(re.match(r"[0-9]{2}:[0-9]{2}:[0-9]{2} INFO |  ", line) for line in done.stderr.splitlines())
 
 

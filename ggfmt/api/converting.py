@@ -14,6 +14,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
     from ggfmt.engine.output.rejects import Rejected
+    from ggfmt.engine.progress import Standing
     from ggfmt.model.table import TableDef
 
 Mode = Literal["error", "append", "overwrite"]
@@ -79,7 +80,7 @@ def convert(
     max_record: int | str | None = None,
     *,
     warn: Callable[[Sequence[Diagnostic]], None] = lambda _: None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[Standing], None] | None = None,
 ) -> Result:
     """Converts change files to the messages of the configured handlers, as `ggfmt run` does.
 
@@ -88,8 +89,8 @@ def convert(
     mappings, or texts like `KEY=VALUE`; `definitions` are files, or table definitions by name; sizes are numbers of
     bytes, or texts like `64m`.
 
-    `warn` is called with the warnings of the handler files before the run starts, `progress` with the tasks that are
-    done and all there are.
+    `warn` is called with the warnings of the handler files before the run starts, `progress` with where it stands
+    whenever that changes, on any thread.
 
     Raises ConfigurationError for handler files and definitions, UsageError for a run that makes no sense, Abend where
     nothing was committed because of the data, and Committed where something failed after the commit.

@@ -16,6 +16,7 @@ import typer
 from ggfmt import logs
 from ggfmt.cli import completion, convert, doctor, documents, preview, reference, schemas, validate, verify
 from ggfmt.cli.help import calls_first, register
+from ggfmt.cli.telling import tell_findings
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
 app = typer.Typer(
@@ -73,7 +74,7 @@ register(app, documents.docs, bare=True)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line, of this process or as it is given. The exit code: 0 done, 1 findings, 2 wrong usage, 3 abend,
-    4 committed with rejects, 5 committed, but something failed after that."""
+    4 committed with rejects, 5 committed, but something failed after that, 130 interrupted."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         completion.show_or_install(given)
@@ -81,9 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except GgfmtError as error:
-        from ggfmt.render.diagnostics.text import print_diagnostics
-
-        print_diagnostics(error.diagnostics, sys.stderr)
+        tell_findings(error.diagnostics)
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()

@@ -26,8 +26,8 @@ from ggfmt.cli.parameters import (
     Settings,
     SparkConf,
     To,
-    warn,
 )
+from ggfmt.cli.telling import nothing_committed_yet, tell_findings
 
 
 def run(
@@ -87,7 +87,7 @@ def run(
     ] = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the totals as JSON.")] = None,
     progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="A progress bar; default: on a terminal.")
+        bool | None, typer.Option("--progress/--no-progress", help="How far the run is; default: on a terminal.")
     ] = None,
 ) -> None:
     """Convert change files to the messages of the configured handlers.
@@ -100,12 +100,10 @@ def run(
 
     if report is not None:
         _check_writable(report, "--report")
-    if progress is None:  # a bar would stand among messages that go to the same terminal
-        progress = sys.stderr.isatty() and not (output == "-" and sys.stdout.isatty())
     with nothing_collected():
         import ggfmt.config.handlers
         import ggfmt.engine.run  # noqa: F401 - both are much to load
-    with progress_bar(progress) as tell:
+    with nothing_committed_yet(), progress_bar(progress, output == "-" and sys.stdout.isatty()) as tell:
         result = convert(
             inputs,
             config=config,
@@ -129,7 +127,7 @@ def run(
             java_home=java_home,
             split_size=split_size,
             max_record=max_record,
-            warn=warn,
+            warn=tell_findings,
             progress=tell,
         )
     if report is not None:

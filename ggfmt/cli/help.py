@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 
 import typer
 
+from ggfmt.cli.command import Command
+
 _CALL = re.compile(r"`(ggfmt [^`]+)`")
 
 
@@ -27,4 +29,4 @@ def register(app: typer.Typer, command: Callable[..., None], *, bare: bool = Fal
     calls = [match[1] for paragraph in paragraphs if (match := _CALL.fullmatch(paragraph))]
     sentences = [paragraph for paragraph in paragraphs if not _CALL.fullmatch(paragraph)]
     help = calls_first(calls, sentences)
-    app.command(no_args_is_help=not bare, help=help, short_help=sentences[0])(command)
+    app.command(cls=Command, no_args_is_help=not bare, help=help, short_help=sentences[0])(command)

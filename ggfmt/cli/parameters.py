@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ggfmt.cli import completion
-from ggfmt.diagnostics.diagnostic import Diagnostic
 
 Inputs = Annotated[
     list[str],
@@ -93,10 +90,3 @@ JavaHome = Annotated[str | None, typer.Option("--java-home", metavar="DIR", help
 
 def texts(paths: list[Path] | None) -> list[str]:
     return [str(path) for path in paths or ()]
-
-
-def warn(diagnostics: Sequence[Diagnostic]) -> None:
-    if diagnostics:
-        from ggfmt.render.diagnostics.text import print_diagnostics
-
-        print_diagnostics(diagnostics, sys.stderr)

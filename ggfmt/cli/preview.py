@@ -20,8 +20,8 @@ from ggfmt.cli.parameters import (
     Inputs,
     Settings,
     To,
-    warn,
 )
+from ggfmt.cli.telling import tell_findings
 
 
 def preview(
@@ -68,7 +68,7 @@ def preview(
             definitions=definitions,
             settings=settings,
             current_timestamp=current_timestamp,
-            warn=warn,
+            warn=tell_findings,
         )
         print_preview(result, sys.stdout)
     if result.rejected:

@@ -16,8 +16,8 @@ from ggfmt.cli.parameters import (
     InputFormat,
     OptionalInputs,
     Settings,
-    warn,
 )
+from ggfmt.cli.telling import tell_findings
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 
 
@@ -55,7 +55,7 @@ def schema(
         handlers=handlers,
         input_format=input_format,
         kind=kind,
-        warn=warn,
+        warn=tell_findings,
     )
     if check:
         if output is None:

@@ -286,4 +286,5 @@ EXAMPLES: dict[str, _Pair] = {
     "GG518": (f"{_RUN} - --checkpoint seen".replace(" changes/", ""), f"{_RUN} -".replace(" changes/", "")),
     "GG519": (f"{_RUN}".replace("out", "-") + " --mode overwrite", f"{_RUN}".replace("out", "-")),
     "GG565": _run(" --split-size many", " --split-size 64m"),
+    "GG550": (_RUN, "ggfmt verify out"),
 }

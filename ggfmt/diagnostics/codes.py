@@ -253,6 +253,11 @@ _DECLARED: dict[str, Code] = {
         "`-o -` writes the messages of one handler to standard output, as one file would have them. A format whose "
         "files have one table has one table in a stream, too.",
     ),
+    "GG550": error(
+        "interrupted after the commit",
+        "Ctrl-C came once the output was complete, or too late to tell. A run that is interrupted before that commits "
+        "nothing, says so, and ends with 130.",
+    ),
     "GG565": error(
         "an argument that cannot be",
         "A time, a size or a property of the command line, or of a function of the Python API, cannot be understood.",

@@ -15,7 +15,9 @@ from ggfmt.engine.files import defect, open_planned, unreadable
 from ggfmt.engine.inputs import PlannedInput
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import Job, Split, Splits
-from ggfmt.engine.runner import Progress, Runner
+from ggfmt.engine.progress import Following
+from ggfmt.engine.runner import Runner
+from ggfmt.engine.steps import DISCOVERY
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import CrossedBorder, Discovered
@@ -35,10 +37,10 @@ class Crossed:
     input: int
 
 
-def discover(job: Job, splits: Splits, runner: Runner, progress: Progress | None = None) -> Job:
+def discover(job: Job, splits: Splits, runner: Runner, following: Following | None = None) -> Job:
     """The job with all definitions of its input: those that hold from the start, and the metadata change events."""
     catalog = replace(job.catalog, current={}, provisional=False)
-    discovered = find_definitions(job.input_format, catalog, splits, runner, progress, job.source)
+    discovered = find_definitions(job.input_format, catalog, splits, runner, following, job.source)
     log.info(
         "in the data: %s, %s",
         counted(len(discovered.tables), "table"),
@@ -83,7 +85,7 @@ def find_definitions(
     catalog: Catalog,
     splits: Splits,
     runner: Runner,
-    progress: Progress | None = None,
+    following: Following | None = None,
     source: WriterSettings = DEFAULT_SETTINGS,
 ) -> Discovered:
     """What the data tells of its tables, the same however it was split; Abend GG310 for an unreadable input."""
@@ -91,7 +93,8 @@ def find_definitions(
     def look(every_shape: bool, source: WriterSettings) -> Sequence[object]:
         task = partial(discover_split, input_format, catalog, every_shape, source)
         while True:
-            outcomes = runner.run(task, splits.all, progress)
+            told = None if following is None else following.tasks(DISCOVERY, splits.sizes, runner.parallelism)
+            outcomes = runner.run(task, splits.all, told)
             for outcome in outcomes:
                 if isinstance(outcome, Diagnostic):
                     raise Abend(outcome)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -19,10 +19,11 @@ from ggfmt.engine.output.join import join_group, join_share, plan_groups, shares
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.output.store import Store
-from ggfmt.engine.plan import HandlerOutput, Job, Splits
+from ggfmt.engine.plan import HandlerOutput, Job, Split, Splits
 from ggfmt.engine.preparation import PreparedRun
-from ggfmt.engine.runner import Progress, Runner
-from ggfmt.engine.steps import DISCOVERY, JOINING, Stopwatch
+from ggfmt.engine.progress import Following
+from ggfmt.engine.runner import InProcess, Runner
+from ggfmt.engine.steps import DISCOVERY, JOINING, READING, Stopwatch
 from ggfmt.engine.task import Outcome, run_split, unproven
 from ggfmt.model.table import TableDef
 
@@ -52,13 +53,14 @@ def carry_out(
     runner: Runner,
     watch: Stopwatch,
     split_size: int | None = None,
-    progress: Progress | None = None,
+    following: Following | None = None,
 ) -> RunResults:
     """Runs all tasks; Abend if something in the data does not let the run go on."""
     started = time.perf_counter()
+    following = following or Following(None)
     splits = Splits(prepared.inputs, runner.parallelism, split_size)
     try:
-        job, outcomes = _run_tasks(prepared, splits, runner, watch, progress)
+        job, outcomes = _run_tasks(prepared, splits, runner, watch, following)
     except OSError as error:  # of a task in this process: what cannot be read is part of its outcome
         raise Abend(cannot_write(prepared.job.targets[0].root, error)) from None
     _tell_of_kernels(outcomes)
@@ -70,7 +72,7 @@ def carry_out(
     try:
         files = [file for item in written for file in item.files]
         if not prepared.stream:  # which is joined as it is written
-            files = _join(files, job.targets, runner)
+            files = _join(files, job.targets, runner, following)
     except OSError as error:
         raise Abend(cannot_write(job.targets[0].root, error)) from None
     watch.lap(JOINING)
@@ -92,7 +94,7 @@ def carry_out(
 
 
 def _run_tasks(
-    prepared: PreparedRun, splits: Splits, runner: Runner, watch: Stopwatch, progress: Progress | None
+    prepared: PreparedRun, splits: Splits, runner: Runner, watch: Stopwatch, following: Following
 ) -> tuple[Job, list[Outcome]]:
     """The outcomes of all splits, after a discovery pass where definitions are lacking; Abend for the first mistake.
 
@@ -100,11 +102,14 @@ def _run_tasks(
     """
     job = prepared.job
     if not job.catalog.trusted:
-        job = look_ahead(job, prepared.inputs) or discover(job, splits, runner, progress)
+        following.enter(DISCOVERY)
+        job = look_ahead(job, prepared.inputs) or discover(job, splits, runner, following)
         watch.lap(DISCOVERY)
     while True:
         _check_names(job, job.catalog.current)
-        outcomes = runner.run(partial(run_split, job), splits.all, progress)
+        following.count(None)
+        told = following.tasks(READING, splits.sizes, runner.parallelism)
+        outcomes = runner.run(_counted(partial(run_split, job), runner, following), splits.all, told)
         watch.lap(None)  # the tasks have told theirs
         crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
         if not crossed:
@@ -119,7 +124,7 @@ def _run_tasks(
             else:
                 log.info("the data has tables or metadata records that no definition file describes: looking for all")
             _drop_staged(job)
-            job = discover(job, splits, runner, progress)
+            job = discover(job, splits, runner, following)
             watch.lap(DISCOVERY)
             continue
         for outcome in outcomes:
@@ -127,9 +132,28 @@ def _run_tasks(
                 raise Abend(outcome.abend)
         if any(outcome.stopped or outcome.undefined for outcome in outcomes):
             raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
+        following.count(sum(outcome.operations.total() for outcome in outcomes))
         met = [seen for outcome in outcomes for seen in outcome.seen]
         _check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
         return job, outcomes
+
+
+def _counted(
+    task: Callable[[Split, int], Outcome], runner: Runner, following: Following
+) -> Callable[[Split, int], Outcome]:
+    """The task, which tells of its operations where that can be told: in this process."""
+    if not isinstance(runner, InProcess):
+        return task
+    operations = 0
+
+    def counting(split: Split, attempt: int) -> Outcome:
+        nonlocal operations
+        outcome = task(split, attempt)
+        operations += outcome.operations.total()
+        following.count(operations)
+        return outcome
+
+    return counting
 
 
 def _leaves_open(job: Job, outcome: Outcome) -> bool:
@@ -166,12 +190,18 @@ def _check_names(job: Job, tables: Iterable[str]) -> None:
         raise Abend(diagnostic)
 
 
-def _join(files: list[StagedFile], targets: Sequence[HandlerOutput], runner: Runner) -> list[StagedFile]:
+def _join(
+    files: list[StagedFile], targets: Sequence[HandlerOutput], runner: Runner, following: Following
+) -> list[StagedFile]:
     limits = {target.handler: target.max_file_size for target in targets}
     groups = plan_groups(files, limits.__getitem__)
     shared = [group for group in groups if len(group.parts) > 1]
     if sum(group.size for group in shared) > JOIN_IN_TASKS_BYTES:
-        outcomes = runner.run(join_share, shares(shared, _JOINS_PER_CORE * runner.parallelism))
+        items = shares(shared, _JOINS_PER_CORE * runner.parallelism)
+        sizes = [sum(group.size for group in item) for item in items]
+        outcomes = runner.run(join_share, items, following.tasks(JOINING, sizes, runner.parallelism))
         joined = chain.from_iterable(outcomes)
         return [group.parts[0] if len(group.parts) == 1 else next(joined) for group in groups]
+    if shared:
+        following.enter(JOINING)
     return [join_group(group, 0) for group in groups]

@@ -125,6 +125,11 @@ class Splits:
         self._inputs = inputs
         self.all = _cut(inputs, self._size)
 
+    @property
+    def sizes(self) -> list[int]:
+        """The bytes of each split."""
+        return [split.size for split in self.all]
+
     def read_whole(self, crossed: Collection[int]) -> None:
         """Cuts anew, but for inputs in which records lie over the ends of ranges; `crossed` are their places."""
         for item in self._inputs:

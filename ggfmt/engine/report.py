@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import HandlerOutput
@@ -22,7 +21,6 @@ from ggfmt.formats.api.loss import Loss, happening
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import Note
 from ggfmt.java.text import visible
-from ggfmt.model.change import OP_TYPES, OpType
 from ggfmt.model.table import TableDef
 
 
@@ -141,39 +139,6 @@ def field_summary(target: HandlerOutput, table: TableDef) -> str:
     fields = target.settings.formatter(table, Clock()).fields
     lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]
     lines += [f"  {number:{len(str(len(fields)))}}: {name}" for number, name in enumerate(fields, 1)]
-    return _text(lines)
-
-
-def totals_summary(totals: Totals) -> str:
-    rate = totals.read / totals.seconds if totals.seconds else 0
-    lines = [
-        f"Totals: {counted(totals.read, 'operation')} read from {counted(totals.input_files, 'file')} "
-        f"({totals.input_bytes:,} bytes) in {totals.seconds:.1f} s, {rate:,.0f} operations/s"
-    ]
-    for table in dict.fromkeys(table for table, _ in totals.operations):
-        by_type = [
-            f"{totals.operations[table, kind]:,} {OpType(kind).name.lower()}"
-            for kind in OP_TYPES
-            if totals.operations[table, kind]
-        ]
-        lines.append(f"  {table}: {', '.join(by_type)}")
-    lines += [f"  no operation: {counted(count, f'{name} record')}" for name, count in sorted(totals.others.items())]
-    lines += [
-        f"  unknown member `{name}` left out of {counted(count, 'operation')}"
-        for name, count in sorted(totals.members.items())
-    ]
-    for name, handler in totals.handlers.items():
-        lines.append(
-            f"  handler {name}: {counted(handler.messages, 'message')}, {handler.size:,} bytes "
-            + ("on standard output" if handler.streamed else f"in {counted(handler.files, 'file')}")
-        )
-        if handler.extras:
-            lines.append(f"    of them {handler.extras:,} more than operations, from primary key updates")
-        if handler.left_out:
-            lines.append(f"    left out: {counted(handler.left_out, 'truncate')}")
-        lines += [
-            f"    rejected: {count:,} [{code}] {CODES[code].title}" for code, count in sorted(handler.rejected.items())
-        ]
     return _text(lines)
 
 

@@ -9,14 +9,18 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span
 from ggfmt.engine import report
-from ggfmt.engine.execution import RunResults, carry_out
-from ggfmt.engine.output.publish import publish
+from ggfmt.engine.execution import carry_out
+from ggfmt.engine.output.commit import reason
+from ggfmt.engine.output.publish import is_committed, publish
+from ggfmt.engine.output.store import FAILURES
 from ggfmt.engine.output.stream import write_stream
-from ggfmt.engine.preparation import TRACE, RunSettings, check_inputs_unchanged, prepare
-from ggfmt.engine.runner import InProcess, Progress, Runner
+from ggfmt.engine.preparation import TRACE, PreparedRun, RunSettings, check_inputs_unchanged, prepare
+from ggfmt.engine.progress import Following, Tell
+from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.engine.steps import COMMITTING, LISTING, STARTING, Stopwatch, added
+from ggfmt.engine.summary import tell
 from ggfmt.java.text import visible
 
 __all__ = ["RunResult", "RunSettings", "execute"]
@@ -42,57 +46,92 @@ class RunResult:
 def execute(
     settings: RunSettings,
     start: Callable[[], AbstractContextManager[Runner]],
-    progress: Progress | None = None,
+    progress: Tell | None = None,
 ) -> RunResult:
     """Carries a run out. `start` starts the runner, which is not done before everything else has been checked.
+    `progress` is called with where the run stands when that changes, on this thread or one of the runner's.
 
     Abend if nothing was committed because of the data, UsageError or ConfigurationError if the run makes no sense.
+    KeyboardInterrupt, which says so, if it was interrupted before anything was committed; Committed GG550 if after.
     """
-    started, watch = time.perf_counter(), Stopwatch()
-    with ExitStack() as stack:
-        prepared = prepare(settings, stack)
-        watch.lap(LISTING)
-        if prepared.idle is not None:
-            log.info("nothing to do: %s", prepared.idle)
-            return RunResult(report.Totals(), {})
-        runner = stack.enter_context(start())
-        watch.lap(STARTING)
-        if isinstance(runner, InProcess) and prepared.input_bytes > SPARK_IS_FASTER_BYTES:
-            log.info(
-                "%s MB of input for one process: without `--master none`, Spark would take less time",
-                f"{prepared.input_bytes >> 20:,}",
-            )
-        try:
-            results = carry_out(prepared, runner, watch, settings.split_size, progress)
-        except Abend:
-            check_inputs_unchanged(prepared.inputs)  # half a record is no mistake in the data where a file was cut
-            raise
-        results.totals.seconds = time.perf_counter() - started
-        results.totals.steps = added(results.totals.steps, watch.seconds)
-        watch.lap(None)
-        checkpoint, job = prepared.checkpoint, results.job
-        others = []
-        if checkpoint is not None:
-            others.append(checkpoint.part(job.run, job.targets, [item.file for item in prepared.inputs]))
-        check_inputs_unchanged(prepared.inputs)  # last, so that what is remembered of them is of what was read
+    running = _Running(settings, start, Following(progress))
+    try:
+        return running.run()
+    except KeyboardInterrupt:
+        raise running.interrupted() from None
+
+
+class _Running:
+    """One run, and what is true of it when it is interrupted."""
+
+    def __init__(
+        self, settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], following: Following
+    ) -> None:
+        self._settings, self._start, self._following = settings, start, following
+        self._committing: PreparedRun | None = None
+        self._manifests: dict[str, dict[str, Any]] | None = None
+
+    def run(self) -> RunResult:
+        settings, start, following = self._settings, self._start, self._following
+        started, watch = time.perf_counter(), Stopwatch()
+        with ExitStack() as stack:
+            following.enter(LISTING)
+            prepared = prepare(settings, stack)
+            watch.lap(LISTING)
+            if prepared.idle is not None:
+                log.info("nothing to do: %s", prepared.idle)
+                return RunResult(report.Totals(), {})
+            if start is not InProcess:
+                following.enter(STARTING)
+            runner = stack.enter_context(start())
+            watch.lap(STARTING)
+            if isinstance(runner, InProcess) and prepared.input_bytes > SPARK_IS_FASTER_BYTES:
+                log.info(
+                    "%s MB of input for one process: without `--master none`, Spark would take less time",
+                    f"{prepared.input_bytes >> 20:,}",
+                )
+            try:
+                results = carry_out(prepared, runner, watch, settings.split_size, following)
+            except Abend:
+                check_inputs_unchanged(prepared.inputs)  # half a record is no mistake in the data where a file was cut
+                raise
+            results.totals.seconds = time.perf_counter() - started
+            results.totals.steps = added(results.totals.steps, watch.seconds)
+            watch.lap(None)
+            checkpoint, job = prepared.checkpoint, results.job
+            others = []
+            if checkpoint is not None:
+                others.append(checkpoint.part(job.run, job.targets, [item.file for item in prepared.inputs]))
+            check_inputs_unchanged(prepared.inputs)  # last, so that what is remembered of them is of what was read
+            following.enter(COMMITTING)
+            self._committing = prepared
+            if prepared.stream:
+                (target,) = results.job.targets
+                write_stream(results.files, target, results.totals.handlers[target.handler])
+                self._manifests = {}
+            else:
+                self._manifests = publish(prepared, results, others)
+            watch.lap(COMMITTING)
+            results.totals.steps[COMMITTING] = watch.seconds[COMMITTING]
+        for handler, text in results.traces:
+            log.log(TRACE, "handler %s: %s", handler, visible(text))
+        tell(results)
+        return RunResult(results.totals, self._manifests)
+
+    def interrupted(self) -> KeyboardInterrupt | Committed:
+        """What an interrupt of the run is told as: with exit code 130 where nothing was committed."""
+        prepared = self._committing
+        if prepared is None:
+            return KeyboardInterrupt("interrupted; nothing was committed")
         if prepared.stream:
-            (target,) = results.job.targets
-            write_stream(results.files, target, results.totals.handlers[target.handler])
-            manifests = {}
-        else:
-            manifests = publish(prepared, results, others)
-        watch.lap(COMMITTING)
-        results.totals.steps[COMMITTING] = watch.seconds[COMMITTING]
-    _tell(results)
-    return RunResult(results.totals, manifests)
-
-
-def _tell(results: RunResults) -> None:
-    for handler, text in results.traces:
-        log.log(TRACE, "handler %s: %s", handler, visible(text))
-    for table in results.definitions:
-        for target in results.job.targets:
-            log.info("%s", report.field_summary(target, table))
-    log.info("%s", report.totals_summary(results.totals))
-    for warning in report.warnings(results.totals):
-        log.warning("%s", warning)
+            what = "all messages are" if self._manifests is not None else "not all messages may be"
+            return KeyboardInterrupt(f"interrupted; {what} on standard output")
+        place = Span(file=prepared.outputs[0].root)
+        try:
+            if self._manifests is None and not is_committed(prepared):
+                return KeyboardInterrupt("interrupted; nothing was committed")
+        except (Abend, *FAILURES) as error:
+            message = "interrupted, and it is not known whether the run is committed"
+            return Committed(Diagnostic("GG550", f"{message}: {reason(error)}", place, "run `ggfmt verify` on it"))
+        help = "do not run it again: the output is complete"
+        return Committed(Diagnostic("GG550", "interrupted, but the run is committed", place, help))

@@ -1,4 +1,7 @@
-"""The time that a run takes, by step: clocks are read for each batch and never for each operation."""
+"""The steps of a run: what they are called while a person waits, and the time that each takes.
+
+Clocks are read for each batch and never for each operation.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,17 @@ STEPS = {
     JOINING: "small files of a table become one",
     COMMITTING: "names, schemas and the manifest; or the way to standard output",
 }
+
+PHASES = {
+    LISTING: "listing",
+    STARTING: "starting Spark",
+    DISCOVERY: "finding tables",
+    READING: "converting",
+    FORMATTING: "converting",
+    WRITING: "converting",
+    JOINING: "joining",
+    COMMITTING: "committing",
+}  # what a person who waits is told; tasks do several steps at once
 
 
 class Stopwatch:

@@ -1,21 +1,216 @@
-"""The progress bar of a run."""
+"""How far a run is, for people: a line at the foot of a terminal, or lines in the log."""
 
 from __future__ import annotations
 
+import io
+import logging
+import os
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from ggfmt.engine.progress import Standing, Tell
+
+_TICK_SECONDS = 0.2
+_LOG_SECONDS = 30.0  # between two lines on one phase
+_BAR, _LEAST_BAR = 24, 6  # columns
+_FALLBACK_COLUMNS = 80
+_CLEAR = "\r\x1b[K"
+
+log = logging.getLogger("ggfmt")
 
 
 @contextmanager
-def progress_bar(shown: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error, and the function that moves it: (tasks done, tasks in all). None if it is not shown."""
+def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iterator[Tell | None]:
+    """What tells people of a run while it goes on; None if nothing does.
+
+    On a terminal it is a line on standard error, below all else that is written there; elsewhere, only if asked for,
+    lines in the log. `shown` None: the line on a terminal, unless messages are written to the same one.
+    """
+    from ggfmt.logs import is_json
+
+    on_terminal = can_be_redrawn(sys.stderr) and not is_json()
+    if shown is None:
+        shown = on_terminal and not messages_on_terminal
     if not shown:
         yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    elif on_terminal:
+        with FootLine(sys.stderr) as line:
+            yield line.tell
+    else:
+        yield InLog().tell
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("tasks", total=None)
-        yield lambda done, total: progress.update(bar, completed=done, total=total)
+
+def can_be_redrawn(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal on which a line can be written again."""
+    if stream is None or not stream.isatty() or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
+        return False
+    return os.name != "nt" or "WT_SESSION" in os.environ
+
+
+class FootLine:
+    """A line that is drawn anew as time goes by. What is written to standard error meanwhile goes above it, in whole
+    lines; at the end it is gone."""
+
+    def __init__(self, terminal: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._terminal = terminal
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._standing: Standing | None = None
+        self._drawn = ""
+        self._ended = threading.Event()
+        self._ticking = threading.Thread(target=self._tick, name="ggfmt-progress", daemon=True)
+
+    def __enter__(self) -> FootLine:
+        self._before, sys.stderr = sys.stderr, _Above(self)
+        self._ticking.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._ended.set()
+        above, sys.stderr = sys.stderr, self._before
+        self._ticking.join()
+        above.close()
+        self._draw("")
+
+    def tell(self, standing: Standing) -> None:
+        self._standing = standing
+        self.draw()
+
+    def draw(self) -> None:
+        standing = self._standing
+        if standing is not None and not self._ended.is_set():
+            unicode = _can_show("━╌", self._terminal)
+            self._draw(line(standing, self._clock(), columns_of(self._terminal) - 1, unicode))
+
+    def write_above(self, text: str) -> None:
+        """Writes whole lines."""
+        with self._lock:
+            self._terminal.write(f"{_CLEAR if self._drawn else ''}{text}{self._drawn}")
+            self._terminal.flush()
+
+    def _draw(self, text: str) -> None:
+        with self._lock, suppress(OSError, ValueError):  # a terminal that is gone is no reason to stop a run
+            if text != self._drawn:
+                self._terminal.write(_CLEAR + text)
+                self._terminal.flush()
+                self._drawn = text
+
+    def _tick(self) -> None:
+        while not self._ended.wait(_TICK_SECONDS):
+            self.draw()
+
+
+class _Above(io.TextIOBase):
+    """Stands for standard error while there is a line at its foot."""
+
+    def __init__(self, line: FootLine) -> None:
+        self._line = line
+        self._begun = ""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._line._terminal.encoding
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._line._terminal.fileno()
+
+    def write(self, text: str) -> int:
+        whole, end, self._begun = (self._begun + text).rpartition("\n")
+        if end:
+            self._line.write_above(whole + end)
+        return len(text)
+
+    def close(self) -> None:
+        begun, self._begun = self._begun, ""
+        if begun:
+            self._line.write_above(begun + "\n")
+        super().close()
+
+
+class InLog:
+    """A line in the log for each phase, and now and then one more in a phase that takes long."""
+
+    def __init__(self) -> None:
+        self._phase = ""
+        self._told = 0.0
+
+    def tell(self, standing: Standing) -> None:
+        if standing.phase != self._phase or standing.moment - self._told >= _LOG_SECONDS:
+            self._phase, self._told = standing.phase, standing.moment
+            log.info("%s", ", ".join((standing.phase, *facts(standing, standing.moment))))
+
+
+def line(standing: Standing, now: float, columns: int, unicode: bool = True) -> str:
+    """Where a run stands at a moment, in at most so many columns: what counts less is left out first, then the bar."""
+    text = standing.phase
+    parts = facts(standing, now)
+    bar = _LEAST_BAR + 2 if standing.bytes_total else 0
+    while parts and len("  ".join((text, *parts))) + bar > columns:
+        parts.pop()
+    text = "  ".join((text, *parts))
+    room = min(columns - len(text) - 2, _BAR)
+    if bar and room >= _LEAST_BAR:
+        full, empty = "━╌" if unicode else "#-"
+        done = room * standing.bytes_done // standing.bytes_total
+        text = "  ".join((standing.phase, full * done + empty * (room - done), *parts))
+    return text[:columns]
+
+
+def facts(standing: Standing, now: float) -> list[str]:
+    """What is known of a phase, what counts most first."""
+    told = []
+    if standing.bytes_total:
+        told.append(f"{_bytes(standing.bytes_done)} of {_bytes(standing.bytes_total)}")
+    left = standing.remaining(now)
+    if left is not None:
+        told.append(f"{_time(left)} left")
+    else:
+        told.append(_time(now - standing.started))
+    if standing.rate is not None:
+        told.append(f"{_bytes(standing.rate)}/s")
+    if standing.operations is not None:
+        told.append(f"{standing.operations:,} operations")
+    return told
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} TB"
+
+
+def _time(seconds: float) -> str:
+    whole = round(seconds)
+    minutes, seconds = divmod(whole, 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else f"{minutes}:{seconds:02d}"
+
+
+def columns_of(stream: TextIO) -> int:
+    """The width of a terminal, as `COLUMNS` or the terminal says."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _FALLBACK_COLUMNS
+    except (OSError, ValueError):
+        return _FALLBACK_COLUMNS
+
+
+def _can_show(text: str, stream: TextIO) -> bool:
+    try:
+        text.encode(stream.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -56,6 +56,8 @@ MODES = {
     "overwrite": "replace what the same handlers wrote before",
 }
 
+_TOLD_TO_STOP = "it was told to stop"
+
 log = logging.getLogger("ggfmt")
 
 
@@ -292,6 +294,11 @@ def commit(run: str, parts: Sequence[Part]) -> None:
         if not _is_decided(first, run, error):
             _withdraw(parts, run)
             raise Abend(cannot_write(first.root, error)) from None
+    except KeyboardInterrupt as error:
+        if _is_decided(first, run, error):
+            raise _interrupted(first.root, _TOLD_TO_STOP) from None
+        _withdraw(parts, run)
+        raise
     except Abend:
         _withdraw(parts, run)
         raise
@@ -300,7 +307,7 @@ def commit(run: str, parts: Sequence[Part]) -> None:
     except FAILURES as error:
         raise _interrupted(first.root, reason(error)) from None
     except KeyboardInterrupt:
-        raise _interrupted(first.root, "it was told to stop") from None
+        raise _interrupted(first.root, _TOLD_TO_STOP) from None
     except Abend as error:
         raise Committed(*error.diagnostics) from None
 
@@ -340,12 +347,14 @@ def _check_held(parts: Sequence[Part]) -> None:
             raise Abend(Diagnostic("GG506", message, Span(file=part.participant.root), help))
 
 
-def _is_decided(first: Participant, run: str, error: Exception) -> bool:
+def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
     """Whether the journal is in place after an error. Committed if even that cannot be known."""
     try:
         journal = read_journal(first.store)
     except (Abend, *FAILURES):
-        raise _interrupted(first.root, reason(error), "it is not known whether the run is committed") from None
+        raise _interrupted(
+            first.root, reason(error) or _TOLD_TO_STOP, "it is not known whether the run is committed"
+        ) from None
     return journal is not None and journal.run == run
 
 
@@ -362,7 +371,7 @@ def _interrupted(root: str, why: str, what: str = "the commit was interrupted") 
     return Committed(Diagnostic("GG506", f"{what}: {why}", Span(file=root), help))
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """What the system says of a failure, in one line."""
     return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
 

@@ -16,6 +16,7 @@ from ggfmt.engine.execution import RunResults
 from ggfmt.engine.files import below, child
 from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit
 from ggfmt.engine.output.directory import OutputDirectory
+from ggfmt.engine.output.journal import read_journal
 from ggfmt.engine.output.layout import Partition, two_series
 from ggfmt.engine.output.names import Place, folded, reject_file, safe_file_name, stamp
 from ggfmt.engine.output.records import MANIFEST, as_bytes, earlier_manifest, records, reduced, run_file
@@ -120,6 +121,14 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] =
     except FAILURES as error:
         raise Abend(cannot_write(outputs[0].root, error)) from None
     return {output.root: _manifest(output, named, schemas, described) for output in outputs}
+
+
+def is_committed(prepared: PreparedRun) -> bool:
+    """Whether the commit of a run was decided, by what its first output directory holds. Abend or one of `FAILURES` if
+    that cannot be read."""
+    run, store = prepared.job.run, prepared.outputs[0].store
+    journal = read_journal(store)
+    return (journal is not None and journal.run == run) or store.exists(run_file(run))
 
 
 def _named(prepared: PreparedRun, results: RunResults) -> list[Named]:

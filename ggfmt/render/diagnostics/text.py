@@ -59,7 +59,7 @@ def diagnostics_rich(diagnostics: Iterable[Diagnostic], columns: int | None = No
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
     """The findings as a JSON list of objects; members of a place that is not known are left out."""
-    return json.dumps([_as_dict(diagnostic) for diagnostic in diagnostics], indent=2) + "\n"
+    return json.dumps([as_dict(diagnostic) for diagnostic in diagnostics], indent=2) + "\n"
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO) -> None:
@@ -146,7 +146,8 @@ def _character_width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
+def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A finding as an object of JSON; members of a place that is not known are left out."""
     span = diagnostic.span
     place = {item.name: getattr(span, item.name) for item in fields(Span) if getattr(span, item.name) is not None}
     if span.column is None:
