@@ -253,6 +253,21 @@ _DECLARED: dict[str, Code] = {
         "`-o -` writes the messages of one handler to standard output, as one file would have them. A format whose "
         "files have one table has one table in a stream, too.",
     ),
+    "GG560": error(
+        "a run that there is not",
+        "`ggfmt report --run` names no run of the output directory, or more than one. `_ggfmt/runs` has a file for "
+        "each run that still has files there.",
+    ),
+    "GG561": error(
+        "a manifest of a later ggfmt",
+        "The manifest has a layout that this ggfmt does not know: what it made of it would lack something.",
+    ),
+    "GG562": error("a damaged manifest", "The manifest is JSON, and a member of it is not what it should be."),
+    "GG563": error(
+        "a page within the output",
+        "An output directory holds what its manifests list, and nothing else. `ggfmt verify` would tell of a page in "
+        "it, and `--mode overwrite` would refuse to go on.",
+    ),
 }
 
 CODES: dict[str, Code] = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
+
+import pyarrow as pa
 
 from ggfmt import __version__
 from ggfmt.diagnostics.credentials import without_credentials
@@ -18,6 +21,7 @@ from ggfmt.engine.files import below, child
 from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.layout import Partition, two_series
+from ggfmt.engine.output.manifest import LAYOUT
 from ggfmt.engine.output.names import Place, folded, reject_file, safe_file_name, stamp
 from ggfmt.engine.output.records import MANIFEST, as_bytes, earlier_manifest, records, reduced, run_file
 from ggfmt.engine.output.staging import StagedFile
@@ -211,6 +215,8 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
     job = results.job
     return {
         "ggfmt": __version__,
+        "layout": LAYOUT,
+        "versions": {"python": platform.python_version(), "pyarrow": pa.__version__},
         "run": job.run,
         "time": stamp(prepared.moment),
         "mode": prepared.mode,
