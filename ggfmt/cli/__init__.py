@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import typer
 
 from ggfmt import logs
-from ggfmt.cli import completion, convert, doctor, documents, preview, reference, schemas, validate, verify
+from ggfmt.cli import completion, convert, doctor, documents, preview, reference, report, schemas, validate, verify
 from ggfmt.cli.help import calls_first, register
 from ggfmt.cli.telling import tell_findings
 from ggfmt.diagnostics.diagnostic import GgfmtError
@@ -61,6 +61,7 @@ for command in (
     preview.preview,
     schemas.schema,
     verify.verify,
+    report.report,
     validate.validate_config,
     reference.options,
     reference.explain,

@@ -285,6 +285,10 @@ EXAMPLES: dict[str, _Pair] = {
     "GG517": _run(" --master none --java-home /usr/lib/jvm/java-17", " --master none"),
     "GG518": (f"{_RUN} - --checkpoint seen".replace(" changes/", ""), f"{_RUN} -".replace(" changes/", "")),
     "GG519": (f"{_RUN}".replace("out", "-") + " --mode overwrite", f"{_RUN}".replace("out", "-")),
-    "GG565": _run(" --split-size many", " --split-size 64m"),
     "GG550": (_RUN, "ggfmt verify out"),
+    "GG560": ("ggfmt report out --run 2026-13-31", "ggfmt report out --run 2026-01-31"),
+    "GG561": ("ggfmt report out", "pip install --upgrade ggfmt && ggfmt report out"),
+    "GG562": ("ggfmt report out", f"{_RUN} --mode overwrite && ggfmt report out"),
+    "GG563": ("ggfmt report out --html out/report.html", "ggfmt report out --html report.html"),
+    "GG565": _run(" --split-size many", " --split-size 64m"),
 }

@@ -258,6 +258,21 @@ _DECLARED: dict[str, Code] = {
         "Ctrl-C came once the output was complete, or too late to tell. A run that is interrupted before that commits "
         "nothing, says so, and ends with 130.",
     ),
+    "GG560": error(
+        "a run that there is not",
+        "`ggfmt report --run` names no run of the output directory, or more than one. `_ggfmt/runs` has a file for "
+        "each run that still has files there.",
+    ),
+    "GG561": error(
+        "a manifest of a later ggfmt",
+        "The manifest has a layout that this ggfmt does not know: what it made of it would lack something.",
+    ),
+    "GG562": error("a damaged manifest", "The manifest is JSON, and a member of it is not what it should be."),
+    "GG563": error(
+        "a page within the output",
+        "An output directory holds what its manifests list, and nothing else. `ggfmt verify` would tell of a page in "
+        "it, and `--mode overwrite` would refuse to go on.",
+    ),
     "GG565": error(
         "an argument that cannot be",
         "A time, a size or a property of the command line, or of a function of the Python API, cannot be understood.",

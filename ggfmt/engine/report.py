@@ -16,6 +16,7 @@ from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.steps import added
 from ggfmt.engine.task import Outcome
+from ggfmt.engine.timeline import Timeline
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.loss import Loss, happening
 from ggfmt.formats.api.reading import Remark
@@ -52,6 +53,7 @@ class Totals:
     """
 
     operations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    timeline: Timeline = field(default_factory=Timeline)
     rejected_records: int = 0
     others: Counter[str] = field(default_factory=Counter)
     members: Counter[str] = field(default_factory=Counter)
@@ -84,6 +86,7 @@ def add_up(outcomes: Sequence[Outcome], targets: Sequence[HandlerOutput]) -> Tot
     totals = Totals(handlers={target.handler: HandlerTotals(not_shown=_not_shown(target)) for target in targets})
     for outcome in outcomes:
         totals.operations += outcome.operations
+        totals.timeline.merge(outcome.timeline)
         totals.rejected_records += outcome.rejected_records
         totals.others += outcome.others
         totals.members += outcome.members
@@ -175,6 +178,7 @@ def as_document(totals: Totals) -> dict[str, Any]:
     return {
         "operations": operations,
         "operations_read": totals.read,
+        "operations_by_time": totals.timeline.as_document(),
         "records_rejected_by_reader": totals.rejected_records,
         "other_records": dict(totals.others),
         "unknown_members": dict(totals.members),

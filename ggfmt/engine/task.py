@@ -25,6 +25,7 @@ from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.writer import HandlerWriter, Written
 from ggfmt.engine.plan import Job, Range, Split
 from ggfmt.engine.steps import READING, Stopwatch
+from ggfmt.engine.timeline import Timeline
 from ggfmt.formats.api.reading import Chunk, CrossedBorder, Event, Reader, Reject, Remark, SchemaChange
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
@@ -52,6 +53,7 @@ class Outcome:
     written: dict[str, Written] = field(default_factory=dict)
     seen: list[DefinitionMet] = field(default_factory=list)
     operations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    timeline: Timeline = field(default_factory=Timeline)
     rejected_records: int = 0
     others: Counter[str] = field(default_factory=Counter)
     members: Counter[str] = field(default_factory=Counter)
@@ -219,6 +221,7 @@ class _Task:
             count = kinds.count(kind.encode())
             if count:
                 self.outcome.operations[name, kind] += count
+        self.outcome.timeline.add(batch)
         for output in self.outputs:
             rejected = output.write(batch) if unusable is None else _every_row(batch, unusable)
             for row, diagnostic in rejected:

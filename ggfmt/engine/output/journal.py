@@ -116,7 +116,7 @@ def read_document(store: Store, name: str) -> dict[str, Any] | None:
         return None
     try:
         document = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
         raise damaged(store, name, "is empty" if not content.strip() else "is damaged")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
+
+import pyarrow as pa
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend
@@ -18,6 +21,7 @@ from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import read_journal
 from ggfmt.engine.output.layout import Partition, two_series
+from ggfmt.engine.output.manifest import LAYOUT
 from ggfmt.engine.output.names import Place, folded, reject_file, safe_file_name, stamp
 from ggfmt.engine.output.records import MANIFEST, as_bytes, earlier_manifest, records, reduced, run_file
 from ggfmt.engine.output.staging import StagedFile
@@ -220,6 +224,8 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
     job = results.job
     return {
         "ggfmt": VERSION,
+        "layout": LAYOUT,
+        "versions": {"python": platform.python_version(), "pyarrow": pa.__version__},
         "run": job.run,
         "time": stamp(prepared.moment),
         "mode": prepared.mode,

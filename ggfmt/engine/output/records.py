@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.engine.files import absolute
 from ggfmt.engine.output.journal import damaged, is_below, read_document
 from ggfmt.engine.output.names import METADATA_DIRECTORY
-from ggfmt.engine.output.store import Store
+from ggfmt.engine.output.store import FAILURES, Store
 
 MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
 RUNS = f"{METADATA_DIRECTORY}/runs"
@@ -21,12 +24,17 @@ RUNS = f"{METADATA_DIRECTORY}/runs"
 
 @dataclass(frozen=True)
 class Record:
-    """The manifest of a committed run. `is_kept` is False for that of an earlier ggfmt, which is in `manifest.json`
-    alone."""
+    """The manifest of a committed run. `is_kept` is False for one that was read from `manifest.json`, which is
+    all that an earlier ggfmt left."""
 
     name: str
     document: dict[str, Any]
     is_kept: bool = True
+
+    @property
+    def place(self) -> str:
+        """Where it is in its output directory."""
+        return self.name if self.is_kept else MANIFEST
 
     def files(self, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
         """The files of messages and rejects that are in this output directory, by name."""
@@ -49,6 +57,22 @@ class Record:
                 yield name, entry
 
 
+@contextmanager
+def output_to_read(root: str) -> Iterator[Store]:
+    """An output directory that is read and not changed. Abend GG506 for what of it cannot be read."""
+    try:
+        yield Store(absolute(root))
+    except FAILURES as error:
+        reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
+        message = f"the output directory cannot be read: {reason}"
+        raise Abend(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
+
+
+def no_output(root: str) -> UsageError:
+    message = "this is not an output of ggfmt: it has no `_ggfmt/manifest.json`"
+    return UsageError(Diagnostic("GG310", message, Span(file=root), "give the directory that `-o` named"))
+
+
 def records(store: Store) -> Iterator[Record]:
     """The records of an output directory, in the order of the ids of their runs. Abend GG509 for a damaged one."""
     names = store.names(RUNS)
@@ -60,6 +84,26 @@ def records(store: Store) -> Iterator[Record]:
         document = _manifest(store, f"{RUNS}/{name}")
         if document is not None:
             yield Record(f"{RUNS}/{name}", document)
+
+
+def kept_runs(store: Store) -> list[str]:
+    """The ids of the runs that have a record, in order."""
+    return [name.removesuffix(".json") for name in store.names(RUNS) if name.endswith(".json")]
+
+
+def latest_record(store: Store) -> Record | None:
+    """The record of the latest run. Abend GG509 for a damaged one."""
+    document = _manifest(store, MANIFEST)
+    if document is not None:
+        return Record(run_file(document.get("run")), document, is_kept=False)
+    runs = kept_runs(store)
+    return record_of(store, runs[-1]) if runs else None
+
+
+def record_of(store: Store, run: str) -> Record | None:
+    """The record of a run; None if there is none. Abend GG509 for a damaged one."""
+    document = _manifest(store, run_file(run))
+    return None if document is None else Record(run_file(run), document)
 
 
 def earlier_manifest(store: Store) -> Record | None:

@@ -12,14 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, Span, UsageError
-from ggfmt.engine.files import absolute
+from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
 from ggfmt.engine.output.directory import LINK, LINK_HELP, files_below
 from ggfmt.engine.output.holding import LEASES, LOCK
 from ggfmt.engine.output.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, STAGING
+from ggfmt.engine.output.manifest import LATER_HELP, later_layout
 from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE
-from ggfmt.engine.output.records import MANIFEST, RUNS, Record, records
-from ggfmt.engine.output.store import FAILURES, Store
+from ggfmt.engine.output.records import MANIFEST, RUNS, Record, no_output, output_to_read, records
+from ggfmt.engine.output.store import Store
 
 _AGAIN = "restore it from a copy, or run again with `--mode overwrite`"
 _NEXT_RUN = "wait for the run that is at work; if there is none, the next run to this directory sees to it"
@@ -40,26 +40,26 @@ class Verification:
 
 def verify(root: str) -> Verification:
     """Reads an output directory back. UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
-    try:
-        return _verify(Store(absolute(root)), root)
-    except FAILURES as error:
-        reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-        message = f"the output directory cannot be read: {reason}"
-        raise Abend(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
+    with output_to_read(root) as store:
+        return _verify(store, root)
 
 
 def _verify(store: Store, root: str) -> Verification:
     found = Verification()
     left = list(_left_over(store))
     if not store.exists(MANIFEST) and not store.exists(RUNS) and not left:
-        message = "this is not an output of ggfmt: it has no `_ggfmt/manifest.json`"
-        raise UsageError(Diagnostic("GG310", message, Span(file=root), "give the directory that `-o` named"))
+        raise no_output(root)
     found.findings += left
     listed: dict[str, set[tuple[int, str]]] = {}
     try:
         for record in records(store):
             found.runs += 1
-            found.findings += (Diagnostic("GG510", text, Span(file=_place(store, record))) for text in _sums(record))
+            place = Span(file=store.outer(record.place))
+            later = later_layout(record.document)
+            if later is not None:
+                found.findings.append(Diagnostic("GG561", later, place, LATER_HELP))
+                continue
+            found.findings += (Diagnostic("GG510", text, place) for text in _sums(record))
             for name, entry in record.files(store):
                 found.files += 1
                 listed.setdefault(name, set()).add(_expected(entry))
@@ -76,10 +76,6 @@ def _verify(store: Store, root: str) -> Verification:
     if found.runs and not store.exists(SUCCESS_FILE):
         found.findings.append(_as_listed(store, SUCCESS_FILE, "the file is missing that says that the output is whole"))
     return found
-
-
-def _place(store: Store, record: Record) -> str:
-    return store.outer(record.name if record.is_kept else MANIFEST)
 
 
 def _expected(entry: dict[str, Any]) -> tuple[int, str]:
@@ -172,6 +168,12 @@ def _sums(record: Record) -> Iterator[str]:
     read = totals.get("operations_read", 0)
     if sum(operations.values()) != read:
         yield f"the operations of all tables are {sum(operations.values()):,}, and {read:,} were read"
+    if "operations_by_time" in totals:  # which no version before had
+        by_time = totals["operations_by_time"]
+        counts = [*by_time["times"].values(), by_time["untimed"]]
+        timed = sum(sum(kinds.values()) for kinds in counts)
+        if timed != read:
+            yield f"the operations of all times are {timed:,}, and {read:,} were read"
     for handler, told in totals.get("handlers", {}).items():
         if handler in document.get("replaced", []):
             continue

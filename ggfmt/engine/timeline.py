@@ -1,0 +1,109 @@
+"""When operations were done: how many of each type, by the second, or in longer steps where seconds are too many.
+
+A time is the `op_ts` of an operation, as its source wrote it: nobody's time zone is known here. The first bytes of it
+say which second, minute or day it is, so that none has to be parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.escapes import text_buffer
+from ggfmt.model.change import OP_TYPES, ChangeBatch
+
+MOST_COUNTS = 1000
+# A step, and how many bytes of `yyyy-MM-dd HH:mm:ss` say which one it is.
+STEPS = {
+    "second": 19,
+    "10 seconds": 18,
+    "minute": 16,
+    "10 minutes": 15,
+    "hour": 13,
+    "day": 10,
+    "month": 7,
+    "year": 4,
+}
+_WIDTHS = tuple(STEPS.values())
+_KINDS = tuple(kind.encode() for kind in OP_TYPES)
+_FEW_TO_A_RUN = 8  # operations that follow each other at one time; fewer are sooner counted as a whole
+_TIME = re.compile(
+    rb"(?!0000)\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([ T]([01]\d|2[0-3])(:[0-5](\d(:[0-5]\d?)?)?)?)?)?)?"
+)
+
+
+@dataclass
+class Timeline:
+    """Operations by type and time, in no more than `MOST_COUNTS` counts.
+
+    What it says does not depend on the order or the parts in which operations were added: the step is the shortest
+    that all times together allow. A key of `counts` is the type, which is one byte, and the time. `untimed` are
+    operations whose source gives no time, or something else in its place.
+    """
+
+    width: int = _WIDTHS[0]
+    counts: Counter[bytes] = field(default_factory=Counter)
+    untimed: Counter[str] = field(default_factory=Counter)
+
+    def add(self, batch: ChangeBatch) -> None:
+        """Counts the operations of a batch."""
+        times = pc.binary_slice(batch.op_ts.cast(pa.binary()), 0, self.width)
+        runs = pc.run_end_encode(times)
+        if len(runs.values) * _FEW_TO_A_RUN > len(times) > _FEW_TO_A_RUN:
+            keys = pc.binary_join_element_wise(batch.op.cast(pa.binary()), times, b"", null_handling="replace")
+            values, counts = pc.value_counts(keys).flatten()
+            for key, count in zip(values.to_pylist(), counts.to_pylist(), strict=True):
+                self._count(key, count)
+        else:
+            kinds = text_buffer(batch.op).to_pybytes()
+            start = 0
+            for time, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+                for kind in _KINDS:
+                    if count := kinds.count(kind, start, end):
+                        self._count(kind + (time or b""), count)
+                start = end
+        self._limit()
+
+    def merge(self, other: Timeline) -> None:
+        """Counts what another one has counted."""
+        self.untimed += other.untimed
+        self._widen(other.width)
+        for key, count in other.counts.items():
+            self._count(key[: 1 + self.width], count)
+        self._limit()
+
+    def as_document(self) -> dict[str, Any]:
+        times: dict[str, dict[str, int]] = {}
+        for key, count in sorted(self.counts.items(), key=lambda item: item[0][1:]):
+            times.setdefault(key[1:].decode(), {})[key[:1].decode()] = count
+        step = next(step for step, width in STEPS.items() if width == self.width)
+        return {"step": step, "times": times, "untimed": dict(self.untimed)}
+
+    def _count(self, key: bytes, count: int) -> None:
+        if key not in self.counts:
+            time = key[1:].replace(b"T", b" ")
+            key = key[:1] + time
+            if key not in self.counts and (len(time) != self.width or not _TIME.fullmatch(time)):
+                self.untimed[key[:1].decode()] += count
+                return
+        self.counts[key] += count
+
+    def _limit(self) -> None:
+        while len(self.counts) > MOST_COUNTS and self.width > _WIDTHS[-1]:
+            self._widen(_WIDTHS[_WIDTHS.index(self.width) + 1])
+        if len(self.counts) > MOST_COUNTS:  # of years: no clock was right
+            finer, self.counts = self.counts, Counter()
+            for key, count in finer.items():
+                self.untimed[key[:1].decode()] += count
+
+    def _widen(self, width: int) -> None:
+        if width < self.width:
+            self.width = width
+            finer, self.counts = self.counts, Counter()
+            for key, count in finer.items():
+                self._count(key[: 1 + width], count)

@@ -1,0 +1,181 @@
+"""What the page and the text both tell: the figures of a manifest, put together and in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+
+from ggfmt.diagnostics.codes import CODES
+from ggfmt.engine.output.manifest import Manifest, ValuesLost
+from ggfmt.engine.output.names import counted
+from ggfmt.engine.output.past_run import PastRun, RejectedRecord
+from ggfmt.model.change import OpType
+
+TYPES = {kind.value: kind.name.lower() for kind in OpType}
+_STAMP = "%Y-%m-%d_%H-%M-%S.%f"
+_EARLIEST = "0001-01-01 00:00:00"
+
+
+@dataclass
+class Table:
+    """A table of a run: operations by type, and the files of its own that all handlers wrote."""
+
+    name: str
+    operations: dict[str, int] = field(default_factory=dict)
+    files: int = 0
+    size: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(self.operations.values())
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Operations by type of one time of the manifest."""
+
+    time: datetime
+    operations: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Rejects:
+    """Records that a handler set aside for one code."""
+
+    handler: str
+    code: str
+    count: int
+
+    @property
+    def title(self) -> str:
+        return CODES[self.code].title if self.code in CODES else ""
+
+
+class Facts:
+    def __init__(self, run: PastRun) -> None:
+        self.root = run.root
+        self.runs = run.runs
+        self.manifest: Manifest = run.manifest
+        self.totals = run.manifest.totals
+        self._examples = run.rejects
+
+    @cached_property
+    def committed(self) -> str:
+        """When the run was, as people write it."""
+        try:
+            moment = datetime.strptime(self.manifest.time, _STAMP)
+        except ValueError:
+            return self.manifest.time
+        return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """Those with most operations first."""
+        tables = {name: Table(name, dict(kinds)) for name, kinds in self.totals.operations.items()}
+        for file in self.manifest.files:
+            if file.table:
+                table = tables.setdefault(file.table, Table(file.table))
+                table.files += 1
+                table.size += file.bytes
+        return sorted(tables.values(), key=lambda table: (-table.total, table.name))
+
+    @cached_property
+    def by_type(self) -> dict[str, int]:
+        """Operations by type, in the order of `OpType`; types that this ggfmt does not know come last."""
+        counts = Counter[str]()
+        for kinds in self.totals.operations.values():
+            counts.update(kinds)
+        return {kind: counts[kind] for kind in (*TYPES, *sorted(counts.keys() - TYPES)) if counts[kind]}
+
+    @cached_property
+    def moments(self) -> list[Moment]:
+        """The times of the manifest in order, but for days that no calendar has."""
+        by_time = self.totals.operations_by_time
+        found = []
+        for text, kinds in by_time.times.items() if by_time is not None else ():
+            try:
+                found.append(Moment(datetime.fromisoformat(text + _EARLIEST[len(text) :]), kinds))
+            except ValueError:
+                continue
+        return sorted(found, key=lambda moment: moment.time)
+
+    @property
+    def untimed(self) -> int:
+        """Operations of which no time is known; none if the manifest is of a ggfmt that did not count them."""
+        if self.totals.operations_by_time is None:
+            return 0
+        return self.totals.operations_read - sum(sum(moment.operations.values()) for moment in self.moments)
+
+    @cached_property
+    def rejects(self) -> list[Rejects]:
+        return [
+            Rejects(name, code, count)
+            for name, handler in self.totals.handlers.items()
+            for code, count in sorted(handler.rejects.items(), key=lambda item: (-item[1], item[0]))
+        ]
+
+    @cached_property
+    def examples(self) -> list[tuple[RejectedRecord, list[str]]]:
+        """The first rejects, those of a code together, each with the handlers that set it aside for this reason."""
+        handlers: dict[RejectedRecord, list[str]] = {}
+        for found in self._examples:
+            handlers.setdefault(replace(found, handler=""), []).append(found.handler)
+        return sorted(handlers.items(), key=lambda item: item[0].code)
+
+    @cached_property
+    def losses(self) -> list[tuple[str, ValuesLost]]:
+        """With the handler, those of most values first."""
+        found = [(name, loss) for name, handler in self.totals.handlers.items() for loss in handler.losses]
+        return sorted(found, key=lambda item: -item[1].values)
+
+    @property
+    def rejected(self) -> int:
+        return sum(found.count for found in self.rejects)
+
+    @property
+    def values_lost(self) -> int:
+        return sum(loss.values for _, loss in self.losses)
+
+    @property
+    def characters_lost(self) -> int:
+        return sum(handler.lost_characters for handler in self.totals.handlers.values())
+
+    @property
+    def messages(self) -> int:
+        return sum(handler.messages for handler in self.totals.handlers.values())
+
+    @property
+    def files(self) -> int:
+        return sum(handler.files for handler in self.totals.handlers.values())
+
+    @property
+    def size(self) -> int:
+        return sum(handler.bytes for handler in self.totals.handlers.values())
+
+    @property
+    def rate(self) -> int:
+        """Operations a second."""
+        return int(self.totals.operations_read / self.totals.seconds) if self.totals.seconds else 0
+
+    def verdict(self) -> Iterator[str]:
+        """What of the input did not get into the output as it was, in a few words each; nothing if all did."""
+        if self.rejected:
+            yield counted(self.rejected, "reject")
+        if self.values_lost:
+            yield f"{counted(self.values_lost, 'value')} not shown as they are"
+        if self.characters_lost:
+            yield f"{counted(self.characters_lost, 'character')} became `?`"
+
+
+def kind_of(kind: str) -> str:
+    """The word for a type of operations."""
+    return TYPES.get(kind, kind)
+
+
+def operations_of(kinds: dict[str, int]) -> str:
+    """`3 inserts, 1 update`, in the order of `OpType`."""
+    order = [*TYPES, *sorted(kinds.keys() - TYPES)]
+    return ", ".join(counted(kinds[kind], kind_of(kind)) for kind in order if kinds.get(kind))

@@ -1,0 +1,320 @@
+"""The sections of the page, each from the facts of a run; None for one that has nothing to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.engine.output.manifest import HandlerTotals
+from ggfmt.engine.output.names import counted
+from ggfmt.engine.output.past_run import RejectedRecord
+from ggfmt.engine.steps import STEPS
+from ggfmt.render.report import plots
+from ggfmt.render.report.facts import Facts, kind_of
+from ggfmt.render.report.markup import Markup, code, element, join, name
+from ggfmt.render.report.scales import seconds, size
+from ggfmt.render.report.tables import Column, Row, facts, folded, table, top
+
+MOST_BARS = 15
+MOST_TEXT = 400  # characters of a reason
+
+
+def heading(run: Facts) -> Markup:
+    manifest = run.manifest
+    troubles = list(run.verdict())
+    badge = "Committed: " + ("; ".join(troubles) if troubles else "nothing set aside, no value lost")
+    told = [
+        ("Run", code(manifest.run)),
+        ("Output", code(without_credentials(run.root))),
+        ("Input format", name(manifest.input_format) if manifest.input_format else None),
+        ("Mode", name(manifest.mode) if manifest.mode else None),
+    ]
+    return element(
+        "header",
+        element("h1", "ggfmt run of ", element("time", run.committed)),
+        element("p", element("span", badge, class_="badge warn" if troubles else "badge good")),
+        facts([(title, value) for title, value in told if value is not None]),
+        _replaced(run),
+    )
+
+
+def _replaced(run: Facts) -> Markup | None:
+    replaced = run.manifest.replaced
+    if not replaced:
+        return None
+    names = [part for handler in replaced for part in (", ", code(handler))][1:]
+    return element(
+        "p", "Later runs replaced the files of ", *names, ". The totals are those of this run.", class_="note"
+    )
+
+
+def tiles(run: Facts) -> Markup:
+    """The figures that one looks for first."""
+    totals = run.totals
+    shown = [
+        ("Operations read", f"{totals.operations_read:,}", f"of {counted(len(run.tables), 'table')}"),
+        ("Messages", f"{run.messages:,}", f"by {counted(len(totals.handlers), 'handler')}"),
+        ("Rejects", f"{run.rejected:,}", "of all handlers"),
+        ("Values lost", f"{run.values_lost:,}", f"and {counted(run.characters_lost, 'character')}"),
+        ("Read", size(totals.input_bytes), f"in {counted(len(run.manifest.inputs), 'file')}"),
+        ("Written", size(run.size), f"in {counted(run.files, 'file')}"),
+        ("Time", seconds(totals.seconds), f"{run.rate:,} operations/s"),
+    ]
+    parts = [
+        element("div", element("dt", title), element("dd", element("b", value), element("span", more)))
+        for title, value, more in shown
+    ]
+    return element("dl", *parts, class_="tiles")
+
+
+def over_time(run: Facts) -> Markup | None:
+    by_time = run.totals.operations_by_time
+    if by_time is None:
+        return _section("Operations over time", element("p", "This run kept no times: its ggfmt was an earlier one."))
+    if not run.moments:
+        return _section("Operations over time", element("p", "The input has no times of operations."))
+    wide = plots.series(run.moments, by_time.step, plots.WIDE.steps)
+    narrow = plots.series(run.moments, by_time.step, plots.NARROW.steps)
+    notes = ["Times are those of the source, in its own time zone."]
+    for number, what in (
+        (wide.before, "long before all others"),
+        (wide.after, "long after all others"),
+        (run.untimed, "without a time"),
+    ):
+        if number:
+            notes.append(f" {counted(number, 'operation')} {what} {'is' if number == 1 else 'are'} left out.")
+    kinds = list(run.by_type)
+    columns = (Column("From"), *(Column(kind_of(kind).capitalize(), number=True) for kind in kinds))
+    rows: list[Row] = [(start, *(count.get(kind, 0) for kind in kinds)) for start, count in plots.rows(wide)]
+    legend = [element("li", plots.key(kind), kind_of(kind)) for kind in kinds]
+    return _section(
+        "Operations over time",
+        element("ul", *legend, class_="legend"),
+        *(_figure(data, frame, notes) for data, frame in ((wide, plots.WIDE), (narrow, plots.NARROW))),
+        folded("As a table", len(rows), table(columns, rows, "Operations over time")),
+    )
+
+
+def _figure(data: plots.Series, frame: plots.Frame, notes: list[str]) -> Markup:
+    """A plot and what there is to say of it; of those for wide and for narrow windows one is shown."""
+    caption = element("figcaption", f"Each column is {data.step.words}. ", *notes)
+    return element("figure", plots.columns(data, frame), caption, class_=frame.name)
+
+
+def by_type(run: Facts) -> Markup | None:
+    if not run.by_type:
+        return None
+    most, whole = max(run.by_type.values()), sum(run.by_type.values())
+    columns = (Column("Type"), Column("", bar=True), Column("Operations", number=True), Column("Share", number=True))
+    rows = [
+        (join((plots.key(kind), kind_of(kind))), plots.bar({kind: count}, most), count, f"{100 * count / whole:.1f} %")
+        for kind, count in run.by_type.items()
+    ]
+    return _section("Operations by type", table(columns, rows, "Operations by type", "bars short"))
+
+
+def by_table(run: Facts) -> Markup | None:
+    tables = run.tables
+    if not tables:
+        return None
+    first = tables[:MOST_BARS]
+    most = max(item.total for item in first)
+    caption = f"Operations of {top(len(first), len(tables), 'table')}"
+    bars = table(
+        (Column("Table"), Column("", bar=True), Column("Operations", number=True)),
+        [(name(item.name), plots.bar(item.operations, most), item.total) for item in first],
+        caption,
+        "bars",
+    )
+    kinds = list(run.by_type)
+    columns = (
+        Column("Table"),
+        *(Column(kind_of(kind).capitalize(), number=True) for kind in kinds),
+        *(Column(title, number=True) for title in ("All", "Files", "Bytes")),
+    )
+    rows: list[Row] = [
+        (name(item.name), *(item.operations.get(kind, 0) for kind in kinds), item.total, item.files, item.size)
+        for item in tables
+    ]
+    return _section("Operations by table", bars, folded("All tables", len(rows), table(columns, rows, "All tables")))
+
+
+def rejects(run: Facts) -> Markup | None:
+    if not run.rejects:
+        return None
+    columns = (Column("Handler"), Column("Code"), Column("Reason"), Column("Rejects", number=True))
+    rows = [(name(found.handler), code(found.code), found.title, found.count) for found in run.rejects]
+    parts = [table(columns, rows, "By handler and reason", "short")]
+    if run.examples:
+        items = [_example(example, handlers) for example, handlers in run.examples]
+        parts.append(element("h3", "The first of each, and where they were"))
+        parts.append(element("ul", *items, class_="examples"))
+    else:
+        text = "The files in `_rejects` that say why are not there, or in another directory."
+        parts.append(element("p", text, class_="note"))
+    return _section("Rejects", *parts)
+
+
+def _example(example: RejectedRecord, handlers: list[str]) -> Markup:
+    place: list[Markup | str] = ["handler " if len(handlers) == 1 else "handlers ", name(", ".join(handlers))]
+    if example.file:
+        place += [", ", code(without_credentials(example.file))]
+    if example.offset is not None:
+        place.append(f", byte {example.offset:,}")
+    for what, known in (("table", example.table), ("column", example.column), ("position", example.position)):
+        if known:
+            place += [f", {what} ", code(_cut(known))]
+    return element(
+        "li",
+        element("p", code(example.code), " ", name(_cut(example.reason))),
+        element("p", name(_cut(example.help)), class_="help") if example.help else None,
+        element("p", *place, class_="help"),
+    )
+
+
+def _cut(text: str) -> str:
+    text = without_credentials(text)
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}..."
+
+
+def losses(run: Facts) -> Markup | None:
+    parts: list[Markup] = []
+    if run.losses:
+        columns = (
+            Column("Handler"),
+            Column("Table"),
+            Column("Column"),
+            Column("Values", number=True),
+            Column("What happened"),
+        )
+        rows = [
+            (
+                name(handler),
+                name(loss.table),
+                name(loss.column),
+                loss.values,
+                join((_cut(loss.what), " ", code(loss.loss) if loss.loss else None)),
+            )
+            for handler, loss in run.losses
+        ]
+        parts.append(_long("Values that could not be shown as they are", columns, rows))
+    for handler, totals in run.totals.handlers.items():
+        if totals.lost_characters:
+            characters = counted(totals.lost_characters, "character")
+            text = f": {characters} that the encoding does not have became `?`."
+            parts.append(element("p", "Handler ", code(handler), text))
+    return _section("Losses", *parts) if parts else None
+
+
+def warnings(run: Facts) -> Markup | None:
+    texts = run.totals.warnings
+    if not texts:
+        return None
+    rows = [(name(_cut(text)),) for text in texts]
+    content = folded("Lines of the log", len(rows), table((Column("Warning"),), rows, "Warnings"))
+    return _section("Warnings", content)
+
+
+def handlers(run: Facts) -> Markup | None:
+    cards = [_handler(run, handler, totals) for handler, totals in run.totals.handlers.items()]
+    return _section("Handlers", element("div", *cards, class_="cards")) if cards else None
+
+
+def _handler(run: Facts, handler: str, totals: HandlerTotals) -> Markup:
+    settings = run.manifest.handlers.get(handler)
+    told: list[tuple[str, Markup | str]] = []
+    if settings is not None:
+        told.append(("Format", code(settings.format)))
+    told.append(("Messages", f"{totals.messages:,}, {size(totals.bytes)} in {counted(totals.files, 'file')}"))
+    if totals.extra_messages:
+        told.append(("More than operations", f"{totals.extra_messages:,}, from updates of primary keys"))
+    if totals.left_out:
+        told.append(("Left out", counted(totals.left_out, "truncate")))
+    if totals.rejects:
+        told.append(("Rejects", f"{sum(totals.rejects.values()):,}"))
+    if settings is not None:
+        told.append(("Tokens", "included" if settings.include_tokens else "not included"))
+        told += [(key, code(without_credentials(value))) for key, value in settings.options.items()]
+        if not settings.options:
+            told.append(("Options", "all at their defaults"))
+    parts = [element("h3", name(handler)), facts(told)]
+    if totals.not_shown:
+        items = [element("li", loss.what) for loss in totals.not_shown]
+        parts.append(folded("What the format does not show", len(items), element("ul", *items)))
+    return element("article", *parts)
+
+
+def time_spent(run: Facts) -> Markup | None:
+    steps = run.totals.seconds_by_step
+    if not steps:
+        return None
+    most = max(steps.values())
+    columns = (Column("Step"), Column("", bar=True), Column("Seconds", number=True))
+    order = [*(step for step in STEPS if step in steps), *sorted(steps.keys() - STEPS)]
+    rows = [(name(step), plots.plain_bar(steps[step], most), f"{steps[step]:,.3f}") for step in order]
+    meanings = [(step, STEPS[step]) for step in order if step in STEPS]
+    note = "Tasks run side by side and their times are added up: steps may take longer than the run."
+    return _section(
+        "Where the time went",
+        table(columns, rows, "Seconds by step", "bars short"),
+        element("p", note, class_="note"),
+        folded("What the steps are", len(meanings), facts(meanings)),
+    )
+
+
+def files(run: Facts) -> Markup | None:
+    manifest = run.manifest
+    parts = []
+    if manifest.files:
+        columns = (
+            Column("File"),
+            Column("Handler"),
+            Column("Messages", number=True),
+            Column("Bytes", number=True),
+            Column("First position"),
+            Column("Last position"),
+        )
+        rows = [
+            (
+                code(without_credentials(file.path)),
+                name(file.handler),
+                file.operations if file.rejects is None else f"{counted(file.rejects, 'reject')}",
+                file.bytes,
+                name(file.first_position or ""),
+                name(file.last_position or ""),
+            )
+            for file in manifest.files
+        ]
+        parts.append(folded("Output files", len(rows), table(columns, rows, "Output files")))
+    for what, entries in (("Schemas", manifest.schemas), ("Input files", manifest.inputs)):
+        if entries:
+            pairs = [(code(without_credentials(entry.path)), entry.bytes) for entry in entries]
+            listed = table((Column("File"), Column("Bytes", number=True)), pairs, what)
+            parts.append(folded(what, len(pairs), listed))
+    return _section("Files", *parts) if parts else None
+
+
+def others(run: Facts) -> Markup | None:
+    """What of the input was no operation, or not understood."""
+    totals = run.totals
+    rows = [(f"{key} records", count) for key, count in sorted(totals.other_records.items())]
+    rows += [(f"unknown member `{key}`", count) for key, count in sorted(totals.unknown_members.items())]
+    if totals.records_rejected_by_reader:
+        rows.append(("records that could not be read", totals.records_rejected_by_reader))
+    if not rows:
+        return None
+    columns = (Column("What"), Column("Records", number=True))
+    return _section(
+        "Other records", _long("What of the input is no operation", columns, [(name(k), n) for k, n in rows])
+    )
+
+
+def _long(caption: str, columns: tuple[Column, ...], rows: Sequence[Row]) -> Markup:
+    """A table that is folded where it is long."""
+    whole = table(columns, rows, caption)
+    return folded(caption, len(rows), whole) if len(rows) > MOST_BARS else whole
+
+
+def _section(title: str, *parts: Markup) -> Markup:
+    key = title.lower().replace(" ", "-")
+    return element("section", element("h2", title, id=key), *parts, aria_labelledby=key)
