@@ -1,3 +1,3 @@
 """The version, where whatever needs it can have it without more."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
