@@ -31,6 +31,7 @@ LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "ggfmt"}
 LAYERS["doctor"] = {"diagnostics", "spark", "engine", "ggfmt"}
+LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
 LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "spark", "logs"}
 LAYERS["__main__"] = {"cli"}
@@ -44,7 +45,7 @@ DEBEZIUM_AVRO = ("formats.debezium.avro_read", "formats.debezium.avro_write")
 
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {
-    "pyspark": {"spark.session"},
+    "pyspark": {"spark.session", "frames"},
     "py4j": {"spark.session"},
     "typer": {"cli"},
     "rich": {"cli", "render", "options.reference"},
@@ -52,7 +53,7 @@ LIBRARIES: dict[str, set[str]] = {
     "lxml": {"formats.goldengate.xml.records"},
     "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read", *DEBEZIUM_AVRO},
     "msgspec": {"columnar", "formats", "engine", "definitions"},
-    "pyarrow": {"model", "columnar", "formats", "definitions", "engine"},
+    "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames"},
 }
 
 MOST_LINES = 400

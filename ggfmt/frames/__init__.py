@@ -1,0 +1,1 @@
+"""Operations as DataFrames of a Spark that is already there."""
