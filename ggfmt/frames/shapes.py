@@ -13,7 +13,9 @@ Times are instants. One that has no zone in the file is taken as one of UTC.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -31,14 +33,14 @@ MOST_DIGITS = 38  # of a decimal, in Spark as in 128 bits
 _DIGITS_OF_LONG = 18  # that any 64 bits hold
 
 HEAD = (
-    pa.field("table", TEXT, nullable=False),
-    pa.field("op_type", TEXT, nullable=False),
+    pa.field("table", TEXT),
+    pa.field("op_type", TEXT),
     pa.field("op_ts", INSTANT),
     pa.field("position", TEXT),
     pa.field("tokens", TEXTS),
-    pa.field("file", TEXT, nullable=False),
-    pa.field("offset", pa.int64(), nullable=False),
-    pa.field("seq", pa.int64(), nullable=False),
+    pa.field("file", TEXT),
+    pa.field("offset", pa.int64()),
+    pa.field("seq", pa.int64()),
 )
 
 GENERIC = pa.schema([*HEAD, pa.field(BEFORE, TEXTS), pa.field(AFTER, TEXTS)])
@@ -99,6 +101,9 @@ SCALARS: dict[pa.DataType, str] = {
     pa.timestamp("us"): "timestamp_ntz",
 }
 
+_BY_SPARK = {"long" if name == "bigint" else name: type for type, name in SCALARS.items()}  # as in its JSON
+_DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
+
 
 def ddl(schema: pa.Schema) -> str:
     """A schema in the language that `DataFrameReader.schema` and data sources take."""
@@ -115,6 +120,25 @@ def ddl_type(type: pa.DataType) -> str:
     if pa.types.is_decimal(type):
         return f"decimal({type.precision},{type.scale})"
     return SCALARS[type]
+
+
+def from_spark(schema: Mapping[str, Any]) -> pa.Schema:
+    """The schema that Spark tells as JSON (`StructType.jsonValue`); KeyError for a type that no shape has."""
+    return pa.schema(list(_of_spark(schema)))
+
+
+def _of_spark(told: Any) -> pa.DataType:
+    if isinstance(told, str):
+        decimal = _DECIMAL.fullmatch(told)
+        return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _BY_SPARK[told]
+    if told["type"] == "struct":
+        fields = told["fields"]
+        return pa.struct([pa.field(item["name"], _of_spark(item["type"]), item["nullable"]) for item in fields])
+    if told["type"] == "map":
+        return pa.map_(_of_spark(told["keyType"]), _of_spark(told["valueType"]))
+    if told["type"] == "array":
+        return pa.list_(_of_spark(told["elementType"]))
+    raise KeyError(told["type"])
 
 
 def quoted(name: str) -> str:
