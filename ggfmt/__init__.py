@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Span,
         UsageError,
     )
+    from ggfmt.frames import read, register
 
 __all__ = [
     "Abend",
@@ -41,6 +42,8 @@ __all__ = [
     "lint",
     "main",
     "preview",
+    "read",
+    "register",
     "schema",
 ]
 
@@ -51,6 +54,7 @@ _PLACES = {
     **dict.fromkeys(_ERRORS, "ggfmt.diagnostics.diagnostic"),
     "Severity": "ggfmt.diagnostics.codes",
     "main": "ggfmt.cli",
+    **dict.fromkeys(("read", "register"), "ggfmt.frames"),
 }
 
 

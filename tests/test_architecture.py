@@ -33,11 +33,12 @@ LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "version"}
 LAYERS["doctor"] = {"diagnostics", "spark", "engine", "version"}
+LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
 LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs", "logs"}
-LAYERS["api"] = LAYERS["engine"] | {"engine", "spark"}
+LAYERS["api"] = LAYERS["engine"] | {"engine", "frames", "spark"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "api", "spark", "logs"}
 LAYERS["__main__"] = {"cli"}
-LAYERS["ggfmt"] = {"api", "cli", "diagnostics", "version"}
+LAYERS["ggfmt"] = {"api", "cli", "diagnostics", "frames", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
 # `goldengate` shares with its neighbours lies beside them.
@@ -47,7 +48,7 @@ DEBEZIUM_AVRO = ("formats.debezium.avro_read", "formats.debezium.avro_write")
 
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {
-    "pyspark": {"spark.session"},
+    "pyspark": {"spark.session", "frames"},
     "py4j": {"spark.session"},
     "typer": {"cli"},
     "rich": {"cli", "render", "options.reference"},
@@ -55,7 +56,7 @@ LIBRARIES: dict[str, set[str]] = {
     "lxml": {"formats.goldengate.xml.records"},
     "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read", *DEBEZIUM_AVRO},
     "msgspec": {"columnar", "formats", "engine", "definitions"},
-    "pyarrow": {"model", "columnar", "formats", "definitions", "engine"},
+    "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames"},
 }
 
 MOST_LINES = 400

@@ -90,6 +90,7 @@ OF_OTHERS = [
 OF_FORMATS = ["GG214", "GG215", "GG318", "GG319", "GG409", "GG410"]
 # These need a Spark that fails, defects of ggfmt, ten seconds, or Ctrl-C: their examples are only looked at.
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512", "GG550"]
+OF_FRAMES = ["GG530", "GG531", "GG532", "GG533"]  # tried in the tests of frames
 
 
 def test_the_example_of_times_without_a_mask() -> None:
@@ -100,7 +101,7 @@ def test_the_example_of_times_without_a_mask() -> None:
 
 
 def test_every_code_has_an_example_that_is_tried() -> None:
-    tried = [*OF_FILES, *OF_RECORDS, *OF_MESSAGES, *OF_COMMANDS, *OF_OTHERS, *OF_FORMATS, *OF_SPARK]
+    tried = [*OF_FILES, *OF_RECORDS, *OF_MESSAGES, *OF_COMMANDS, *OF_OTHERS, *OF_FORMATS, *OF_FRAMES, *OF_SPARK]
     assert sorted(tried) == sorted(CODES) == sorted(EXAMPLES)
     for code in CODES.values():
         assert code.before and code.after

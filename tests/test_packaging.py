@@ -52,7 +52,9 @@ def test_a_check_imports_nothing_else() -> None:
     """Of what ggfmt depends on besides."""
     own = {name_of(item) for item in map(Requirement, requires("ggfmt") or []) if item.marker is None}
     code = "import sys\n" + "".join(f"sys.modules[{name!r}] = None\n" for name in sorted(own - OF_A_CHECK))
-    code += f"import ggfmt; sys.exit(ggfmt.main(['validate-config', {str(ROOT / 'samples' / 'mistakes.properties')!r}]))"
+    code += (
+        f"import ggfmt; sys.exit(ggfmt.main(['validate-config', {str(ROOT / 'samples' / 'mistakes.properties')!r}]))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert "GG103" in done.stdout

@@ -143,8 +143,8 @@ def optional_booleans(values: pa.StringArray) -> Encoded:
 
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?"
-_FLOATING = f"^(?:{NUMBER}|[+-]?(?:NaN|Infinity))$"
-_NOT_FINITE = "^[+-]?(?:NaN|Infinity)$"
+FLOATING = f"^(?:{NUMBER}|[+-]?(?:NaN|Infinity))$"
+NOT_FINITE = "^[+-]?(?:NaN|Infinity)$"
 
 
 def doubles(values: pa.StringArray) -> Encoded:
@@ -173,9 +173,9 @@ def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
     try:
         numbers = values.cast(kind)
     except pa.ArrowInvalid:
-        return [], _unlike(values, _FLOATING)
+        return [], _unlike(values, FLOATING)
     if not pc.all(pc.is_finite(numbers), min_count=0).as_py():
-        overflown = pc.and_(pc.invert(pc.is_finite(numbers)), pc.invert(pc.match_substring_regex(values, _NOT_FINITE)))
+        overflown = pc.and_(pc.invert(pc.is_finite(numbers)), pc.invert(pc.match_substring_regex(values, NOT_FINITE)))
         bad = pc.indices_nonzero(overflown).to_pylist()
         if bad:
             return [], bad
@@ -197,7 +197,7 @@ def optional_longs(values: pa.StringArray) -> Encoded:
             raise pa.ArrowInvalid
         numbers = values.cast(pa.int64())
     except pa.ArrowInvalid:
-        exact = [None if text is None else _exact_long(text) for text in values.to_pylist()]
+        exact = [None if text is None else exact_long(text) for text in values.to_pylist()]
         bad = [
             row
             for row, (number, valid) in enumerate(zip(exact, values.is_valid(), strict=True))
@@ -213,7 +213,8 @@ _LARGEST_EXPONENT = 18
 _JAVA_NUMBER = re.compile(NUMBER, re.ASCII)
 
 
-def _exact_long(text: str) -> int | None:
+def exact_long(text: str) -> int | None:
+    """A number that Java's BigDecimal reads as a long (`BigDecimal.longValueExact`), None if it is none."""
     if not _JAVA_NUMBER.fullmatch(text):
         return None
     number = Decimal(text)

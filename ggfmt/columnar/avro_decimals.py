@@ -80,7 +80,7 @@ def _one_by_one(values: pa.StringArray, precision: int, scale: int) -> Encoded:
     bad = []
     encoded = []
     for row, text in enumerate(values.to_pylist()):
-        number = 0 if text is None else _unscaled(text, precision, scale)
+        number = 0 if text is None else unscaled(text, precision, scale)
         if number is None:
             bad.append(row)
         elif text is None:
@@ -91,7 +91,8 @@ def _one_by_one(values: pa.StringArray, precision: int, scale: int) -> Encoded:
     return ([NULL], bad) if bad else ([pa.array(encoded, _BINARY)], [])
 
 
-def _unscaled(text: str, precision: int, scale: int) -> int | None:
+def unscaled(text: str, precision: int, scale: int) -> int | None:
+    """A number that Java's BigDecimal reads, times ten to the power of the scale; None if the type does not have it."""
     if not _NUMBER.fullmatch(text):
         return None
     number = Decimal(text)

@@ -285,6 +285,19 @@ EXAMPLES: dict[str, _Pair] = {
     "GG517": _run(" --master none --java-home /usr/lib/jvm/java-17", " --master none"),
     "GG518": (f"{_RUN} - --checkpoint seen".replace(" changes/", ""), f"{_RUN} -".replace(" changes/", "")),
     "GG519": (f"{_RUN}".replace("out", "-") + " --mode overwrite", f"{_RUN}".replace("out", "-")),
+    "GG530": (
+        'ggfmt.read(spark, "changes/", table="GG.T", definitions="dirdef")',
+        'ggfmt.read(spark, "changes/", table="GG.T", definitions="dirdef", schema="after struct<AMOUNT: string>")',
+    ),
+    "GG531": ('ggfmt.read(spark, "changes/", table="GG.ORDRES")', 'ggfmt.read(spark, "changes/", table="GG.ORDERS")'),
+    "GG532": (
+        'ggfmt.read(spark, "changes/", definitions="dirdef")',
+        'ggfmt.read(spark, "changes/", definitions="dirdef", discover=True)',
+    ),
+    "GG533": (
+        "mv changes/archive.json changes/part1.json",
+        "mv changes/archive.json changes/part2.json",
+    ),
     "GG550": (_RUN, "ggfmt verify out"),
     "GG560": ("ggfmt report out --run 2026-13-31", "ggfmt report out --run 2026-01-31"),
     "GG561": ("ggfmt report out", "pip install --upgrade ggfmt && ggfmt report out"),

@@ -253,6 +253,26 @@ _DECLARED: dict[str, Code] = {
         "`-o -` writes the messages of one handler to standard output, as one file would have them. A format whose "
         "files have one table has one table in a stream, too.",
     ),
+    "GG530": error(
+        "a value that a column of a frame cannot have",
+        "A DataFrame of one table has columns of the types in its definition, and no value is changed on the way: a "
+        "number with too many digits, or a word where a number should be, ends the reading. In a schema of your own, a "
+        "column may be a `string`, which has any value as it is in the file.",
+    ),
+    "GG531": error(
+        "a frame that cannot be",
+        "An option, a table or a column that a DataFrame was asked for is not there, or cannot be what was asked.",
+    ),
+    "GG532": error(
+        "definitions that are not all there",
+        "A DataFrame with `definitions` is read without looking the data through first. Then the data had a table or a "
+        "change of a table that no definition knows of, or records that cannot be read in parts.",
+    ),
+    "GG533": error(
+        "a file of a stream that is not what it was",
+        "A stream remembers how far it has read each file. One that got shorter, was replaced or is gone cannot be "
+        "read on from there; what the stream has already given stays given.",
+    ),
     "GG550": error(
         "interrupted after the commit",
         "Ctrl-C came once the output was complete, or too late to tell. A run that is interrupted before that commits "

@@ -10,9 +10,8 @@ import gc
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt import kernels
@@ -20,13 +19,14 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.engine.files import child, defect, file_system, open_planned, unreadable
+from ggfmt.engine.files import child, file_system
 from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.output.writer import HandlerWriter, Written
-from ggfmt.engine.plan import Job, Range, Split
+from ggfmt.engine.plan import Job, Split
+from ggfmt.engine.reading import chunks_of, guarded
 from ggfmt.engine.steps import READING, Stopwatch
 from ggfmt.engine.timeline import Timeline
-from ggfmt.formats.api.reading import Chunk, CrossedBorder, Event, Reader, Reject, Remark, SchemaChange
+from ggfmt.formats.api.reading import CrossedBorder, Event, Reader, Reject, Remark, SchemaChange
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
 
@@ -127,7 +127,7 @@ class _Task:
         try:
             for part in self.split.ranges:
                 self.input = part.input.index
-                for chunk in self._chunks(part):
+                for chunk in chunks_of(type(self.reader), part):
                     self.place = Span(file=chunk.file, offset=chunk.offset)
                     self._handle(self.reader.read(chunk))
                     for output in self.outputs:
@@ -147,30 +147,8 @@ class _Task:
         self.outcome.remarks = self.reader.remarks
         return self.outcome
 
-    def _chunks(self, part: Range) -> Iterator[Chunk]:
-        file = part.input.file
-        reader = type(self.reader)
-        try:
-            with open_planned(file) as stream:
-                for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
-                    yield replace(chunk, input=part.input.index)
-        except (OSError, pa.ArrowException) as error:
-            # What was read before stays read; what cannot be read is no record that could be set aside.
-            self.outcome.abend = unreadable(file.shown, error)
-            raise _Stop from None
-
-    def _events(self, events: Iterator[Event]) -> Iterator[Event]:
-        """The events, and an Abend with the place in the input for what no reader should raise."""
-        try:
-            yield from events
-        except (CrossedBorder, OSError, MemoryError):
-            raise
-        except Exception as error:
-            self.outcome.abend = defect(error, self.place)
-            raise _Stop from None
-
     def _handle(self, events: Iterator[Event]) -> None:
-        for event in self._events(events):
+        for event in guarded(events, self.place):
             self.watch.lap(READING)
             if isinstance(event, ChangeBatch):
                 self._batch(event)

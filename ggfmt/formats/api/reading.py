@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
+import pyarrow as pa
+
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.model.change import ChangeBatch
@@ -211,6 +213,15 @@ class Reader(ABC):
     @abstractmethod
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
         """The chunk of a record not yet flushed, and where in the chunk's data the record starts and ends."""
+
+    @property
+    @abstractmethod
+    def next_ordinal(self) -> int:
+        """How many records there were so far, which is the ordinal of the next."""
+
+    @abstractmethod
+    def offsets(self, ordinals: pa.Int64Array) -> pa.Int64Array:
+        """Where records not yet flushed start, by bytes of their files; `ordinals` rise, or stay."""
 
 
 class Discovery(ABC):

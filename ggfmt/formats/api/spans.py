@@ -24,6 +24,10 @@ class Spans(Sequence[tuple[int, int]]):
     def drop_last(self) -> None:
         del self._places[-2:]
 
+    def starts(self, count: int) -> array[int]:
+        """Of the first so many."""
+        return self._places[: 2 * count : 2]
+
     def before(self, place: int) -> Spans:
         """Those that start before a place."""
         kept = Spans()
@@ -51,3 +55,10 @@ class Spans(Sequence[tuple[int, int]]):
             return [self[place] for place in range(*index.indices(len(self)))]
         place = 2 * (index if index >= 0 else len(self) + index)
         return self._places[place], self._places[place + 1]
+
+
+def starts_of(spans: Sequence[tuple[int, int]], count: int) -> array[int]:
+    """Where the first so many records start."""
+    if isinstance(spans, Spans):
+        return spans.starts(count)
+    return array("q", (spans[index][0] for index in range(count)))

@@ -17,6 +17,8 @@ from functools import partial
 from typing import Any, BinaryIO
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ggfmt.formats.api.reading import Chunk, CrossedBorder, Layout
 from ggfmt.formats.api.source import Source
@@ -110,6 +112,22 @@ def record_spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
     if chunk.spans is not None:
         return chunk.spans
     return Cut(chunk.data, chunk.layout, more=False).spans
+
+
+def starts_of_lines(chunk: Chunk, count: int) -> pa.Int64Array | None:
+    """Where the records of a chunk start, of which there are so many, if each is one of its lines; None if it is not
+    seen at once that they are.
+
+    A line that starts as an object and ends as one has no part of a record that started in another line.
+    """
+    data, lines = chunk.data, chunk.data.count(b"\n") + (not chunk.data.endswith(b"\n"))
+    if not chunk.layout.splittable or lines != count or not data.startswith(b"{") or not data.endswith((b"}\n", b"}")):
+        return None
+    if data.count(b"}\n{") != lines - 1:
+        return None
+    ends = pc.split_pattern(pa.array([data], pa.large_binary()), b"\n").flatten().buffers()[1]
+    without_newlines = pa.Array.from_buffers(pa.int64(), lines, [None, ends])
+    return pc.add(without_newlines, pa.array(range(lines), pa.int64()))
 
 
 class _Lines(Source):

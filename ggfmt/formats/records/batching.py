@@ -5,17 +5,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.from_python import texts, token_maps
+from ggfmt.columnar.from_python import int64s, texts, token_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Message, Reader, Reject, SchemaChange
+from ggfmt.formats.api.spans import starts_of
 from ggfmt.model.change import ChangeBatch, in_order
 from ggfmt.model.table import Catalog, TableDef
 
@@ -33,6 +35,7 @@ class _Held:
     first: int
     chunk: Chunk
     spans: Spans | None = None
+    starts: pa.Int64Array | None = None
 
 
 class PlacingReader(Reader):
@@ -110,6 +113,40 @@ class PlacingReader(Reader):
             return (replace(chunk, input=held.chunk.input), *chunk.spans[ordinal - held.first])
         start, end = self.spans_of(held)[ordinal - held.first]
         return held.chunk, start, end
+
+    @property
+    def next_ordinal(self) -> int:
+        return self.ordinal
+
+    def offsets(self, ordinals: pa.Int64Array) -> pa.Int64Array:
+        numbers = ordinals.to_pylist()
+        parts, place = [], 0
+        index = bisect_right(self._chunks, numbers[0], key=lambda held: held.first) - 1
+        while place < len(numbers):
+            held = self._chunks[index]
+            end = self._chunks[index + 1].first if index + 1 < len(self._chunks) else self.ordinal
+            stop = bisect_left(numbers, end, place)
+            if stop > place:
+                of_chunk = pc.subtract(ordinals.slice(place, stop - place), held.first)
+                starts = self._starts_of(held, end - held.first)
+                chunk = held.chunk if held.chunk.wrapped is None else held.chunk.wrapped.chunk
+                parts.append(pc.add(starts.take(of_chunk), chunk.offset))
+            place, index = stop, index + 1
+        return pa.concat_arrays(parts)
+
+    def _starts_of(self, held: _Held, count: int) -> pa.Int64Array:
+        """Where the records of a chunk start in its data, of which so many were met so far."""
+        if held.starts is None or len(held.starts) < count:
+            wrapped = held.chunk.wrapped
+            known = held.spans if wrapped is None else wrapped.chunk.spans
+            held.starts = self.starts_of_lines(held.chunk, count) if known is None else None
+            if held.starts is None:
+                held.starts = int64s(starts_of(known or self.spans_of(held), count))
+        return held.starts
+
+    def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
+        """Where the records of a chunk start, if its lines are so many records and that takes less than to cut it."""
+        return None
 
     def _held(self, ordinal: int) -> _Held:
         return self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held.first) - 1]

@@ -18,6 +18,7 @@ from ggfmt.columnar.images import filled, overlaid, unless_all
 from ggfmt.columnar.tokens import with_common
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, Remark, UnknownTable
+from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.shapes import Undescribed, follow, wider
 from ggfmt.formats.records.batching import HeldTable, Spans, Wrong
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
@@ -79,6 +80,9 @@ class DialectReader(ScanningReader[DialectTable]):
 
     def spans(self, chunk: Chunk) -> Spans:
         return self.dialect.spans(chunk)
+
+    def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
+        return json_files.starts_of_lines(chunk, count) if self.dialect.spans is Dialect.spans else None
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
         return super().take_in(chunk) if self.dialect.scanned else self.take_in_exactly(chunk)

@@ -87,6 +87,9 @@ class JsonReader(ScanningReader[JsonTable]):
     def spans(self, chunk: Chunk) -> Spans:
         return json_files.record_spans(chunk)
 
+    def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
+        return json_files.starts_of_lines(chunk, count)
+
     def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         try:
             operations = self._decode(chunk)

@@ -1,0 +1,129 @@
+"""Texts as values of Arrow types, exactly: a number that a type does not have is no value of it, rather than one near
+by. Binary floating point numbers are the nearest to the text, as their sources made the text of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_long
+from ggfmt.columnar.avro_decimals import unscaled
+from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.timestamps import instant_micros, text_micros, zoned
+
+_STRING = pa.string()
+_NO_TEXT = pa.scalar(None, _STRING)
+_ZEROS = r"(\.[0-9]{6})0+($|Z|[+-])"  # behind the six digits of a second that are shown
+_DAY = 86_400_000_000
+_SAFE_DIGITS = 38  # Arrow takes longer texts of decimals for other numbers, and says nothing
+
+Typed = tuple[pa.Array, list[int]]  # the second are the rows whose text is no value of the type
+
+
+def typed_values(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    """n texts as values of a type, NULL as NULL. KeyError for a type that texts are not made values of."""
+    if type == _STRING:
+        return texts, []
+    if texts.null_count == len(texts):
+        return pa.nulls(len(texts), type), []
+    if pa.types.is_decimal(type):
+        return _decimals(texts, type)
+    return _KERNELS[type](texts, type)
+
+
+def _booleans(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    values = pc.index_in(texts, pa.array(["false", "true"])).cast(type)
+    return values, _lost(texts, values)
+
+
+def _longs(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    try:
+        data = text_buffer(texts).to_pybytes()
+        if b"x" in data or b"X" in data:  # Arrow reads hexadecimal digits
+            raise pa.ArrowInvalid
+        return texts.cast(type), []
+    except pa.ArrowInvalid:
+        return _one_by_one(texts, type, exact_long)
+
+
+def _decimals(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    try:
+        data = text_buffer(texts).to_pybytes()
+        if b"e" in data or b"E" in data or pc.max(pc.binary_length(texts)).as_py() > _SAFE_DIGITS:
+            raise pa.ArrowInvalid
+        return texts.cast(type), []
+    except pa.ArrowInvalid:
+        return _one_by_one(texts, type, lambda text: _decimal(text, type))
+
+
+def _decimal(text: str, type: pa.DataType) -> Decimal | None:
+    number = unscaled(text, type.precision, type.scale)
+    if number is None:
+        return None
+    sign, digits, _ = Decimal(number).as_tuple()
+    return Decimal((sign, digits, -type.scale))
+
+
+def _floats(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    fits = pc.match_substring_regex(texts, FLOATING)
+    fitting = texts if pc.all(fits, min_count=0).as_py() else pc.if_else(fits, texts, _NO_TEXT)
+    values = fitting.cast(type)
+    overflown = pc.and_not(pc.is_inf(values), pc.match_substring_regex(fitting, NOT_FINITE))
+    if pc.any(overflown).as_py():
+        values = pc.if_else(overflown, pa.scalar(None, type), values)
+    return values, _lost(texts, values)
+
+
+def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    """Dates, also with a time that is midnight."""
+    try:
+        return texts.cast(type), []
+    except pa.ArrowInvalid:
+        micros, _ = text_micros(_with_six_digits(texts))
+        days = pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), _DAY - 1, 0)), _DAY)
+        whole = pc.equal(pc.multiply(days, _DAY), micros)
+        values = pc.if_else(whole, days, pa.scalar(None, pa.int64())).cast(pa.int32()).cast(type)
+        return values, _lost(texts, values)
+
+
+def _local_times(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    """Times without a zone."""
+    values = text_micros(_with_six_digits(pc.if_else(zoned(texts), _NO_TEXT, texts)))[0].cast(type)
+    return values, _lost(texts, values)
+
+
+def _instants(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    """Times with a zone, or of UTC."""
+    values = instant_micros(_with_six_digits(texts))[0].cast(type)
+    return values, _lost(texts, values)
+
+
+def _with_six_digits(texts: pa.StringArray) -> pa.StringArray:
+    return pc.replace_substring_regex(texts, _ZEROS, r"\1\2")
+
+
+def _one_by_one(texts: pa.StringArray, type: pa.DataType, value: Callable[[str], object]) -> Typed:
+    values = pa.array([None if text is None else value(text) for text in texts.to_pylist()], type)
+    return values, _lost(texts, values)
+
+
+def _lost(texts: pa.StringArray, values: pa.Array) -> list[int]:
+    """The rows that have a text and no value."""
+    if values.null_count == texts.null_count:
+        return []
+    rows: list[int] = pc.indices_nonzero(pc.and_(texts.is_valid(), values.is_null())).to_pylist()
+    return rows
+
+
+_KERNELS: dict[pa.DataType, Callable[[pa.StringArray, pa.DataType], Typed]] = {
+    pa.bool_(): _booleans,
+    pa.int64(): _longs,
+    pa.float32(): _floats,
+    pa.float64(): _floats,
+    pa.date32(): _dates,
+    pa.timestamp("us"): _local_times,
+    pa.timestamp("us", tz="UTC"): _instants,
+}

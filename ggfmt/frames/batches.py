@@ -1,0 +1,260 @@
+"""The operations of a split as record batches of a shape: the one generator behind all frames.
+
+`seq` of an operation is the number of its file times 2 to the power of 40, plus the byte at which its record starts,
+plus its number among the operations of its table in that record: a record of several operations has more bytes than
+these. In a container file all records of a block start where the block does, and it may have fewer bytes than records;
+there the number of the record in the file stands for the byte. Neither depends on how files are cut.
+"""
+
+from __future__ import annotations
+
+import gc
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.columnar.timestamps import instant_micros
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.engine.inputs import reader_of
+from ggfmt.engine.plan import Job, Range, Split
+from ggfmt.engine.reading import chunks_of, guarded
+from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.reading import CrossedBorder, Event, Reader, Reject, SchemaChange
+from ggfmt.formats.avro.container import MAGIC
+from ggfmt.frames.images import image_maps, image_structs, missing_names
+from ggfmt.frames.shapes import IMAGES, INSTANT, MISSING, TEXT, TEXTS, ddl_type
+from ggfmt.java.text import visible
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import TableDef
+
+FILE_BITS = 40  # of `seq`, for the place in a file
+_SHOWN = 40  # characters of a value in an error
+
+_UNDEFINED_HELP = "leave `definitions` away, or set `discover` to true: then the data are looked through for more first"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of the operations: the columns of a shape, and those of some tables and of some kinds alone; None
+    for all. `table` is the one whose columns the structs are of."""
+
+    schema: pa.Schema
+    tables: frozenset[str] | None = None
+    ops: frozenset[str] | None = None
+    table: TableDef | None = None
+
+    @property
+    def projection(self) -> Projection:
+        return Projection(tokens="tokens" in self.schema.names)
+
+    def columns_of(self, image: str) -> Sequence[str]:
+        """The columns of an image that are told to be missing where they are."""
+        index = self.schema.get_field_index(image)
+        if index >= 0 and pa.types.is_struct(self.schema.field(index).type):
+            return [field.name for field in self.schema.field(index).type]
+        return () if self.table is None else self.table.column_names
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A range that is being read, and the ordinal of its first record."""
+
+    range: Range
+    first: int
+    in_blocks: bool
+
+    @property
+    def file(self) -> str:
+        return self.range.input.file.shown
+
+
+def record_batches(job: Job, split: Split, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """The operations of a split, of each table in the order of their records. Abend for what cannot be read or shown,
+    with its place."""
+    collecting = gc.isenabled()
+    gc.disable()  # as in the tasks of a run
+    try:
+        yield from _Frames(job, split, wanted).batches()
+    finally:
+        if collecting:
+            gc.enable()
+
+
+class _Frames:
+    def __init__(self, job: Job, split: Split, wanted: Wanted) -> None:
+        self._job = job
+        self._split = split
+        self._wanted = wanted
+        make = reader_of(job.input_format, job.source)
+        self._reader: Reader = make(job.catalog_at(split), wanted.projection, job.source)
+        self._parts: list[_Part] = []
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        tables = self._wanted.tables
+        for event in self._events():
+            if isinstance(event, Reject):
+                raise Abend(self._why(event))
+            if isinstance(event, SchemaChange):
+                if not self._job.settled:
+                    raise Abend(_undefined(f"the definition of `{event.table.full_name}` changes in the data"))
+            elif tables is None or event.table.full_name in tables:
+                rows = self._rows(event)
+                if rows is None or len(rows):
+                    yield self._record_batch(_Placed(event, rows, self._reader, self._parts))
+
+    def _events(self) -> Iterator[Event]:
+        place = Span()
+        for part in self._split.ranges:
+            try:
+                for number, chunk in enumerate(chunks_of(type(self._reader), part)):
+                    if not number:
+                        in_blocks = chunk.data.startswith(MAGIC) and not part.input.layout.splittable
+                        self._parts.append(_Part(part, self._reader.next_ordinal, in_blocks))
+                    place = Span(file=chunk.file, offset=chunk.offset)
+                    yield from guarded(self._reader.read(chunk), place)
+            except CrossedBorder:
+                reason = "a record of the file lies where it was to be cut"
+                raise Abend(_undefined(reason, Span(file=part.input.file.shown))) from None
+        yield from guarded(self._reader.flush(), place)
+
+    def _why(self, reject: Reject) -> Diagnostic:
+        if reject.of_unknown_table and not self._job.settled:
+            return _undefined(reject.diagnostic.message, reject.diagnostic.span)
+        return reject.diagnostic
+
+    def _rows(self, batch: ChangeBatch) -> pa.Int64Array | None:
+        """The rows of the operations that are asked for; None for all."""
+        if self._wanted.ops is None:
+            return None
+        kept = pc.is_in(batch.op, pa.array(sorted(self._wanted.ops), TEXT))
+        return None if kept.true_count == len(batch) else pc.indices_nonzero(kept).cast(pa.int64())
+
+    def _record_batch(self, placed: _Placed) -> pa.RecordBatch:
+        schema = self._wanted.schema
+        return pa.RecordBatch.from_arrays([self._column(field, placed) for field in schema], schema=schema)
+
+    def _column(self, field: pa.Field, placed: _Placed) -> pa.Array:
+        if field.name not in IMAGES and field.name not in MISSING.values():
+            return getattr(placed, field.name)
+        which = next(name for name in IMAGES if field.name in (name, MISSING[name]))
+        batch = placed.batch
+        image, rows = batch.before if which == IMAGES[0] else batch.after, len(batch)
+        if field.name != which:
+            return missing_names(image, batch.table, self._wanted.columns_of(which), rows)
+        if pa.types.is_map(field.type):
+            return image_maps(image, batch.table.column_names, rows)
+        return image_structs(image, batch.table, field.type, rows, placed.unshown)
+
+
+def _undefined(reason: str, place: Span | None = None) -> Diagnostic:
+    return Diagnostic("GG532", reason, place or Span(), _UNDEFINED_HELP)
+
+
+class _Placed:
+    """The operations of a batch at some of its rows (None: all), with what they do not say themselves; the columns of
+    `HEAD` by their names."""
+
+    def __init__(self, batch: ChangeBatch, rows: pa.Int64Array | None, reader: Reader, parts: Sequence[_Part]) -> None:
+        self.batch = batch if rows is None else batch.take(rows)
+        self._reader = reader
+        self._rows = rows
+        self._all = batch.ordinal
+        ordinals = batch.ordinal.to_pylist()
+        starts = [bisect_left(ordinals, part.first) for part in parts[1:]]
+        borders = zip(parts, [0, *starts], [*starts, len(batch)], strict=True)
+        self._stretches = [(part, stop - start) for part, start, stop in borders if stop > start]
+
+    def _taken(self, column: pa.Array) -> pa.Array:
+        return column if self._rows is None else column.take(self._rows)
+
+    @cached_property
+    def _offsets(self) -> pa.Int64Array:
+        return self._reader.offsets(self._all)
+
+    def _by_part(self, values: Sequence[object], type: pa.DataType) -> pa.Array:
+        """A column that has one value in all operations of a part."""
+        counts = (count for _, count in self._stretches)
+        return pa.concat_arrays(
+            [pa.repeat(pa.scalar(value, type), count) for value, count in zip(values, counts, strict=True)]
+        )
+
+    @property
+    def table(self) -> pa.StringArray:
+        return pa.repeat(pa.scalar(self.batch.table.full_name, TEXT), len(self.batch))
+
+    @property
+    def op_type(self) -> pa.StringArray:
+        return self.batch.op
+
+    @property
+    def op_ts(self) -> pa.TimestampArray:
+        texts = self.batch.op_ts
+        texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, TEXT), texts)  # as some handlers write an absent one
+        micros, wrong = instant_micros(texts)
+        if wrong:
+            raise self.unshown(wrong[0], "op_ts", INSTANT, texts[wrong[0]].as_py())
+        return micros.cast(INSTANT)
+
+    @property
+    def position(self) -> pa.StringArray:
+        return self.batch.position
+
+    @property
+    def tokens(self) -> pa.MapArray:
+        tokens, rows = self.batch.tokens, len(self.batch)
+        if tokens is None:
+            none = pa.array([], TEXT)
+            return pa.MapArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows + 1), none, none, type=TEXTS)
+        return tokens.cast(TEXTS)
+
+    @property
+    def file(self) -> pa.StringArray:
+        return self._taken(self._by_part([part.file for part, _ in self._stretches], TEXT))
+
+    @property
+    def offset(self) -> pa.Int64Array:
+        return self._taken(self._offsets)
+
+    @property
+    def seq(self) -> pa.Int64Array:
+        parts = [part for part, _ in self._stretches]
+        files = self._by_part([part.range.input.index << FILE_BITS for part in parts], pa.int64())
+        if any(part.in_blocks for part in parts):
+            in_blocks = self._by_part([part.in_blocks for part in parts], pa.bool_())
+            numbers = pc.subtract(self._all, self._by_part([part.first for part in parts], pa.int64()))
+            places = pc.if_else(in_blocks, numbers, self._offsets)
+        else:
+            places = self._offsets
+        return self._taken(pc.add(pc.add(files, places), _among_equals(self._all)))
+
+    def unshown(self, row: int, column: str, type: pa.DataType, text: str) -> Abend:
+        """Says that a value is none of the type that its column is to have."""
+        chunk, start, _ = self._reader.locate(self.batch.ordinal[row].as_py())
+        place = Span(
+            file=chunk.file,
+            offset=chunk.offset + start,
+            table=self.batch.table.full_name,
+            field=column,
+            position=self.batch.position[row].as_py(),
+        )
+        shown = visible(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+        help = "give a schema in which the column is a `string`"
+        if column == "op_ts":
+            help = "give a schema that has all columns but this one"
+        return Abend(Diagnostic("GG530", f"`{shown}` is no value of the type `{ddl_type(type)}`", place, help))
+
+
+def _among_equals(numbers: pa.Int64Array) -> pa.Int64Array:
+    """The place of each of n numbers, which rise or stay, among those that are the same."""
+    count = len(numbers)
+    every = pa.array(range(count), pa.int64())
+    same = pc.equal(numbers.slice(1), numbers.slice(0, count - 1))
+    if not same.true_count:
+        return pa.repeat(pa.scalar(0, pa.int64()), count)
+    first = pa.concat_arrays([pa.array([False]), same])
+    starts = pc.fill_null_forward(pc.if_else(first, pa.scalar(None, pa.int64()), every))
+    return pc.subtract(every, starts)

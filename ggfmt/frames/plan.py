@@ -1,0 +1,219 @@
+"""What a frame reads: inputs and definitions looked at once, and the columns that it is to have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.definitions import load_definitions
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
+from ggfmt.engine.discovery import discover
+from ggfmt.engine.inputs import detect_format, plan_inputs, reader_of, with_defaults
+from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.plan import Job, Split, Splits
+from ggfmt.engine.runner import Runner
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+from ggfmt.frames.batches import Wanted
+from ggfmt.frames.shapes import GENERIC, IMAGES, SCALARS, ddl_type, from_spark, typed
+from ggfmt.java.text import IllegalValue
+from ggfmt.model.change import OP_TYPES
+from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
+from ggfmt.options.value_types import Size
+
+# The names of options that are no properties of an input format, as data sources of Spark are given them.
+OPTIONS = ("path", "paths", "table", "ops", "inputFormat", "definitions", "splitSize", "maxRecord", "discover")
+
+_MOST_NAMED = 9  # tables in an error
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for. `options` are properties of the input format by their names, in any case.
+
+    `discover`: the data are looked through for tables before they are read; None if there are no definitions.
+    """
+
+    paths: tuple[str, ...]
+    input_format: str = "auto"
+    table: str | None = None
+    ops: frozenset[str] | None = None
+    definitions: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    split_size: int | None = None
+    max_record: int = MAX_RECORD_BYTES
+    discover: bool | None = None
+
+    def __post_init__(self) -> None:
+        for op in sorted(self.ops or ()):
+            if op not in OP_TYPES:
+                legal = ", ".join(f"`{known}`" for known in OP_TYPES)
+                raise refused(f"`ops` cannot be `{op}`", f"legal values are {legal}, with commas between them")
+
+    @property
+    def looks_first(self) -> bool:
+        return not self.definitions if self.discover is None else self.discover
+
+
+def request_of(options: Mapping[str, str]) -> Request:
+    """What the options of a data source ask for. Spark has made their names lower case, and several paths JSON."""
+    given = {name.lower(): value for name, value in options.items()}
+    own = {name: given.pop(name.lower(), None) for name in OPTIONS}
+    paths = ([own["path"]] if own["path"] else []) + (json.loads(own["paths"]) if own["paths"] else [])
+    if not paths:
+        raise refused("there is nothing to read", "give a file or a directory to `load`")
+    return Request(
+        tuple(paths),
+        own["inputFormat"] or "auto",
+        own["table"],
+        ops_of(own["ops"]),
+        tuple(filter(None, (own["definitions"] or "").split(","))),
+        given,
+        None if own["splitSize"] is None else _size("splitSize", own["splitSize"]),
+        MAX_RECORD_BYTES if own["maxRecord"] is None else _size("maxRecord", own["maxRecord"]),
+        None if own["discover"] is None else _flag("discover", own["discover"]),
+    )
+
+
+def ops_of(text: str | None) -> frozenset[str] | None:
+    """The kinds of operations in a text with commas; None for all."""
+    return None if not text else frozenset(op.strip() for op in text.split(","))
+
+
+def _size(name: str, text: str) -> int:
+    try:
+        return Size().parse(text)
+    except IllegalValue as error:
+        raise refused(f"`{name}` {error}", error.help) from None
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise refused(f"`{name}` cannot be `{text}`", "legal values are `true` and `false`")
+    return text.lower() == "true"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is read, by which splits, and as which columns."""
+
+    job: Job
+    splits: tuple[Split, ...]
+    wanted: Wanted
+
+
+def make_plan(request: Request, runner: Runner) -> Plan:
+    """The plan of all that a request asks for; UsageError, ConfigurationError or Abend where it cannot be read."""
+    files = list_inputs(request.paths)
+    input_format = detect_format(files)[0] if request.input_format == "auto" else request.input_format
+    source = source_of(input_format, request.options)
+    _, _, inputs = plan_inputs(files, input_format, source, request.max_record)
+    splits = Splits(inputs, runner.parallelism, request.split_size)
+    job = job_of(input_format, load_definitions(request.definitions), source)
+    if request.looks_first:
+        job = discover(job, splits, runner)
+    return Plan(job, tuple(splits.all), wanted_of(request, job))
+
+
+def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
+    """How the input was written, by options that Spark has made lower case; UsageError GG531 for an unknown one."""
+    reader_of(input_format)  # which refuses an unknown format
+    names = {spec.name.lower(): spec.name for spec in FORMATS[input_format].options.specs()}
+    given = {}
+    for name, value in options.items():
+        if name.lower() not in names:
+            help = suggestion(name, [*OPTIONS, *names.values()]) or f"`ggfmt options {input_format}` lists properties"
+            raise refused(f"`{name}` is no option of a frame, and no property of `{input_format}`", help)
+        given[names[name.lower()]] = value
+    return with_defaults(replace(DEFAULT_SETTINGS, given=given), input_format)
+
+
+def job_of(input_format: str, definitions: dict[str, TableDef], source: WriterSettings) -> Job:
+    moment = datetime.now(timezone.utc).replace(tzinfo=None)
+    return Job("frame", moment, input_format, (), Catalog(definitions), source=source)
+
+
+def wanted_of(request: Request, job: Job) -> Wanted:
+    """All columns of the shape that is asked for; UsageError GG531 if there is no such table."""
+    if request.table is None:
+        return Wanted(GENERIC, ops=request.ops)
+    table = table_of(job, request.table)
+    return Wanted(typed(table), frozenset([table.full_name]), request.ops, table)
+
+
+def table_of(job: Job, name: str) -> TableDef:
+    """All columns that a table has in the input, by its definitions one after the other; UsageError GG531 if none is
+    known."""
+    found = [*filter(None, [job.catalog.get(name)]), *(event.table for event in job.events)]
+    columns: dict[str, Column] = {}
+    known = [table for table in found if table.full_name == name]
+    if not known:
+        names = {table.full_name for table in (*job.catalog.tables(), *found)}
+        help = suggestion(name, names) or (f"there are {_listed(sorted(names)[:_MOST_NAMED])}" if names else None)
+        raise refused(f"there is no table `{name}`", help)
+    for column in (column for table in known for column in table.columns):
+        before = columns.get(column.name)
+        columns[column.name] = column if before is None else replace(column, type=_common(before.type, column.type))
+    return TableDef(name, tuple(columns.values()))
+
+
+def _common(one: SqlType, other: SqlType) -> SqlType:
+    """A type that has the values of both."""
+    if one == other:
+        return one
+    if one.kind is other.kind is Kind.DECIMAL and None not in (one.precision, other.precision):
+        scale = max(one.scale or 0, other.scale or 0)
+        whole = max((type.precision or 0) - (type.scale or 0) for type in (one, other))
+        return SqlType(Kind.DECIMAL, precision=whole + scale, scale=scale)
+    return SqlType(one.kind if one.kind is other.kind is not Kind.INTEGER else Kind.STRING)
+
+
+def narrowed(wanted: Wanted, told: Mapping[str, Any]) -> Wanted:
+    """The columns of a schema that a user gave, as Spark tells it (`StructType.jsonValue`); UsageError GG531 for one
+    that the frame does not have."""
+    try:
+        schema = from_spark(told)
+    except KeyError as error:
+        raise refused(f"no column of a frame can be `{error.args[0]}`", _types()) from None
+    for asked in schema:
+        place = wanted.schema.get_field_index(asked.name)
+        if place < 0:
+            help = suggestion(asked.name, wanted.schema.names) or f"there are {_listed(wanted.schema.names)}"
+            raise refused(f"the frame has no column `{asked.name}`", help)
+        had = wanted.schema.field(place).type
+        if asked.name in IMAGES and pa.types.is_struct(had) and pa.types.is_struct(asked.type):
+            _check_struct(asked, had)
+        elif asked.type != had:
+            message = f"the column `{asked.name}` is `{ddl_type(had)}`, and cannot be `{ddl_type(asked.type)}`"
+            raise refused(
+                message, "structs are for frames of one table: give `table`" if asked.name in IMAGES else None
+            )
+    return replace(wanted, schema=schema)
+
+
+def _check_struct(asked: pa.Field, had: pa.StructType) -> None:
+    names = [column.name for column in had]
+    for column in asked.type:
+        if column.name not in names:
+            help = suggestion(column.name, names) or f"there are {_listed(names)}"
+            raise refused(f"`{asked.name}` has no column `{column.name}`", help)
+        if column.type not in SCALARS and not pa.types.is_decimal(column.type):
+            raise refused(f"`{asked.name}.{column.name}` cannot be `{ddl_type(column.type)}`", _types())
+
+
+def _types() -> str:
+    return f"a value of a table is {', '.join(f'`{name}`' for name in SCALARS.values())} or `decimal`"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def refused(message: str, help: str | None = None) -> UsageError:
+    return UsageError(Diagnostic("GG531", message, Span(), help))

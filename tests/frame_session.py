@@ -1,0 +1,51 @@
+"""A Spark session for tests of frames, and frames of what another reader has read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from survival import TABLES
+
+from ggfmt.engine.discovery import discover
+from ggfmt.engine.inputs import plan_inputs, with_defaults
+from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.plan import Splits
+from ggfmt.engine.runner import InProcess
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.frames.plan import Plan, Request, job_of, wanted_of
+from ggfmt.model.table import TableDef
+from ggfmt.spark.session import SparkRunner, SparkSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CONF = (("spark.sql.shuffle.partitions", "2"), ("spark.sql.session.timeZone", "Asia/Kolkata"))
+
+
+@contextmanager
+def frame_session() -> Iterator[SparkSession]:
+    """A session of somebody's, whose time zone is none that code is likely to take for granted."""
+    with SparkRunner(SparkSettings("local[2]", _CONF)) as running:
+        from pyspark.sql import SparkSession
+
+        yield SparkSession.builder.getOrCreate()
+        assert running is not None
+
+
+def planned(
+    inputs: Path,
+    input_format: str,
+    told: WriterSettings = DEFAULT_SETTINGS,
+    definitions: dict[str, TableDef] = TABLES,
+    split_size: int | None = None,
+    **asked: object,
+) -> Plan:
+    """The plan of a frame whose reader is told things that options cannot tell."""
+    input_format, _, planned = plan_inputs(list_inputs([str(inputs)]), input_format, told)
+    splits = Splits(planned, 1, split_size)
+    job = job_of(input_format, definitions, with_defaults(told, input_format))
+    job = discover(job, splits, InProcess())
+    return Plan(job, tuple(splits.all), wanted_of(Request((str(inputs),), **asked), job))  # type: ignore[arg-type]
