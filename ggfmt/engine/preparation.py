@@ -114,10 +114,6 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
     targets = make_targets(settings)
     if not stream:
         _check_schema_directories(targets)
-    for target in targets:
-        log.info("%s", report.configuration_summary(target, stream))
-    for line in settings.replacements.summary():
-        log.info("%s", line)
     outputs = tuple(OutputDirectory(root) for root in dict.fromkeys(target.root for target in targets))
     checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, outputs)
     moment = settings.current_timestamp or datetime.now(timezone.utc).replace(tzinfo=None)
@@ -134,6 +130,7 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         chosen = checkpoint.choose(files, settings.settle)
         files, idle = chosen.files, None if chosen.files else str(chosen)
     input_format, reason, inputs = plan_inputs(files, settings.input_format, settings.source, settings.max_record)
+    _tell_configuration(settings, targets, stream)
     if idle is None:
         log.info("input format %s: %s", input_format, visible(reason))
     if inputs and not any(item.file.size for item in inputs):
@@ -166,6 +163,17 @@ def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
     return max([moment, *(found + timedelta(milliseconds=1) for found in latest)])
 
 
+def _tell_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], stream: bool) -> None:
+    for config, target in zip(settings.handlers, targets, strict=True):
+        options = target.settings.options
+        if options is not config.options:
+            encoding = options.encoding  # type: ignore[attr-defined]
+            log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
+        log.info("%s", report.configuration_summary(target, stream))
+    for line in settings.replacements.summary():
+        log.info("%s", line)
+
+
 def make_targets(settings: RunSettings) -> list[HandlerOutput]:
     """One target for each handler; ConfigurationError GG109 where there is nowhere to write to, GG515 where names of
     files cannot be made."""
@@ -186,9 +194,6 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
             message = f"the output cannot be opened: {error}"
             raise UsageError(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
         own = HandlerSettings.of(config, settings.own)
-        if own.options is not config.options:
-            encoding = own.options.encoding  # type: ignore[attr-defined]
-            log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
         layout = chosen_layout(config, own, settings.own.group_name)
         targets.append(HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path))
     if problems:
