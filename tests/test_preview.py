@@ -811,7 +811,7 @@ def test_an_output_that_lacks_characters(tmp_path: Path) -> None:
             3,
             "error[GG309] the first record fits no input format",
         ),
-        (["samples/tcustord.json", "-c", "none.properties"], 1, "error[GG100]"),
+        (["samples/tcustord.json", "-c", "none.properties"], 2, "error[GG100]"),
         (["samples/tcustord.json", "-c", "conf/json.properties", "--handler", "x"], 1, "error[GG105]"),
         (["samples/tcustord.json", "-c", "conf/json.properties", "--input-format", "jso"], 2, "error[GG309]"),
         (["samples/tcustord.json", "-c", "conf/json.properties", "-n", "0"], 2, "Invalid value"),

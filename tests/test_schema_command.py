@@ -79,7 +79,7 @@ def test_tables_are_found_in_the_data(tmp_path: Path) -> None:
                 "--definitions",
                 "nowhere.def",
             ),
-            1,
+            2,
             "the definitions cannot be read",
         ),
     ],

@@ -13,6 +13,7 @@ from ggfmt.api.runners import STREAM, chosen_runner
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
+    from ggfmt.engine.dry_run import DryRun
     from ggfmt.engine.output.rejects import Rejected
     from ggfmt.engine.progress import Standing
     from ggfmt.model.table import TableDef
@@ -29,11 +30,13 @@ class Result:
     manifests  by output directory, what its `_ggfmt/manifest.json` says; none of a run that had nothing to do, or that
                wrote to standard output
     warnings   of the handler files
+    plan       of a dry run, which has nothing else
     """
 
     totals: Mapping[str, Any]
     manifests: Mapping[str, Mapping[str, Any]]
     warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
+    plan: DryRun | None = field(default=None, repr=False)
 
     @property
     def manifest(self) -> Mapping[str, Any] | None:
@@ -78,6 +81,7 @@ def convert(
     java_home: Path | None = None,
     split_size: int | str | None = None,
     max_record: int | str | None = None,
+    dry_run: bool = False,
     *,
     warn: Callable[[Sequence[Diagnostic]], None] = lambda _: None,
     progress: Callable[[Standing], None] | None = None,
@@ -124,5 +128,10 @@ def convert(
         checkpoint=arguments.text(checkpoint),
         settle=settle,
     )
+    if dry_run:
+        from ggfmt.engine.dry_run import as_planned
+
+        planned = as_planned(wanted, runner.parallelism)
+        return Result(planned.totals, {}, configuration.diagnostics, planned)
     done = execute(wanted, runner.start, progress)
     return Result(done.report, done.manifests, configuration.diagnostics)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -19,10 +20,12 @@ STREAM = "-"
 
 @dataclass(frozen=True)
 class ChosenRunner:
-    """`start` starts it; `cluster` is the master whose tasks run on other machines, if they do."""
+    """`start` starts it; `cluster` is the master whose tasks run on other machines, if they do. `parallelism` is how
+    many tasks it runs at once, None if that is not known before it starts."""
 
     start: Callable[[], AbstractContextManager[Runner]]
     cluster: str | None = None
+    parallelism: int | None = None
 
     def check_reach(self, inputs: Sequence[str], output: str | None) -> None:
         """UsageError GG518 or GG519 if tasks on other machines would need this one's standard input or output."""
@@ -47,7 +50,7 @@ def chosen_runner(master: str | None, conf: Properties, java_home: str | None) -
             raise UsageError(Diagnostic("GG517", message, help=f"leave out `{option}`, or `--master none`"))
         from ggfmt.engine.runner import InProcess
 
-        return ChosenRunner(InProcess)
+        return ChosenRunner(InProcess, parallelism=InProcess.parallelism)
 
     def start() -> AbstractContextManager[Runner]:
         from ggfmt.spark.session import SparkRunner, SparkSettings
@@ -55,4 +58,14 @@ def chosen_runner(master: str | None, conf: Properties, java_home: str | None) -
         return SparkRunner(SparkSettings(master, properties, java_home))
 
     place = master or dict(properties).get("spark.master") or "local"
-    return ChosenRunner(start, None if place.startswith("local") else place)
+    return ChosenRunner(start, None if place.startswith("local") else place, _tasks_at_once(place))
+
+
+def _tasks_at_once(master: str) -> int | None:
+    """What a master on this machine says of itself."""
+    from ggfmt.spark.master import cpus
+
+    cores = re.fullmatch(r"local\[(\d+|\*)(?:,.*)?\]", master)
+    if master == "local":
+        return cpus()
+    return None if cores is None else cpus() if cores[1] == "*" else int(cores[1])

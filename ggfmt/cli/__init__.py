@@ -15,8 +15,9 @@ import typer
 
 from ggfmt import logs
 from ggfmt.cli import completion, convert, doctor, documents, preview, reference, report, schemas, validate, verify
+from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.help import calls_first, register
-from ggfmt.cli.telling import tell_findings
+from ggfmt.cli.telling import called_for_json, tell_findings, tell_json, wants_json
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
 app = typer.Typer(
@@ -77,9 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line, of this process or as it is given. The exit code: 0 done, 1 findings, 2 wrong usage, 3 abend,
     4 committed with rejects, 5 committed, but something failed after that, 130 interrupted."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    as_json = wants_json(given)
     try:
         completion.show_or_install(given)
-        app(given, prog_name="ggfmt")
+        if as_json:
+            return called_for_json(app, given)
+        app(given, prog_name=PROGRAM)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except GgfmtError as error:
@@ -89,7 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except Exception:
-        sys.stderr.write("This is a defect of ggfmt. What follows helps to find it.\n")
-        traceback.print_exc()
+        if as_json:
+            tell_json("error", "this is a defect of ggfmt", traceback=traceback.format_exc())
+        else:
+            sys.stderr.write("This is a defect of ggfmt. What follows helps to find it.\n")
+            traceback.print_exc()
         return 3
     return 0

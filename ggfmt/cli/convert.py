@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ggfmt.api.converting import Mode, OnReject, convert
+from ggfmt.cli.dry_run import show_plan
 from ggfmt.cli.garbage import nothing_collected
 from ggfmt.cli.parameters import (
     Configuration,
@@ -86,6 +87,9 @@ def run(
         typer.Option("--max-record", metavar="BYTES", help="The longest record; default: `64m`."),
     ] = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the totals as JSON.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check all, show what the run would do, and write nothing.")
+    ] = False,
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="How far the run is; default: on a terminal.")
     ] = None,
@@ -100,10 +104,11 @@ def run(
 
     if report is not None:
         _check_writable(report, "--report")
-    with nothing_collected():
+    with nothing_collected(), nothing_committed_yet():
         import ggfmt.config.handlers
         import ggfmt.engine.run  # noqa: F401 - both are much to load
-    with nothing_committed_yet(), progress_bar(progress, output == "-" and sys.stdout.isatty()) as tell:
+    shown = False if dry_run else progress
+    with progress_bar(shown, output == "-" and sys.stdout.isatty()) as tell, nothing_committed_yet():
         result = convert(
             inputs,
             config=config,
@@ -127,9 +132,13 @@ def run(
             java_home=java_home,
             split_size=split_size,
             max_record=max_record,
+            dry_run=dry_run,
             warn=tell_findings,
             progress=tell,
         )
+    if result.plan is not None:
+        show_plan(result.plan)
+        return
     if report is not None:
         _write_report(report, result.totals)
     if result.reject_count:

@@ -6,15 +6,25 @@ With `--log-format json` each is a line of JSON, as those of the log are.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
+
+import typer
 
 from ggfmt import logs
+from ggfmt.cli.completion import PROGRAM
+from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
+# The class of all mistakes in a call has no name of its own in typer.
+_Mistake: Any = [base for base in typer.BadParameter.__mro__ if hasattr(base, "format_message")][-1]
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warn", Severity.NOTE: "info"}  # by the names of the log
 
-def tell_findings(diagnostics: Sequence[Diagnostic]) -> None:
+
+def tell_findings(diagnostics: Iterable[Diagnostic]) -> None:
     """Tell of findings, each with its place and its help."""
+    diagnostics = list(diagnostics)
     if not diagnostics:
         return
     if logs.is_json():
@@ -22,12 +32,29 @@ def tell_findings(diagnostics: Sequence[Diagnostic]) -> None:
 
         for diagnostic in diagnostics:
             members = as_dict(diagnostic)
-            level = str(members.pop("severity"))
+            level = _LEVELS[diagnostic.severity]
+            del members["severity"]
             tell_json(level, str(members.pop("message")), **members)
         return
     from ggfmt.render.diagnostics.text import print_diagnostics
 
     print_diagnostics(diagnostics, sys.stderr)
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether a call asks for JSON, also one that is none: what is wrong with it has to be told, too."""
+    called = " ".join(arguments).replace("--log-format=", "--log-format ")
+    return " --log-format json " in f" {called} "
+
+
+def called_for_json(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """The exit code of a call, whose mistakes are told in JSON."""
+    try:
+        code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
+    except _Mistake as error:
+        tell_json("error", error.format_message(), code="usage")
+        return int(error.exit_code)
+    return code if isinstance(code, int) else 0
 
 
 def tell(level: str, message: str) -> None:

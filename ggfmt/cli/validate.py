@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 import typer
 
 from ggfmt.cli.parameters import Settings
+from ggfmt.cli.telling import tell, tell_findings
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def validate_config(
     _print(found, output_format, sys.stderr if diff else sys.stdout)
     sys.stdout.flush()
     for line in _closing(found, sources.passed_over, mending.left):
-        typer.echo(line, err=True)
+        tell("info", line)
     severities = {finding.severity for findings in found.values() for finding in findings}
     if Severity.ERROR in severities or (strict and Severity.WARNING in severities):
         raise typer.Exit(1)
@@ -124,7 +125,7 @@ class _Mending:
                 return (failure, *lint(source.content, source.name, rules, self.settings))
             counts = ((mended.keys, "key"), (mended.lines, "line"))
             fixed = " and ".join(_count(number, word) for number, word in counts if number)
-            typer.echo(f"fixed {fixed} in {visible(source.name)}", err=True)
+            tell("info", f"fixed {fixed} in {visible(source.name)}")
         return mended.findings
 
 
@@ -146,7 +147,10 @@ def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None
     if output_format == "text":
         from ggfmt.render.diagnostics.identity import folded
 
-        print_diagnostics(folded(_all(found)), stream)
+        if stream is sys.stderr:
+            tell_findings(folded(_all(found)))
+        else:
+            print_diagnostics(folded(_all(found)), stream)
     else:
         write_text(_rendered(found, output_format), stream)
 

@@ -16,7 +16,7 @@ from ggfmt.config.lint.assembly import LEFT_OUT
 from ggfmt.config.lint.reading import ConfigurationReading
 from ggfmt.config.properties import SETTINGS, entries_from_settings, read_properties
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFile, Span
 from ggfmt.formats import FORMATS
 from ggfmt.options.replacements import Replacements
 
@@ -40,8 +40,9 @@ def read_configuration(
     """The handlers of properties files and `--set` settings; `handlers` picks some by name.
 
     Later files and settings override earlier ones. ConfigurationError with every finding, warnings too, if one of them
-    is an error: an error cannot be ignored. It is one too to have a property that would make other messages and that
-    ggfmt does not do, unless `ggfmt.uncovered` allows it, and to have no handler that has messages.
+    is an error, MissingFile if a file cannot be read: an error cannot be ignored. It is one too to have a property that
+    would make other messages and that ggfmt does not do, unless `ggfmt.uncovered` allows it, and to have no handler
+    that has messages.
     """
     sources = [(path, read_properties(path)) for path in reversed(dict.fromkeys(reversed(paths)))]
     if settings:
@@ -55,6 +56,8 @@ def read_configuration(
     if not errors and not configs:
         errors = [_nothing_to_run(reading)]
         findings += tuple(errors)
+    if any(parsed.missing for _, parsed in sources):
+        raise MissingFile(*findings)
     if errors:
         raise ConfigurationError(*findings)
     return Configuration(configs, findings, reading.run, reading.replacements)

@@ -87,11 +87,13 @@ class Comment(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """What was read: the entries in order, an error for each place that could not be read, and the comments."""
+    """What was read: the entries in order, an error for each place that could not be read, and the comments. `missing`:
+    there is no such file, or it cannot be read."""
 
     entries: tuple[Entry, ...]
     diagnostics: tuple[Diagnostic, ...]
     comments: tuple[Comment, ...] = ()
+    missing: bool = False
 
 
 class Decoded(NamedTuple):
@@ -109,7 +111,7 @@ def read_properties(path: str) -> Parsed:
             content = stream.read()
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        return Parsed((), (Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path)),))
+        return Parsed((), (Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path)),), missing=True)
     return parse_content(content, path)
 
 
@@ -144,7 +146,7 @@ def entries_from_settings(settings: Sequence[str]) -> Parsed:
     diagnostics: list[Diagnostic] = []
     for number, setting in enumerate(settings, 1):
         line = setting.replace("\r", "\\r").replace("\n", "\\n")
-        found, malformed, _ = parse_properties(line, SETTINGS, number)
+        found, malformed, *_ = parse_properties(line, SETTINGS, number)
         diagnostics.extend(malformed)
         key = found[0] if found else None
         if key is not None and key.key and key.value_column > key.column + key.key_length:

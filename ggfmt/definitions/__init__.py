@@ -1,8 +1,8 @@
 """Table definitions from files: DEFGEN's `.def`, GoldenGate's JSON schemas and Avro schemas.
 
 What a file is, is decided by its content. Every problem is a ConfigurationError with the codes GG201 (a file that
-cannot be read, or is none of these), GG202 (an entry that cannot be understood) and GG203 (two files that contradict
-each other), and all problems are told at once.
+cannot be read, which is a MissingFile, or is none of these), GG202 (an entry that cannot be understood) and GG203 (two
+files that contradict each other), and all problems are told at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ggfmt.definitions.avro_schema import is_avro_schema, parse_avro_schema
 from ggfmt.definitions.defgen import is_defgen, parse_defgen
 from ggfmt.definitions.json_schema import is_json_schema, parse_json_schema
 from ggfmt.definitions.source import DefinitionFile
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFile, Span
 from ggfmt.model.table import Column, TableDef
 
 __all__ = ["load_definitions", "read_definitions"]
@@ -42,7 +42,7 @@ def _read(path: str) -> tuple[int, list[TableDef]]:
         with open(path, "rb") as file:
             source = DefinitionFile(path, file.read())
     except (OSError, ValueError) as error:
-        raise ConfigurationError(_unreadable(path, error)) from error
+        raise MissingFile(_unreadable(path, error)) from error
     kind, tables = _parse(source)
     if source.problems:
         raise ConfigurationError(*source.problems)
@@ -58,18 +58,21 @@ def load_definitions(paths: Iterable[str]) -> dict[str, TableDef]:
     ConfigurationError with the problems of all files: GG201, GG202 and GG203.
     """
     problems: list[Diagnostic] = []
+    raised = ConfigurationError
     definitions: dict[str, tuple[int, str, TableDef]] = {}
     for path in paths:
         try:
             files = _files(path)
         except ConfigurationError as error:
             problems.extend(error.diagnostics)
+            raised = MissingFile if isinstance(error, MissingFile) else raised
             continue
         for file in files:
             try:
                 kind, tables = _read(file)
             except ConfigurationError as error:
                 problems.extend(error.diagnostics)
+                raised = MissingFile if isinstance(error, MissingFile) else raised
                 continue
             for table in tables:
                 known_kind, first, known = definitions.setdefault(table.full_name, (kind, file, table))
@@ -78,7 +81,7 @@ def load_definitions(paths: Iterable[str]) -> dict[str, TableDef]:
                 elif kind == known_kind and known != table:
                     problems.append(_conflict(first, known, file, table))
     if problems:
-        raise ConfigurationError(*problems)
+        raise raised(*problems)
     return {name: table for name, (_, _, table) in definitions.items()}
 
 
@@ -89,7 +92,7 @@ def _files(path: str) -> list[str]:
     try:
         names = sorted(os.listdir(path))
     except OSError as error:
-        raise ConfigurationError(_unreadable(path, error)) from error
+        raise MissingFile(_unreadable(path, error)) from error
     names = [name for name in names if name.endswith(SUFFIXES) and not name.startswith(".")]
     files = [os.path.join(path, name) for name in names if not VERSION.search(name)]
     files = [file for file in files if not os.path.isdir(file)]

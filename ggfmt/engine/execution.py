@@ -106,7 +106,7 @@ def _run_tasks(
         job = look_ahead(job, prepared.inputs) or discover(job, splits, runner, following)
         watch.lap(DISCOVERY)
     while True:
-        _check_names(job, job.catalog.current)
+        check_names(job, job.catalog.current)
         following.count(None)
         told = following.tasks(READING, splits.sizes, runner.parallelism)
         outcomes = runner.run(_counted(partial(run_split, job), runner, following), splits.all, told)
@@ -134,7 +134,7 @@ def _run_tasks(
             raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
         following.count(sum(outcome.operations.total() for outcome in outcomes))
         met = [seen for outcome in outcomes for seen in outcome.seen]
-        _check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
+        check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
         return job, outcomes
 
 
@@ -183,7 +183,7 @@ def _drop_staged(job: Job) -> None:
             raise Abend(cannot_write(root, error)) from None
 
 
-def _check_names(job: Job, tables: Iterable[str]) -> None:
+def check_names(job: Job, tables: Iterable[str]) -> None:
     """Abend if two tables of the input have one name after the replacement: their order could not be kept."""
     diagnostic = two_tables(tables, job.replacements.schema)
     if diagnostic is not None:

@@ -34,11 +34,13 @@ from ggfmt.engine.output.chosen_layout import chosen_layout
 from ggfmt.engine.output.commit import hold_all
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import is_below
+from ggfmt.engine.output.look import look_at_all
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted, stamp
 from ggfmt.engine.output.stream import ARGUMENT as STREAM
-from ggfmt.engine.output.stream import check_stream, directory_for_stream
+from ggfmt.engine.output.stream import check_stream, directory_for_stream, nowhere
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import HandlerOutput, Job
+from ggfmt.engine.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.engine.standard_input import check_standard_input, whole_standard_input
 from ggfmt.engine.uris import is_uri, plain
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
@@ -77,12 +79,13 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that can start. The output directories are held for it, and `replaced` has for each of them the files that
-    it replaces, relative to the directory. `idle` says why a run with a checkpoint has nothing to do. A `stream` is
-    not committed: its directory is one for temporary files."""
+    """A run that can start. `reason` says why its input format was taken. The output directories are held for it, and
+    `replaced` has for each of them the files that it replaces, relative to the directory. `idle` says why a run with a
+    checkpoint has nothing to do. A `stream` is not committed: its directory is one for temporary files."""
 
     job: Job
     inputs: tuple[PlannedInput, ...]
+    reason: str
     outputs: tuple[OutputDirectory, ...]
     replaced: tuple[tuple[str, ...], ...]
     mode: str
@@ -100,8 +103,9 @@ class PreparedRun:
         return sum(item.file.size for item in self.inputs)
 
 
-def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
-    """Checks what can be checked beforehand; `held` gives the output directories free again.
+def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> PreparedRun:
+    """Checks what can be checked beforehand; `held` gives the output directories free again. `dry`: nothing is written,
+    nothing is held, and standard input is not read.
 
     UsageError or ConfigurationError if the run makes no sense, Abend if an input cannot be read or an output written.
     """
@@ -110,31 +114,37 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
     if stream:
         handlers = [handler.name for handler in settings.handlers]
         check_stream(handlers, settings.mode, settings.quarantine, settings.checkpoint)
-        settings = replace(settings, output=directory_for_stream(held))
+        settings = replace(settings, output=nowhere() if dry else directory_for_stream(held))
     targets = make_targets(settings)
     if not stream:
         _check_schema_directories(targets)
-    for target in targets:
-        log.info("%s", report.configuration_summary(target, stream))
-    for line in settings.replacements.summary():
-        log.info("%s", line)
     outputs = tuple(OutputDirectory(root) for root in dict.fromkeys(target.root for target in targets))
     checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, outputs)
     moment = settings.current_timestamp or datetime.now(timezone.utc).replace(tzinfo=None)
     run = f"{stamp(moment)}-{uuid.uuid4().hex[:8]}"
     # Before the inputs are listed: what an earlier run had begun to commit may be among them.
-    hold_all([*outputs, *filter(None, [checkpoint])], run, held)
+    participants = [*outputs, *filter(None, [checkpoint])]
+    if not dry:
+        hold_all(participants, run, held)
+    elif not stream:
+        look_at_all(participants)
     mode = settings.mode if checkpoint is None else checkpoint.bind(targets, outputs, settings.mode)
     replaced = tuple(
         tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
         for output in outputs
     )
-    files, idle = list_inputs(settings.inputs, settings.allow_empty, whole_standard_input(held)), None
+    if dry:
+        named = [given for given in settings.inputs if given != STANDARD_INPUT]
+        files = list_inputs(named, settings.allow_empty)
+    else:
+        files = list_inputs(settings.inputs, settings.allow_empty, whole_standard_input(held))
+    idle = None
     if checkpoint is not None:
         chosen = checkpoint.choose(files, settings.settle)
         files, idle = chosen.files, None if chosen.files else str(chosen)
     input_format, reason, inputs = plan_inputs(files, settings.input_format, settings.source, settings.max_record)
-    if idle is None:
+    _tell_configuration(settings, targets, stream)
+    if idle is None and not dry:
         log.info("input format %s: %s", input_format, visible(reason))
     if inputs and not any(item.file.size for item in inputs):
         log.warning("there is nothing in the input: %s, each of no bytes", counted(len(inputs), "file"))
@@ -156,7 +166,7 @@ def prepare(settings: RunSettings, held: ExitStack) -> PreparedRun:
         replacements=settings.replacements,
         staging={output.root: output.staging(run) for output in outputs},
     )
-    return PreparedRun(job, tuple(inputs), outputs, replaced, mode, checkpoint, idle, stream)
+    return PreparedRun(job, tuple(inputs), reason, outputs, replaced, mode, checkpoint, idle, stream)
 
 
 def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
@@ -164,6 +174,17 @@ def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
     had local time in names. Names in order are operations in order."""
     latest = [found for output in outputs if (found := output.latest_moment()) is not None]
     return max([moment, *(found + timedelta(milliseconds=1) for found in latest)])
+
+
+def _tell_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], stream: bool) -> None:
+    for config, target in zip(settings.handlers, targets, strict=True):
+        options = target.settings.options
+        if options is not config.options:
+            encoding = options.encoding  # type: ignore[attr-defined]
+            log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
+        log.info("%s", report.configuration_summary(target, stream))
+    for line in settings.replacements.summary():
+        log.info("%s", line)
 
 
 def make_targets(settings: RunSettings) -> list[HandlerOutput]:
@@ -186,9 +207,6 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
             message = f"the output cannot be opened: {error}"
             raise UsageError(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
         own = HandlerSettings.of(config, settings.own)
-        if own.options is not config.options:
-            encoding = own.options.encoding  # type: ignore[attr-defined]
-            log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
         layout = chosen_layout(config, own, settings.own.group_name)
         targets.append(HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path))
     if problems:

@@ -7,8 +7,11 @@ what was written cannot be taken back.
 from __future__ import annotations
 
 import logging
+import os
 import select
 import sys
+import tempfile
+import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
@@ -59,6 +62,11 @@ def directory_for_stream(held: ExitStack) -> str:
         help = "export TMPDIR with a directory that has room for the messages"
         message = f"the messages cannot be kept until they are written: {reason(error)}"
         raise Abend(Diagnostic("GG519", message, help=help)) from None
+
+
+def nowhere() -> str:
+    """The name of a directory that nobody makes, for a run that is only planned."""
+    return os.path.join(tempfile.gettempdir(), f"ggfmt-stream-{uuid.uuid4().hex}")
 
 
 def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: HandlerTotals) -> None:

@@ -1,0 +1,32 @@
+"""A look at directories that a run would take, without taking them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.engine.files import not_writable
+from ggfmt.engine.output.commit import Participant, cannot_write
+from ggfmt.engine.output.journal import read_journal
+from ggfmt.engine.output.store import FAILURES
+from ggfmt.java.text import visible
+
+log = logging.getLogger("ggfmt")
+
+
+def look_at_all(participants: Sequence[Participant]) -> None:
+    """Looks at directories that a run would take. Abend GG506 if one cannot be written, GG509 as of `hold_all`."""
+    known = [participant.root for participant in participants]
+    for participant in participants:
+        try:
+            participant.check_pointer(known)
+            problem = not_writable(participant.root)
+            waiting = read_journal(participant.store) is not None
+        except FAILURES as error:
+            raise Abend(cannot_write(participant.root, error, participant.what)) from None
+        if problem is not None:
+            message = f"{participant.what} cannot be written: {problem}"
+            raise Abend(Diagnostic("GG506", message, Span(file=participant.root)))
+        if waiting:
+            log.info("%s has a commit that was cut off, which a run ends first", visible(participant.root))
