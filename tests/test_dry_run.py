@@ -60,7 +60,7 @@ def test_a_plan(planned: Planned, tmp_path: Path) -> None:
 
 
 def test_the_files_are_those_of_the_run(planned: Planned, tmp_path: Path) -> None:
-    told = (str(ROOT / "samples" / "tcustord.json"), "--to", "json", *DEFINITIONS, "-o", "out")
+    told: tuple[str, ...] = (str(ROOT / "samples" / "tcustord.json"), "--to", "json", *DEFINITIONS, "-o", "out")
     told += ("--current-timestamp", "2015-09-18T13:39:35.447")
     _, plan, _ = planned(*told)
     assert cli.main(["run", *told, "--master", "none"]) == 0
