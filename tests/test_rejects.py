@@ -181,7 +181,7 @@ def test_the_command_ends_with_the_exit_code_of_the_outcome(tmp_path: Path) -> N
     broken = tmp_path / "broken.gz"
     broken.write_bytes(b"no gzip at all")
     command = [sys.executable, "-m", "ggfmt", "run", "--set", "gg.handler.j.format=json"]
-    command += ["--set", f"gg.handler.j.format.schemaDirectory={tmp_path / 'dirdef'}", "--master", "local[1]"]
+    command += ["--set", f"gg.handler.j.format.schemaDirectory={tmp_path / 'dirdef'}", "--master", "none"]
 
     def run(*arguments: str) -> tuple[int, str]:
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
