@@ -169,7 +169,14 @@ def test_every_command_and_option_that_is_named_exists() -> None:
     named = set(re.findall(r"`ggfmt ([a-z][a-z-]+)", prose))
     assert {"run", "docs", "init", "validate-config"} <= named <= OPTIONS.keys()
     common = {"--help", "--version", "--log-level", "--log-format", "--install-completion", "--show-completion"}
-    foreign = {"--hypothesis-profile", "--check", "--block", "--peer", "--environments"}  # of pytest and of tests/
+    foreign = {
+        "--hypothesis-profile",
+        "--check",
+        "--block",
+        "--peer",
+        "--environments",
+        "--screenshots",
+    }  # of pytest and of tests/
     assert set(re.findall(r"`(--[a-z][a-z-]+)", prose)) <= set().union(*OPTIONS.values(), common, foreign)
 
 

@@ -28,8 +28,11 @@ from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output import holding
 from ggfmt.engine.output import journal as output_journal
 from ggfmt.engine.output import store as output_store
+from ggfmt.engine.output.past_run import read_run
 from ggfmt.engine.output.verification import verify
 from ggfmt.engine.uris import Location, quoted
+from ggfmt.render.report.page import page
+from ggfmt.render.report.text import run_text
 
 __all__ = ["s3_server"]
 
@@ -313,6 +316,8 @@ def test_a_commit_over_two_directories_with_keys_in_their_uris_is_ended_by_the_n
         found = verify(f"{whose}/{directory}")
         assert found.findings == []
         assert sum(found.messages.values()) == 8
+        run = read_run(f"{whose}/{directory}")
+        assert SECRET not in page(run) + run_text(run)
 
 
 # Stores that do not answer

@@ -15,35 +15,34 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from ggfmt.engine.timeline import MOST_COUNTS, STEPS, Timeline
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image
-from ggfmt.model.table import TableDef
+from ggfmt.model.change import OP_TYPES
 
-TABLE = TableDef("GG.T", ())
 START = datetime(2026, 1, 31, 18, 30)
 
 
-def batch(operations: list[tuple[str, str | None]]) -> ChangeBatch:
+Operations = list[tuple[str, str | None]]
+
+
+def arrays(operations: Operations) -> tuple[pa.StringArray, pa.StringArray]:
     kinds, times = zip(*operations, strict=True)
-    nothing = pa.nulls(len(operations), pa.string())
-    ordinals = pa.array(range(len(operations)), pa.int64())
-    return ChangeBatch(TABLE, pa.array(kinds), pa.array(times, pa.string()), nothing, Image(()), Image(()), ordinals)
+    return pa.array(kinds), pa.array(times, pa.string())
 
 
-def told(*batches: list[tuple[str, str | None]]) -> dict[str, Any]:
+def told(*batches: Operations) -> dict[str, Any]:
     timeline = Timeline()
     for operations in batches:
-        timeline.add(batch(operations))
+        timeline.add([arrays(operations)])
     return timeline.as_document()
 
 
-def every(seconds: float, count: int, kinds: str = "IUD") -> list[tuple[str, str | None]]:
+def every(seconds: float, count: int, kinds: str = "IUD") -> Operations:
     return [
         (kinds[number % len(kinds)], f"{START + timedelta(seconds=number * seconds)}.000000") for number in range(count)
     ]
 
 
 def test_operations_are_counted_by_second_and_type() -> None:
-    operations: list[tuple[str, str | None]] = [
+    operations: Operations = [
         ("I", "2026-01-31 18:30:51.000001"),
         ("I", "2026-01-31T18:30:51Z"),
         ("T", "2026-01-31 18:30:52"),
@@ -64,7 +63,7 @@ def test_operations_are_counted_by_second_and_type() -> None:
     ],
 )
 def test_what_is_no_time_is_counted_all_the_same(text: str | None) -> None:
-    for count in (1, 100):
+    for count in (1, 40):
         document = told([("U", text)] * count + [("I", "2026-01-31 18:30:51")] * 2)
         assert document["untimed"] == {"U": count}
         assert document["times"] == {"2026-01-31 18:30:51": {"I": 2}}
@@ -76,11 +75,8 @@ def test_what_is_no_time_is_counted_all_the_same(text: str | None) -> None:
         (0, 1500, "second"),
         (1, MOST_COUNTS, "second"),
         (1, MOST_COUNTS + 1, "10 seconds"),
-        (10, MOST_COUNTS + 1, "minute"),
         (60, MOST_COUNTS + 1, "10 minutes"),
-        (600, MOST_COUNTS + 1, "hour"),
         (3600, MOST_COUNTS + 1, "day"),
-        (86400, MOST_COUNTS + 1, "month"),
         (31 * 86400, MOST_COUNTS + 1, "year"),
     ],
 )
@@ -99,7 +95,7 @@ def test_times_of_no_clock_are_untimed() -> None:
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.01, 1, 7, 400, 90000]), st.lists(st.integers(1, 400), max_size=6))
-@examples(10)
+@examples(6)
 def test_order_and_parts_do_not_matter(seed: int, seconds: float, cuts: list[int]) -> None:
     operations = every(seconds, 1500, "IIUDT")
     operations += [("I", None), ("D", "no time")]
@@ -112,7 +108,7 @@ def test_order_and_parts_do_not_matter(seed: int, seconds: float, cuts: list[int
     merged = Timeline()
     for part in filter(None, (*parts, rest)):
         timeline = Timeline()
-        timeline.add(batch(part))
+        timeline.add([arrays(part[:5]), arrays(part[5:])] if part[5:] else [arrays(part)])
         merged.merge(pickle.loads(pickle.dumps(timeline)))
     assert merged.as_document() == whole
     assert sum(sum(kinds.values()) for kinds in (*whole["times"].values(), whole["untimed"])) == 1502

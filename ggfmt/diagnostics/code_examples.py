@@ -299,7 +299,7 @@ EXAMPLES: dict[str, _Pair] = {
         "mv changes/archive.json changes/part2.json",
     ),
     "GG550": (_RUN, "ggfmt verify out"),
-    "GG560": ("ggfmt report out --run 2026-13-31", "ggfmt report out --run 2026-01-31"),
+    "GG560": ("ggfmt report out --run 2026-13-31", "ggfmt report out"),
     "GG561": ("ggfmt report out", "pip install --upgrade ggfmt && ggfmt report out"),
     "GG562": ("ggfmt report out", f"{_RUN} --mode overwrite && ggfmt report out"),
     "GG563": ("ggfmt report out --html out/report.html", "ggfmt report out --html report.html"),

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt import kernels
@@ -119,6 +120,7 @@ class _Task:
         self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), combined, job.source)
         self.replacer = Replacer(job.replacements) if job.replacements else None
         self.tables: dict[str, TableDef] = {}
+        self.times: list[tuple[pa.StringArray, pa.StringArray]] = []  # of this chunk
         self.input = 0
         self.place = Span()
 
@@ -130,11 +132,10 @@ class _Task:
                 for chunk in chunks_of(type(self.reader), part):
                     self.place = Span(file=chunk.file, offset=chunk.offset)
                     self._handle(self.reader.read(chunk))
-                    for output in self.outputs:
-                        output.end_of_chunk()
+                    self._end_of_chunk()
             self._handle(self.reader.flush())
+            self._end_of_chunk()
             for output in self.outputs:
-                output.end_of_chunk()
                 self.outcome.written[output.target.handler] = output.close()
         except _Stop:
             pass
@@ -146,6 +147,12 @@ class _Task:
         self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
         self.outcome.remarks = self.reader.remarks
         return self.outcome
+
+    def _end_of_chunk(self) -> None:
+        for output in self.outputs:
+            output.end_of_chunk()
+        self.outcome.timeline.add(self.times)
+        self.times = []
 
     def _handle(self, events: Iterator[Event]) -> None:
         for event in guarded(events, self.place):
@@ -199,7 +206,7 @@ class _Task:
             count = kinds.count(kind.encode())
             if count:
                 self.outcome.operations[name, kind] += count
-        self.outcome.timeline.add(batch)
+        self.times.append((batch.op, batch.op_ts))
         for output in self.outputs:
             rejected = output.write(batch) if unusable is None else _every_row(batch, unusable)
             for row, diagnostic in rejected:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.escapes import text_buffer
-from ggfmt.model.change import OP_TYPES, ChangeBatch
+from ggfmt.model.change import OP_TYPES
 
 MOST_COUNTS = 1000
 # A step, and how many bytes of `yyyy-MM-dd HH:mm:ss` say which one it is.
@@ -32,9 +33,12 @@ STEPS = {
 _WIDTHS = tuple(STEPS.values())
 _KINDS = tuple(kind.encode() for kind in OP_TYPES)
 _FEW_TO_A_RUN = 8  # operations that follow each other at one time; fewer are sooner counted as a whole
-_TIME = re.compile(
-    rb"(?!0000)\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([ T]([01]\d|2[0-3])(:[0-5](\d(:[0-5]\d?)?)?)?)?)?)?"
+_TOO_MANY = 2 * MOST_COUNTS  # of one batch, also where each time is written in two ways
+_PATTERN = (
+    r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])"
+    r"([ T]([01][0-9]|2[0-3])(:[0-5]([0-9](:[0-5]([0-9])?)?)?)?)?)?)?"
 )
+_TIME = re.compile(_PATTERN.encode())
 
 
 @dataclass
@@ -50,24 +54,34 @@ class Timeline:
     counts: Counter[bytes] = field(default_factory=Counter)
     untimed: Counter[str] = field(default_factory=Counter)
 
-    def add(self, batch: ChangeBatch) -> None:
-        """Counts the operations of a batch."""
-        times = pc.binary_slice(batch.op_ts.cast(pa.binary()), 0, self.width)
+    def add(self, operations: Sequence[tuple[pa.StringArray, pa.StringArray]]) -> None:
+        """Counts the operations of some batches, by `op` and `op_ts`; many small ones cost little more than one."""
+        if not operations:
+            return
+        op, op_ts = (pa.concat_arrays(arrays) for arrays in zip(*operations, strict=True))
+        whole = op_ts.cast(pa.binary())
+        times = pc.binary_slice(whole, 0, self.width)
         runs = pc.run_end_encode(times)
-        if len(runs.values) * _FEW_TO_A_RUN > len(times) > _FEW_TO_A_RUN:
-            keys = pc.binary_join_element_wise(batch.op.cast(pa.binary()), times, b"", null_handling="replace")
-            values, counts = pc.value_counts(keys).flatten()
+        if len(runs.values) * _FEW_TO_A_RUN <= len(times):
+            self._count_runs(op, runs)
+        else:
+            values, counts = _distinct(op, times)
+            while len(values) > _TOO_MANY and self.width > _WIDTHS[-1] and _valid(values) > _TOO_MANY:
+                self._widen(_next(self.width))
+                values, counts = _distinct(op, pc.binary_slice(whole, 0, self.width))
             for key, count in zip(values.to_pylist(), counts.to_pylist(), strict=True):
                 self._count(key, count)
-        else:
-            kinds = text_buffer(batch.op).to_pybytes()
-            start = 0
-            for time, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-                for kind in _KINDS:
-                    if count := kinds.count(kind, start, end):
-                        self._count(kind + (time or b""), count)
-                start = end
         self._limit()
+
+    def _count_runs(self, op: pa.StringArray, runs: pa.RunEndEncodedArray) -> None:
+        """Counts operations that follow each other at one time."""
+        kinds = text_buffer(op).to_pybytes()
+        start = 0
+        for time, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            for kind in _KINDS:
+                if count := kinds.count(kind, start, end):
+                    self._count(kind + (time or b""), count)
+            start = end
 
     def merge(self, other: Timeline) -> None:
         """Counts what another one has counted."""
@@ -95,7 +109,7 @@ class Timeline:
 
     def _limit(self) -> None:
         while len(self.counts) > MOST_COUNTS and self.width > _WIDTHS[-1]:
-            self._widen(_WIDTHS[_WIDTHS.index(self.width) + 1])
+            self._widen(_next(self.width))
         if len(self.counts) > MOST_COUNTS:  # of years: no clock was right
             finer, self.counts = self.counts, Counter()
             for key, count in finer.items():
@@ -107,3 +121,20 @@ class Timeline:
             finer, self.counts = self.counts, Counter()
             for key, count in finer.items():
                 self._count(key[: 1 + width], count)
+
+
+def _next(width: int) -> int:
+    """The width of the next longer step."""
+    return _WIDTHS[_WIDTHS.index(width) + 1]
+
+
+def _distinct(op: pa.StringArray, times: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.Int64Array]:
+    """Each type and time, as a key of `Timeline.counts`, and how many there are of it."""
+    keys = pc.binary_join_element_wise(op.cast(pa.binary()), times, b"", null_handling="replace")
+    values, counts = pc.value_counts(keys).flatten()
+    return values, counts
+
+
+def _valid(keys: pa.BinaryArray) -> int:
+    """How many keys have a time."""
+    return int(pc.sum(pc.match_substring_regex(keys, f"^.(?:{_PATTERN})$")).as_py())

@@ -97,6 +97,7 @@ STEPS = (
     Step("a year", months=12),
     Step("10 years", months=120),
     Step("100 years", months=1200),
+    Step("1,000 years", months=12000),
 )
 # What a manifest counts by, and the step that is as long. Longer ones are made of whole ones of it.
 _OF_MANIFEST = {
