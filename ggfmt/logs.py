@@ -53,6 +53,13 @@ def is_json() -> bool:
     return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger("ggfmt").handlers)
 
 
+def change(level: str | None, format: str | None) -> None:
+    """Sets the log up with what is given; the rest stays as it is."""
+    now = logging.getLogger("ggfmt").level
+    names = {number: name for name, number in LEVELS.items()}
+    set_up(level or names.get(now, "info"), format or ("json" if is_json() else "text"))
+
+
 def set_up(level: str, format: str) -> None:
     """Sends the log of ggfmt to standard error; that of others is left alone."""
     logging.addLevelName(TRACE, "TRACE")

@@ -32,7 +32,8 @@ from typer.models import OptionInfo
 from typer.testing import CliRunner
 
 from ggfmt import docs
-from ggfmt.cli import app
+from ggfmt.cli import app, common
+from ggfmt.cli.command import COMMON as COMMON_OPTIONS
 from ggfmt.config.handler_file import handler_file
 from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
@@ -145,10 +146,13 @@ def called(arguments: Sequence[str]) -> tuple[int, str]:
 
 def command_options(name: str) -> list[tuple[str, str]]:
     """The options of a command as one writes them, each with its sentence."""
-    (command,) = (c.callback for c in app.registered_commands if c.callback is not None and c.callback.__name__ == name)
+    named = [command.callback for command in app.registered_commands]
+    (command,) = (each for each in (*named, common) if each is not None and each.__name__ == name)
     found = []
     defaults = inspect.signature(command).parameters
     for parameter, hint in get_type_hints(command, include_extras=True).items():
+        if parameter in COMMON_OPTIONS and name != "common":
+            continue
         infos = [about for about in getattr(hint, "__metadata__", ()) if isinstance(about, OptionInfo)]
         if not infos:
             continue
@@ -181,7 +185,7 @@ def _options(subject: str) -> str:
 
 def _commands(_: str) -> str:
     """A section for each command, in the order of `ggfmt --help`: what it does, and its options."""
-    parts = []
+    parts = ["## Options of all commands\n", _table(("Option", "Meaning"), command_options("common"))]
     for command in app.registered_commands:
         assert command.callback is not None
         name = command.callback.__name__

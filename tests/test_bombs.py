@@ -115,6 +115,13 @@ ROW = record_of(*FIELDS, {"name": "A", "type": ["null", "string"]})
 MESSAGE = b"".join(text_bytes(text) for text in ("GG.T", "I", "t", "t", "p")) + END + END + b"\x02" + text_bytes("x")
 
 
+def test_a_bomb_of_xz_is_told_with_its_place(tmp_path: Path) -> None:
+    data = GOOD + b"\n" + b"x" * (200 * LIMIT) + b"\n" + GOOD + b"\n"
+    result, reasons = run(lzma.compress(data, preset=0), "json", tmp_path, ".xz")
+    assert result.totals.read == 2
+    assert [(reason["code"], reason["offset"]) for reason in reasons] == [("GG316", len(GOOD) + 1)]
+
+
 def container(schema: Any, codec: str, *blocks: tuple[int, bytes]) -> bytes:
     metadata = {"avro.schema": json.dumps(schema), "avro.codec": codec}
     header = b"".join(text_bytes(name) + text_bytes(value) for name, value in metadata.items())

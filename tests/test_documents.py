@@ -106,11 +106,15 @@ def test_every_format_has_its_options_losses_and_messages_on_its_page() -> None:
         assert name not in WRITTEN or of_written <= titles.keys()
 
 
+COMMON = {"--log-level", "--log-format", "--verbose", "--quiet"}
+
+
 def test_every_command_has_its_options_on_a_page() -> None:
     sections = dict(docs.pages()["commands"].sections())
+    assert all(f"`{option}" in sections["## Options of all commands"] for option in COMMON)
     for name, options in OPTIONS.items():
         cells = re.findall(r"^\| (`.*?) \|", sections[f"## ggfmt {name}"], re.MULTILINE)
-        assert set(re.findall(r"`(--[a-z-]+)", "".join(cells))) == options
+        assert set(re.findall(r"`(--[a-z-]+)", "".join(cells))) == options - COMMON
     assert "--master" in OPTIONS["run"]
 
 

@@ -6,9 +6,11 @@ import bz2
 import gzip
 import json
 import logging
+import lzma
 import os
 import socket
 import tempfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -410,7 +412,7 @@ def test_members_of_compressed_files_may_be_empty(tmp_path: Path) -> None:
         return bytes(pa.compress(data, codec="zstd", asbytes=True))
 
     lines = [write_lines(tmp_path / "x", [operation(number)]).read_bytes() for number in (1, 2)]
-    for ending, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd)):
+    for ending, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".zst", zstd)):
         one, two, none = pack(lines[0]), pack(lines[1]), pack(b"")
         for data in (one + none + two, none + one + none + none + two + none, one + two):
             (tmp_path / f"in.json{ending}").write_bytes(data)
@@ -419,6 +421,31 @@ def test_members_of_compressed_files_may_be_empty(tmp_path: Path) -> None:
         for data in (one + b"something else", one[:-3], one + two[:5]):
             (tmp_path / f"in.json{ending}").write_bytes(data)
             refused([tmp_path / f"in.json{ending}"], tmp_path / "none")
+
+
+def test_streams_of_xz_may_have_padding_between_them(tmp_path: Path) -> None:
+    text = os.urandom(300 << 10).hex().encode()
+    path = tmp_path / "x.xz"
+    path.write_bytes(
+        lzma.compress(text, preset=0) + bytes(300 << 10) + lzma.compress(b"") + bytes(4) + lzma.compress(text, preset=0)
+    )
+    (file,) = list_inputs([str(path)])
+    with open_planned(file) as stream:
+        assert stream.read(10) == text[:10]
+        assert stream.read() == (text + text)[10:]
+
+
+def test_an_xz_file_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None:
+    xz = lzma.LZMACompressor(filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}])
+    data = bytearray(xz.compress(b"x") + xz.flush())
+    # The size of the dictionary is the property of the filter; 34 stands for 512 MiB (The .xz File Format, 5.3.1).
+    place = data.index(b"\x21\x01") + 2
+    data[place] = 34
+    header = data[12 : 12 + (data[12] + 1) * 4 - 4]
+    data[12 + len(header) : 12 + len(header) + 4] = zlib.crc32(header).to_bytes(4, "little")
+    (tmp_path / "in.json.xz").write_bytes(data)
+    with pytest.raises(Abend, match=r"GG310.*more than 256 MiB of memory"):
+        run_ggfmt([tmp_path / "in.json.xz"], tmp_path / "out", *JSON_LINES)
 
 
 def test_a_large_bzip2_file_is_read_in_parts(tmp_path: Path) -> None:

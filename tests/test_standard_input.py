@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import os
 import signal
 import subprocess
@@ -51,6 +52,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,
     "gzip": gzip.compress,
     "bzip2": bz2.compress,
+    "xz": lzma.compress,
     "zstd": lambda data: bytes(pa.Codec("zstd").compress(data, asbytes=True)),
 }
 

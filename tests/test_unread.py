@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from dialects import lines, read, written
 from oracle import PlainColumn, PlainOperation, PlainTable
+from pyarrow import orc, parquet
 from runs import run_ggfmt
 from strategies import Changes
 
-from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
+from ggfmt.engine.foreign import foreign
 from ggfmt.formats.api.writing import RowErrors
 
 SOURCE = {"connector": "mongodb", "db": "shop", "collection": "t", "ts_ms": 1}
@@ -80,3 +89,78 @@ def test_a_double_that_json_has_no_number_for_names_what_helps(name: str, help: 
         assert diagnostic.code == "GG401"
         assert (help in (diagnostic.help or "")) is named
         assert "--definitions" in (diagnostic.help or "") or named
+
+
+# Files that are no messages at all
+
+
+def archive(build: str) -> bytes:
+    """A file as the library of its format writes it."""
+    out = io.BytesIO()
+    if build in ("zip", "workbook"):
+        with zipfile.ZipFile(out, "w") as file:
+            if build == "workbook":
+                file.writestr("[Content_Types].xml", "<Types/>")
+                file.writestr("xl/workbook.xml", "<workbook/>")
+            else:
+                file.writestr("changes.json", "{}")
+    elif build == "tar":
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            tar.addfile(tarfile.TarInfo("changes.json"))
+    elif build == "parquet":
+        parquet.write_table(pa.table({"ID": [1]}), out)
+    elif build == "orc":
+        orc.write_table(pa.table({"ID": [1]}), out)
+    return out.getvalue()
+
+
+# The first bytes of a trail, as a dump by Logdump shows them behind the header of the record.
+TRAIL = bytes.fromhex("46000337 30000337 30000008 47470d0a544c0a0d 3100000200063200000420000000")
+FOREIGN: dict[str, tuple[bytes, str, str]] = {
+    "x.zip": (archive("zip"), "a ZIP archive", "unpack it"),
+    "empty.zip": (b"PK\x05\x06" + bytes(18), "a ZIP archive", "unpack it"),
+    "x.xlsx": (archive("workbook"), "an Excel workbook", "export its rows"),
+    "x.xls": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(500), "such as an Excel workbook", "export its rows"),
+    "x.7z": (bytes.fromhex("377abcaf271c0004"), "a 7-Zip archive", "unpack it"),
+    "x.tar": (archive("tar"), "a tar archive", "unpack it"),
+    "x.parquet": (archive("parquet"), "a Parquet file", "export its rows"),
+    "x.orc": (archive("orc"), "an ORC file", "export its rows"),
+    "x.sqlite": (b"SQLite format 3\0" + bytes(84), "a database of SQLite", "export its rows"),
+    "gzip": (gzip.compress(b"{}"), "compressed by gzip, which its name does not tell", "the ending `.gz`"),
+    "bzip2": (bz2.compress(b"{}"), "compressed by bzip2, which", "the ending `.bz2`"),
+    "no bzip2": (bz2.compress(b""), "compressed by bzip2, which", "the ending `.bz2`"),
+    "xz": (lzma.compress(b"{}"), "compressed by xz, which", "the ending `.xz`"),
+    "zstd": (bytes(pa.compress(b"{}", codec="zstd", asbytes=True)), "compressed by zstd, which", "the ending `.zst`"),
+    "tc000000002": (TRAIL, "a trail file of GoldenGate", "Replicat"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("input_format", ["auto", "json"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_that_is_no_messages_is_named(name: str, input_format: str, packed: bool, tmp_path: Path) -> None:
+    data, what, help = FOREIGN[name]
+    file = tmp_path / (f"{name}.gz" if packed else name)
+    file.write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(Abend) as caught:
+        run_ggfmt([file], tmp_path / "out", input_format=input_format, quarantine=True)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.span.file) == ("GG309", str(file))
+    assert what in diagnostic.message
+    assert help in (diagnostic.help or "")
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_such_file_among_others_is_found_before_the_run(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_bytes(lines(OPERATION))
+    (tmp_path / "in" / "b.zip").write_bytes(archive("zip"))
+    with pytest.raises(Abend, match=r"b\.zip: error\[GG309\] the input is a ZIP archive"):
+        run_ggfmt([tmp_path / "in"], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "start", [b"ORC|GG.T|1\n", b"PAR1|GG.T|1\n", b"BZh91|GG.T|1\n", b"PK,1\n", b"7z|1\n", b"F GG TL\n", b""]
+)
+def test_a_text_that_starts_like_one_is_a_text(start: bytes) -> None:
+    assert foreign(start) is None

@@ -9,14 +9,15 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from ggfmt import logs
 from ggfmt.cli import completion, convert, doctor, documents, preview, reference, report, schemas, validate, verify
+from ggfmt.cli.command import LogFormat, LogLevel, Quiet, Verbose, set_up_log
 from ggfmt.cli.completion import PROGRAM
-from ggfmt.cli.help import calls_first, register
+from ggfmt.cli.help import HELP, calls_first, register
 from ggfmt.cli.telling import called_for_json, tell_findings, tell_json, wants_json
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
@@ -24,20 +25,17 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    context_settings=HELP,
     help=calls_first(
         (
-            "ggfmt run changes/ -c conf/json.properties -o out",
-            "ggfmt schema samples/tcustord.json --kind json",
-            "ggfmt options json",
+            "ggfmt init json -o json.properties",
+            "ggfmt run changes/ -c json.properties -o out",
             "ggfmt explain pkUpdateHandling",
             "ggfmt docs",
         ),
         ("Change files in, the messages of a GoldenGate for Big Data handler out.",),
     ),
 )
-
-LogLevel = Literal["error", "warn", "info", "debug", "trace"]
-LogFormat = Literal["text", "json"]
 
 
 def _version(wanted: bool) -> None:
@@ -48,13 +46,16 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def common(
-    log_level: Annotated[LogLevel, typer.Option("--log-level", help="How much to tell on standard error.")] = "info",
-    log_format: Annotated[LogFormat, typer.Option("--log-format", help="How to tell it.")] = "text",
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
+    verbose: Verbose = 0,
+    quiet: Quiet = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version and end.")
     ] = False,
 ) -> None:
-    logs.set_up(log_level, log_format)
+    logs.set_up("info", "text")
+    set_up_log(log_level, log_format, verbose, quiet)
 
 
 for command in (

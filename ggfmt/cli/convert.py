@@ -96,9 +96,13 @@ def run(
 ) -> None:
     """Convert change files to the messages of the configured handlers.
 
-    `ggfmt run changes/ -c conf/json.properties -o out`
-
     `ggfmt run changes.json --to delimitedtext -o out`
+
+    `ggfmt init json -o json.properties`
+
+    `ggfmt run changes/ -c json.properties -o out --dry-run`
+
+    `ggfmt run changes/ -c json.properties -o out`
     """
     from ggfmt.render.progress import progress_bar
 

@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from ggfmt.cli.command import Command
+from ggfmt.cli.command import with_common_options
+from ggfmt.cli.narrow import Command
 
+HELP = {"help_option_names": ["-h", "--help"]}
 _CALL = re.compile(r"`(ggfmt [^`]+)`")
 
 
@@ -29,4 +31,5 @@ def register(app: typer.Typer, command: Callable[..., None], *, bare: bool = Fal
     calls = [match[1] for paragraph in paragraphs if (match := _CALL.fullmatch(paragraph))]
     sentences = [paragraph for paragraph in paragraphs if not _CALL.fullmatch(paragraph)]
     help = calls_first(calls, sentences)
-    app.command(cls=Command, no_args_is_help=not bare, help=help, short_help=sentences[0])(command)
+    make = app.command(cls=Command, no_args_is_help=not bare, help=help, short_help=sentences[0], context_settings=HELP)
+    make(with_common_options(command))

@@ -12,7 +12,7 @@ from ggfmt.cli import completion
 Inputs = Annotated[
     list[str],
     typer.Argument(
-        metavar="INPUT", help="Files, directories or globs; .gz, .bz2 and .zst are read. `-`: standard input."
+        metavar="INPUT", help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input."
     ),
 ]
 OptionalInputs = Annotated[

@@ -45,9 +45,11 @@ def preview(
 ) -> None:
     """Show the first messages of each table as a run would write them, and write nothing.
 
-    `ggfmt preview samples/tcustord.json -c conf/delimitedtext.properties`
+    `ggfmt preview changes.json --to delimitedtext`
 
-    `ggfmt preview samples/tcustord.json -c conf/avro_row.properties --table tcustmer -n 1`
+    `ggfmt init avro_row -o avro.properties`
+
+    `ggfmt preview changes.json -c avro.properties --table orders -n 1`
 
     Only the beginning of the inputs is read, but with `--table` as much as it takes. Ends with 4 if a record cannot be
     read or written.

@@ -38,11 +38,13 @@ def schema(
 ) -> None:
     """Print or write the schemas of the messages, for the tables of `--definitions` or those found in the inputs.
 
-    `ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o dirdef`
+    `ggfmt schema changes.json --kind json`
 
-    `ggfmt schema samples/tcustord.json --kind json`
+    `ggfmt init json -o json.properties`
 
-    `ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o dirdef --check`
+    `ggfmt schema changes.json -c json.properties -o dirdef`
+
+    `ggfmt schema changes.json -c json.properties -o dirdef --check`
     """
     from ggfmt.engine.schema import drift, write
     from ggfmt.java.text import visible

@@ -59,13 +59,15 @@ def validate_config(
 ) -> None:
     """Check handler files, and mend what can be mended.
 
-    `ggfmt validate-config conf/json.properties`
+    `ggfmt init json -o json.properties`
 
-    `ggfmt validate-config conf --strict --output-format github`
+    `ggfmt validate-config json.properties`
 
-    `ggfmt validate-config conf --fix`
+    `ggfmt validate-config . --strict --output-format github`
 
-    `ggfmt validate-config conf --diff | patch -p1`
+    `ggfmt validate-config . --fix`
+
+    `ggfmt validate-config . --diff | patch -p1`
 
     Ends with 1 if there are errors, or warnings and `--strict`; with 2 if a file is missing. With `--fix`, what
     remains counts.

@@ -22,8 +22,9 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.engine.bzip2 import Bzip2
 from ggfmt.engine.uris import is_uri, local_path, open_store
+from ggfmt.engine.xz import Xz
 
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
 _LOCAL = pafs.LocalFileSystem()
 _LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
@@ -167,6 +168,8 @@ def open_input(file: InputFile) -> BinaryIO:
         return _buffered(fs.open_input_file(inner))
     if file.compression == "bz2":
         return _buffered(Bzip2(_stored(file)))
+    if file.compression == "xz":
+        return _buffered(Xz(_stored(file)))
     return _buffered(pa.CompressedInputStream(_stored(file), file.compression))
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.engine.files import InputFile, open_input, unreadable
+from ggfmt.engine.foreign import foreign
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Reader
@@ -42,6 +43,7 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
         size = HEAD_BYTES
         while True:
             stored = read_head(file, size)
+            check_ours(file, stored)
             head, envelope = plain_head(stored)
             names = _candidates(head) if envelope is None else _of_messages(_candidates(head), stored)
             reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
@@ -129,9 +131,18 @@ def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
         raise Abend(unreadable(file.shown, error)) from None
 
 
+def check_ours(file: InputFile, head: bytes) -> None:
+    """Abend GG309 for a file whose first bytes say that it is no text and no messages at all."""
+    known = foreign(head)
+    if known is not None:
+        message = f"the input is {known.what}, which ggfmt does not read"
+        raise Abend(Diagnostic("GG309", message, Span(file=file.shown), known.help))
+
+
 def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:
     """How the records of a file lie in it."""
     head = read_head(file)
+    check_ours(file, head)
     return replace(reader.layout(head, len(head) < HEAD_BYTES, source), keys=file.keys)
 
 

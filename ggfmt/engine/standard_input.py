@@ -23,7 +23,7 @@ from ggfmt.scratch import Scratch, remove_abandoned
 ARGUMENT = "-"  # a file of this name is `./-`
 SHOWN = "<stdin>"
 
-_PACKED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_PACKED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _BLOCK_BYTES = 1 << 20
 
 log = logging.getLogger("ggfmt")

@@ -34,7 +34,7 @@ def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iter
 
     on_terminal = can_be_redrawn(sys.stderr) and not is_json()
     if shown is None:
-        shown = on_terminal and not messages_on_terminal
+        shown = on_terminal and not messages_on_terminal and log.isEnabledFor(logging.WARNING)
     if not shown:
         yield None
     elif on_terminal:
