@@ -134,7 +134,11 @@ class _Frames:
         return None if kept.true_count == len(batch) else pc.indices_nonzero(kept).cast(pa.int64())
 
     def _record_batch(self, placed: _Placed) -> pa.RecordBatch:
-        schema = self._wanted.schema
+        schema, table = self._wanted.schema, placed.batch.table
+        if self._wanted.table is not None and not set(table.column_names) <= set(self._wanted.table.column_names):
+            new = next(name for name in table.column_names if name not in self._wanted.table.column_names)
+            reason = "the column is new since the frame was made"
+            raise Abend(Diagnostic("GG532", reason, Span(table=table.full_name, field=new), "make the frame again"))
         return pa.RecordBatch.from_arrays([self._column(field, placed) for field in schema], schema=schema)
 
     def _column(self, field: pa.Field, placed: _Placed) -> pa.Array:

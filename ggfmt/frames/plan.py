@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -28,7 +29,19 @@ from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Size
 
 # The names of options that are no properties of an input format, as data sources of Spark are given them.
-OPTIONS = ("path", "paths", "table", "ops", "inputFormat", "definitions", "splitSize", "maxRecord", "discover")
+OPTIONS = (
+    "path",
+    "paths",
+    "table",
+    "ops",
+    "inputFormat",
+    "definitions",
+    "splitSize",
+    "maxRecord",
+    "discover",
+    "allowEmpty",
+    "settle",
+)
 
 _MOST_NAMED = 9  # tables in an error
 
@@ -38,6 +51,7 @@ class Request:
     """What a user asks for. `options` are properties of the input format by their names, in any case.
 
     `discover`: the data are looked through for tables before they are read; None if there are no definitions.
+    `settle` is for streams: for how many seconds nothing may have been written to a file that counts as complete.
     """
 
     paths: tuple[str, ...]
@@ -49,6 +63,8 @@ class Request:
     split_size: int | None = None
     max_record: int = MAX_RECORD_BYTES
     discover: bool | None = None
+    allow_empty: bool = False
+    settle: float = 60.0
 
     def __post_init__(self) -> None:
         for op in sorted(self.ops or ()):
@@ -78,6 +94,8 @@ def request_of(options: Mapping[str, str]) -> Request:
         None if own["splitSize"] is None else _size("splitSize", own["splitSize"]),
         MAX_RECORD_BYTES if own["maxRecord"] is None else _size("maxRecord", own["maxRecord"]),
         None if own["discover"] is None else _flag("discover", own["discover"]),
+        _flag("allowEmpty", own["allowEmpty"] or "false"),
+        _seconds("settle", own["settle"] or "60"),
     )
 
 
@@ -99,6 +117,16 @@ def _flag(name: str, text: str) -> bool:
     return text.lower() == "true"
 
 
+def _seconds(name: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise refused(f"`{name}` cannot be `{text}`", "give a number of seconds")
+    return seconds
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is read, by which splits, and as which columns."""
@@ -110,7 +138,9 @@ class Plan:
 
 def make_plan(request: Request, runner: Runner) -> Plan:
     """The plan of all that a request asks for; UsageError, ConfigurationError or Abend where it cannot be read."""
-    files = list_inputs(request.paths)
+    files = list_inputs(request.paths, request.allow_empty)
+    if request.input_format == "auto" and not files:
+        raise refused("there is no file yet that shows the format", "give `inputFormat`")
     input_format = detect_format(files)[0] if request.input_format == "auto" else request.input_format
     source = source_of(input_format, request.options)
     _, _, inputs = plan_inputs(files, input_format, source, request.max_record)
@@ -151,16 +181,22 @@ def table_of(job: Job, name: str) -> TableDef:
     """All columns that a table has in the input, by its definitions one after the other; UsageError GG531 if none is
     known."""
     found = [*filter(None, [job.catalog.get(name)]), *(event.table for event in job.events)]
-    columns: dict[str, Column] = {}
     known = [table for table in found if table.full_name == name]
     if not known:
         names = {table.full_name for table in (*job.catalog.tables(), *found)}
         help = suggestion(name, names) or (f"there are {_listed(sorted(names)[:_MOST_NAMED])}" if names else None)
         raise refused(f"there is no table `{name}`", help)
-    for column in (column for table in known for column in table.columns):
-        before = columns.get(column.name)
-        columns[column.name] = column if before is None else replace(column, type=_common(before.type, column.type))
-    return TableDef(name, tuple(columns.values()))
+    return merged(known)
+
+
+def merged(tables: Iterable[TableDef]) -> TableDef:
+    """The columns of some definitions of a table, in the order in which they appear, with types for all values."""
+    columns: dict[str, Column] = {}
+    for table in tables:
+        for column in table.columns:
+            before = columns.get(column.name)
+            columns[column.name] = column if before is None else replace(column, type=_common(before.type, column.type))
+    return TableDef(table.full_name, tuple(columns.values()))
 
 
 def _common(one: SqlType, other: SqlType) -> SqlType:

@@ -18,13 +18,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from ggfmt.engine.plan import Split
 from ggfmt.engine.runner import InProcess
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, make_plan, narrowed, refused, request_of
 from ggfmt.frames.shapes import ddl
+from ggfmt.frames.stream import FrameStream
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,8 +72,13 @@ class GgfmtSource(DataSource):
         return ddl(self._plan.wanted.schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        wanted = narrowed(self._plan.wanted, schema.jsonValue())
-        return FrameReader(replace(self._plan, wanted=wanted))
+        return FrameReader(self._narrowed(schema))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return FrameStream(request_of(self.options), self._narrowed(schema))
+
+    def _narrowed(self, schema: StructType) -> Plan:
+        return replace(self._plan, wanted=narrowed(self._plan.wanted, schema.jsonValue()))
 
 
 class _Planning(InProcess):

@@ -1,0 +1,148 @@
+"""The data source `ggfmt` as a stream over files that grow and directories that get more of them.
+
+The offset of a stream has, of each file, how far it was read and the number that `seq` has of it, and the definitions
+of tables that the data have shown so far. So what lies between two offsets is the same whenever it is read, and a batch
+that is done again after a crash has the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.engine.discovery import Crossed, discover_split, settle
+from ggfmt.engine.inputs import reader_of
+from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.plan import Job, Range, Split
+from ggfmt.formats.api.context import WriterSettings
+from ggfmt.frames.batches import record_batches
+from ggfmt.frames.growth import Grown, Growth, check, found
+from ggfmt.frames.plan import Plan, Request, merged, refused
+from ggfmt.model.table import Catalog, TableDef
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SPLIT_BYTES = 32 << 20
+
+Offset = dict[str, Any]
+
+
+@dataclass
+class StreamPart(InputPartition):
+    """What one task reads, by the definitions that hold there, and how its files have to be, by their numbers."""
+
+    job: Job
+    split: Split
+    files: Mapping[int, Grown]
+
+
+class FrameStream(DataSourceStreamReader):
+    """Reads what a request asks for, as it comes; `plan` is of what was there when the stream was made."""
+
+    def __init__(self, request: Request, plan: Plan) -> None:
+        self._request = request
+        self._job = plan.job
+        self._wanted = plan.wanted
+        source = plan.job.source
+        reader = reader_of(plan.job.input_format, source)
+        self._growth = Growth(reader, source, request.max_record, request.settle)
+
+    def initialOffset(self) -> Offset:
+        tables = [*self._job.catalog.current.values(), *(event.table for event in self._job.events)]
+        return _offset({}, {table.full_name: table for table in tables} if not self._request.definitions else {})
+
+    def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
+        """All that can be read now."""
+        if start is None:
+            raise refused("this Spark cannot read a stream of ggfmt", "streams need Spark 4.2 or later")
+        files = list_inputs(self._request.paths, allow_empty=True)
+        end = self._growth.look(files, _files(start))
+        ranges = self._ranges(start, end)
+        tables = _tables(start)
+        if ranges and self._request.looks_first:
+            tables = self._discovered(ranges, tables)[1]
+        return _offset(end, tables)
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        files = _files(end)
+        ranges = self._ranges(start, files)
+        job = self._job
+        if ranges and self._request.looks_first:
+            job = self._discovered(ranges, _tables(start))[0]
+        known = {file.number: file for file in files.values()}
+        return [
+            StreamPart(job, Split(number, tuple(group)), {part.input.index: known[part.input.index] for part in group})
+            for number, group in enumerate(self._groups(ranges))
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, StreamPart)
+        yield from record_batches(partition.job, partition.split, self._wanted)
+        for part in partition.split.ranges:  # Spark takes nothing of a task that fails at its end
+            check(found(part.input.file.path), partition.files[part.input.index])
+
+    def _size(self) -> int:
+        return self._request.split_size or SPLIT_BYTES
+
+    def _ranges(self, start: Offset, end: Mapping[str, Grown]) -> list[Range]:
+        return self._growth.ranges(_files(start), end, self._size())
+
+    def _groups(self, ranges: Sequence[Range]) -> Iterator[list[Range]]:
+        """Ranges that one task reads: small ones together."""
+        group: list[Range] = []
+        for part in ranges:
+            if group and sum(each.size for each in group) + part.size > self._size():
+                yield group
+                group = []
+            group.append(part)
+        if group:
+            yield group
+
+    def _discovered(self, ranges: Sequence[Range], before: Mapping[str, TableDef]) -> tuple[Job, dict[str, TableDef]]:
+        """The job with what ranges show of tables besides what is known, and what is known behind them."""
+        job, splits = self._job, [Split(number, (part,)) for number, part in enumerate(ranges)]
+        trusted = Catalog(job.catalog.trusted)
+
+        def look(every_shape: bool, source: WriterSettings) -> list[object]:
+            return [
+                self._findings(discover_split(job.input_format, trusted, every_shape, source, split, 0))
+                for split in splits
+            ]
+
+        shown = settle(job.input_format, trusted, replace(job.source, facts={}), look)
+        tables = dict(before)
+        for table in shown.tables:
+            known = tables.get(table.full_name)
+            tables[table.full_name] = table if known is None else merged([known, table])
+        source = replace(job.source, facts=shown.facts)
+        catalog = trusted.with_tables(tables.values())
+        job = replace(job, catalog=catalog, events=shown.events, settled=True, source=source)
+        return job, {**tables, **{event.table.full_name: event.table for event in shown.events}}
+
+    @staticmethod
+    def _findings(outcome: object) -> object:
+        if isinstance(outcome, Diagnostic):
+            raise Abend(outcome)
+        if isinstance(outcome, Crossed):
+            raise refused("a stream reads records of one line", "read a file of other records when it is complete")
+        return outcome
+
+
+def _offset(files: Mapping[str, Grown], tables: Mapping[str, TableDef]) -> Offset:
+    told = {path: asdict(known) for path, known in files.items()}
+    return {"files": told, "tables": msgspec.json.encode(list(tables.values())).decode()}
+
+
+def _files(offset: Offset) -> dict[str, Grown]:
+    return {path: Grown(**told) for path, told in offset["files"].items()}
+
+
+def _tables(offset: Offset) -> dict[str, TableDef]:
+    tables = msgspec.json.decode(offset["tables"].encode(), type=list[TableDef])
+    return {table.full_name: table for table in tables}
