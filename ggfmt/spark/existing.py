@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 
@@ -66,13 +66,13 @@ class Submitted:
     shows_progress = False
 
 
-Existing = Union[Running, Connected, Submitted]
+Existing: TypeAlias = Running | Connected | Submitted
 
 
 def existing_spark(environment: Mapping[str, str] = os.environ) -> Existing | None:
     """The Spark that is there already, or None where ggfmt has to start one or to connect to a server."""
     core, connect = sys.modules.get(_CORE), sys.modules.get(_CONNECT)
-    context = None if core is None else core.SparkContext._active_spark_context
+    context: Any = None if core is None else core.SparkContext._active_spark_context
     if getattr(context, "_jsc", None) is not None:  # which it is not while it starts
         return Running(context)
     if connect is not None:
