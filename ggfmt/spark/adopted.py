@@ -148,7 +148,7 @@ def _new_context() -> SparkContext:
         return SparkContext(conf=SparkConf())
     except Py4JJavaError as error:
         reason, full = cause_of_exception(error), str(error)
-    except (Py4JError, OSError):
+    except (Py4JError, OSError, KeyError):  # there is no secret, or nobody who listens
         raise _inherited("does not answer") from None
     raise failed("GG503", "Spark did not start", reason, None, full)
 
