@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on this machine: a master and workers on loopback addresses of their own."""
+"""Sparks on this machine: a standalone cluster, on loopback addresses of its own, and a Spark Connect server."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
+from ggfmt.spark.home import spark_home
 from ggfmt.spark.java_home import find_java
-from ggfmt.spark.jvm import spark_home, tolerant_home
+from ggfmt.spark.jvm import tolerant_home
 
 _START_SECONDS = 120.0
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
 @contextlib.contextmanager
@@ -48,6 +52,29 @@ def standalone_cluster(directory: Path, workers: int = 2, cores: int = 1, memory
 
 
 @contextlib.contextmanager
+def connect_server(directory: Path, master: str = "local[2]", **environment: str) -> Iterator[str]:
+    """Run a Spark Connect server, as it is in the package of pyspark; gives its address."""
+    log = directory / "connect.log"
+    arguments = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master]
+    conf = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"{_QUICK} -Djava.io.tmpdir={directory}",
+        "spark.executor.memory": "512m",
+        "spark.ui.enabled": "false",
+    }
+    arguments += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    environment = {"PYSPARK_PYTHON": sys.executable, **environment}
+    server = _daemon("SparkSubmit", [*arguments, "spark-internal"], "127.0.0.1", directory, log, environment)
+    try:
+        _await(server, log, lambda: _port(log) is not None)
+        yield f"sc://127.0.0.1:{_port(log)}"
+    finally:
+        _end([server])
+
+
+@contextlib.contextmanager
 def closed_port() -> Iterator[int]:
     """A port of 127.0.0.1 that refuses, for as long as the block lasts: it is taken, and nothing listens."""
     with socket.socket() as taken:
@@ -55,16 +82,23 @@ def closed_port() -> Iterator[int]:
         yield int(taken.getsockname()[1])
 
 
-def _daemon(name: str, arguments: list[str], address: str, directory: Path, log: Path) -> subprocess.Popen[bytes]:
+def _daemon(
+    name: str,
+    arguments: list[str],
+    address: str,
+    directory: Path,
+    log: Path,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> subprocess.Popen[bytes]:
     home = spark_home()
-    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
     environment = {
         **os.environ,
+        **environment,
         "SPARK_HOME": str(home),
         "JAVA_HOME": str(tolerant_home(find_java(), directory)),
         "SPARK_LOCAL_IP": address,
         "SPARK_LOCAL_DIRS": str(directory),
-        "SPARK_DAEMON_JAVA_OPTS": f"{quick} -Djava.io.tmpdir={directory}",
+        "SPARK_DAEMON_JAVA_OPTS": f"{_QUICK} -Djava.io.tmpdir={directory}",
     }
     with log.open("wb") as output:
         return subprocess.Popen(
@@ -85,6 +119,11 @@ def _registered(log: Path) -> bool:
 def _address(log: Path) -> str | None:
     """Where the master listens, once it says so: it takes a port that is free."""
     told = re.search(r"Starting Spark master at (spark://127\.0\.0\.1:[0-9]+)", log.read_text())
+    return told[1] if told else None
+
+
+def _port(log: Path) -> str | None:
+    told = re.search(r"Spark Connect server started at: \S+:([0-9]+)", log.read_text())
     return told[1] if told else None
 
 

@@ -48,15 +48,15 @@ DEBEZIUM_AVRO = ("formats.debezium.avro_read", "formats.debezium.avro_write")
 
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {
-    "pyspark": {"spark.session", "frames"},
-    "py4j": {"spark.session"},
+    "pyspark": {"spark", "frames"},
+    "py4j": {"spark"},
     "typer": {"cli"},
     "rich": {"cli", "render", "options.reference"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.goldengate.xml.records"},
     "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read", *DEBEZIUM_AVRO},
     "msgspec": {"columnar", "formats", "engine", "definitions"},
-    "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames"},
+    "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames", "spark.connect"},
 }
 
 MOST_LINES = 400

@@ -25,8 +25,8 @@ from ggfmt.java.charset_codecs import tables
 from ggfmt.java.charsets import aliases, byte_order_mark, codec_of, encoder, native_charset, refusal
 from ggfmt.java.text import IllegalValue
 from ggfmt.options.value_types import Charset
+from ggfmt.spark.home import spark_home
 from ggfmt.spark.java_home import find_java
-from ggfmt.spark.jvm import spark_home
 
 SERVED = [name for name in aliases() if refusal(name) is None]
 REFUSED = {

@@ -82,7 +82,9 @@ def convert(
     split_size: int | str | None = None,
     max_record: int | str | None = None,
     dry_run: bool = False,
+    remote: str | None = None,
     *,
+    spark: object | None = None,
     warn: Callable[[Sequence[Diagnostic]], None] = lambda _: None,
     progress: Callable[[Standing], None] | None = None,
 ) -> Result:
@@ -92,6 +94,9 @@ def convert(
     the page Commands. Paths are texts or `Path`s, one or several; `settings`, `input_options` and `spark_conf` are
     mappings, or texts like `KEY=VALUE`; `definitions` are files, or table definitions by name; sizes are numbers of
     bytes, or texts like `64m`.
+
+    `spark` is a SparkSession, a session of Spark Connect or a SparkContext for the run to take. Without it a run takes
+    the one that this process has, and starts one of its own where there is none; see the page Spark.
 
     `warn` is called with the warnings of the handler files before the run starts, `progress` with where it stands
     whenever that changes, on any thread.
@@ -104,7 +109,7 @@ def convert(
 
     files = arguments.texts(inputs)
     target = arguments.text(output)
-    runner = chosen_runner(master, spark_conf, arguments.text(java_home))
+    runner = chosen_runner(master, spark_conf, arguments.text(java_home), remote, spark)
     runner.check_reach(files, target)
     configuration = arguments.configuration(config, settings, handlers, to, stream=target == STREAM)
     warn(configuration.diagnostics)

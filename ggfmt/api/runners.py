@@ -1,4 +1,4 @@
-"""What carries a run out: this process alone, a session of Spark's, or one that is made for the run."""
+"""What carries a run out: a Spark that is there, the one that the options choose, or this process alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ggfmt.api.arguments import Properties, pairs
@@ -20,18 +21,19 @@ STREAM = "-"
 
 @dataclass(frozen=True)
 class ChosenRunner:
-    """`start` starts it; `cluster` is the master whose tasks run on other machines, if they do. `parallelism` is how
-    many tasks it runs at once, None if that is not known before it starts."""
+    """`start` starts it; `cluster` is where tasks run on other machines, if they do, and `here` how to run on this one.
+    `parallelism` is how many tasks it runs at once, None if that is not known before it starts."""
 
     start: Callable[[], AbstractContextManager[Runner]]
     cluster: str | None = None
     parallelism: int | None = None
+    here: str = "`--master none` or `--master 'local[*]'`"
 
     def check_reach(self, inputs: Sequence[str], output: str | None) -> None:
         """UsageError GG518 or GG519 if tasks on other machines would need this one's standard input or output."""
         if self.cluster is None:
             return
-        help = "run on this machine, by `--master none` or `--master 'local[*]'`, or"
+        help = f"run on this machine, by {self.here}, or"
         if STREAM in inputs:
             message = f"the workers of `{self.cluster}` cannot read this machine's standard input"
             raise UsageError(Diagnostic("GG518", message, help=f"{help} write the input to a file"))
@@ -40,24 +42,34 @@ class ChosenRunner:
             raise UsageError(Diagnostic("GG519", message, help=f"{help} give `-o DIR`"))
 
 
-def chosen_runner(master: str | None, conf: Properties, java_home: str | None) -> ChosenRunner:
-    """UsageError GG517 for what no run without Spark can have."""
-    properties = pairs(conf, "the Spark property")
+def chosen_runner(
+    master: str | None,
+    conf: Properties,
+    java_home: str | None,
+    remote: str | None = None,
+    spark: object | None = None,
+) -> ChosenRunner:
+    """UsageError GG517 for what no run without Spark can have, and as `runner_for` says."""
+    from ggfmt.engine.runner import InProcess
+    from ggfmt.spark.remote import remote_address
+    from ggfmt.spark.runners import found_spark, runner_on
+    from ggfmt.spark.settings import SparkSettings
+
+    settings = SparkSettings(master, pairs(conf, "the Spark property"), java_home, remote=remote)
     if master == NONE:
-        told = {"--spark-conf": bool(properties), "--java-home": java_home is not None}
+        told = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
         for option in (option for option, given in told.items() if given):
             message = f"`{option}` is for Spark, and `--master none` runs without it"
             raise UsageError(Diagnostic("GG517", message, help=f"leave out `{option}`, or `--master none`"))
-        from ggfmt.engine.runner import InProcess
-
         return ChosenRunner(InProcess, parallelism=InProcess.parallelism)
-
-    def start() -> AbstractContextManager[Runner]:
-        from ggfmt.spark.session import SparkRunner, SparkSettings
-
-        return SparkRunner(SparkSettings(master, properties, java_home))
-
-    place = master or dict(properties).get("spark.master") or "local"
+    existing = found_spark(spark, settings)
+    start = partial(runner_on, existing, settings)
+    if existing is not None:
+        return ChosenRunner(start, existing.cluster, here="`--master none`")
+    address = remote_address(settings)
+    if address is not None:
+        return ChosenRunner(start, address.shown)
+    place = settings.named_master or "local"
     return ChosenRunner(start, None if place.startswith("local") else place, _tasks_at_once(place))
 
 

@@ -24,11 +24,13 @@ from ggfmt.cli.parameters import (
     Inputs,
     JavaHome,
     Master,
+    Remote,
     Settings,
     SparkConf,
     To,
 )
 from ggfmt.cli.telling import nothing_committed_yet, tell_findings
+from ggfmt.spark.existing import existing_spark
 
 
 def run(
@@ -77,6 +79,7 @@ def run(
     ] = None,
     current_timestamp: CurrentTimestamp = None,
     master: Master = None,
+    remote: Remote = None,
     spark_conf: SparkConf = None,
     java_home: JavaHome = None,
     split_size: Annotated[
@@ -111,7 +114,8 @@ def run(
     with nothing_collected(), nothing_committed_yet():
         import ggfmt.config.handlers
         import ggfmt.engine.run  # noqa: F401 - both are much to load
-    shown = False if dry_run else progress
+    there = existing_spark()
+    shown = False if dry_run or (progress is None and there is not None and there.shows_progress) else progress
     with progress_bar(shown, output == "-" and sys.stdout.isatty()) as tell, nothing_committed_yet():
         result = convert(
             inputs,
@@ -134,6 +138,7 @@ def run(
             master=master,
             spark_conf=spark_conf,
             java_home=java_home,
+            remote=remote,
             split_size=split_size,
             max_record=max_record,
             dry_run=dry_run,

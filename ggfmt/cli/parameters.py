@@ -84,6 +84,10 @@ Master = Annotated[
         autocompletion=completion.masters,
     ),
 ]
+Remote = Annotated[
+    str | None,
+    typer.Option("--remote", metavar="URL", help="A Spark Connect server, `sc://HOST:PORT`, in place of a master."),
+]
 SparkConf = Annotated[list[str] | None, typer.Option("--spark-conf", metavar="KEY=VALUE", help="A Spark property.")]
 JavaHome = Annotated[str | None, typer.Option("--java-home", metavar="DIR", help="The Java to run Spark on.")]
 

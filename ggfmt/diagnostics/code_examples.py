@@ -9,6 +9,8 @@ from __future__ import annotations
 _Pair = tuple[str, str]
 
 _RUN = "ggfmt run changes/ -c conf/json.properties -o out"
+_SUBMIT = "spark-submit"
+_FROM_SUBMIT = _RUN.replace("ggfmt", "ggfmt_main.py", 1)
 _ROWS = "ggfmt run changes/ -c conf/avro_row.properties -o out"
 _MAXWELL = "ggfmt run changes/ -c conf/maxwell_json.properties -o out"
 _TRUNCATE = '{"table":"GG.TCUSTORD","op_type":"T"}'
@@ -285,6 +287,14 @@ EXAMPLES: dict[str, _Pair] = {
     "GG517": _run(" --master none --java-home /usr/lib/jvm/java-17", " --master none"),
     "GG518": (f"{_RUN} - --checkpoint seen".replace(" changes/", ""), f"{_RUN} -".replace(" changes/", "")),
     "GG519": (f"{_RUN}".replace("out", "-") + " --mode overwrite", f"{_RUN}".replace("out", "-")),
+    "GG520": (f"{_SUBMIT} {_FROM_SUBMIT} --master local", f"{_SUBMIT} --master local {_FROM_SUBMIT}"),
+    "GG521": (
+        'spark.stop()\nggfmt.convert("changes/", config="conf/json.properties", output="out", spark=spark)',
+        'ggfmt.convert("changes/", config="conf/json.properties", output="out", spark=spark)\nspark.stop()',
+    ),
+    "GG522": (f"{_SUBMIT} {_FROM_SUBMIT}", f"PYSPARK_PYTHON=$(command -v python) {_SUBMIT} {_FROM_SUBMIT}"),
+    "GG523": (f"SPARK_HOME=/opt/spark-3.5 {_RUN}", f"SPARK_HOME= {_RUN}"),
+    "GG524": _run(" --remote localhost:15002", " --remote sc://localhost:15002"),
     "GG530": (
         'ggfmt.read(spark, "changes/", table="GG.T", definitions="dirdef")',
         'ggfmt.read(spark, "changes/", table="GG.T", definitions="dirdef", schema="after struct<AMOUNT: string>")',

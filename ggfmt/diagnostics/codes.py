@@ -253,6 +253,30 @@ _DECLARED: dict[str, Code] = {
         "`-o -` writes the messages of one handler to standard output, as one file would have them. A format whose "
         "files have one table has one table in a stream, too.",
     ),
+    "GG520": error(
+        "an option for a Spark that runs already",
+        "A run takes the Spark that is there: the session of its process, or what `spark-submit` started. Its master, "
+        "its properties and its Java are settled; see `ggfmt docs spark`.",
+    ),
+    "GG521": error(
+        "a Spark that cannot be taken",
+        "What was given is no Spark session, the session has been stopped, or the Spark that the environment names is "
+        "another process's.",
+    ),
+    "GG522": error(
+        "workers that lack something",
+        "The Python of the workers of a Spark that runs already has no Arrow or no msgspec, or it imports another "
+        "ggfmt than this one.",
+    ),
+    "GG523": error(
+        "a SPARK_HOME that cannot be used",
+        "SPARK_HOME names a directory without a Spark, or with one of another version than pyspark, which could not "
+        "speak to it.",
+    ),
+    "GG524": error(
+        "a Spark Connect server that cannot be used",
+        "The address is none, nobody listens there, or the packages that speak to a server are not installed.",
+    ),
     "GG530": error(
         "a value that a column of a frame cannot have",
         "A DataFrame of one table has columns of the types in its definition, and no value is changed on the way: a "

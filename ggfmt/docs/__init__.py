@@ -24,6 +24,7 @@ _ORDER = (
         "schemas",
         "python",
         "deployment",
+        "spark",
         "doctor",
         "speed",
         "promises",

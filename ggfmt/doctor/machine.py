@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -13,8 +12,8 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.doctor.checks import LIBRARIES, load, try_directory
 from ggfmt.doctor.finding import LITTLE_SPACE, Finding, State, size_text
 from ggfmt.spark.class_archive import cache_directory
+from ggfmt.spark.home import spark_home, spark_version
 from ggfmt.spark.java_home import Java, find_java
-from ggfmt.spark.jvm import spark_home
 from ggfmt.version import VERSION
 
 _NAMES_OF_SCRATCH = ("TMPDIR", "TEMP", "TMP")  # in Python's order
@@ -66,13 +65,10 @@ def spark() -> tuple[Finding, Path | None]:
     unknown = dict.fromkeys(("version", "home"))
     try:
         home = spark_home()
-        names = [re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name) for jar in (home / "jars").iterdir()]
     except Abend as error:
         (diagnostic,) = error.diagnostics
         return Finding("spark", State.PROBLEM, diagnostic.message, diagnostic.help, unknown), None
-    except OSError:
-        names = []
-    version = next((name[1] for name in names if name), None)
+    version = spark_version(home)
     if version is None:
         message = f"pyspark in `{home}` is not a whole Spark: it has no `jars`"
         help = "pip install --force-reinstall pyspark, and take other Sparks out of PYTHONPATH"

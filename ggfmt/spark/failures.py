@@ -50,9 +50,12 @@ _REMEDIES: Sequence[tuple[str, str]] = (
 )
 
 
-def failed(code: str, headline: str, reason: str, log_file: Path | None, full: str = "") -> Abend:
+def failed(
+    code: str, headline: str, reason: str, log_file: Path | None, full: str = "", *, adopted: bool = False
+) -> Abend:
     """What to raise when Spark fails: the headline with the reason, what to do, and where the rest can be read.
 
+    What to do with an `adopted` Spark, its user does, and not by an option of ours.
     At level DEBUG the rest is in ggfmt's own log too: the `full` text and the end of Spark's log.
     """
     if full:
@@ -61,6 +64,8 @@ def failed(code: str, headline: str, reason: str, log_file: Path | None, full: s
         for line in _lines(log_file)[-_LOG_LINES_TOLD:]:
             log.debug("spark: %s", line)
     remedy = next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, reason)), None)
+    if remedy is not None and adopted:
+        remedy = remedy.replace("--spark-conf ", "")
     see = None if log_file is None else f"see the log file `{log_file}`"
     help = "; ".join(filter(None, (remedy, see))) or None
     return Abend(Diagnostic(code, f"{headline}: {reason}", help=help))

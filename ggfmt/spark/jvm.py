@@ -2,13 +2,12 @@
 
 Spark's own launcher works out the command (its options change with every release and every Java), and we run it. That
 lets Spark run on a small Java image without `jdk.incubator.vector`, keeps everything the machine prints in a log
-file, and lets us choose how it starts. pyspark is located but not imported.
+file, and lets us choose how it starts.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import re
 import shlex
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from socketserver import BaseServer
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_in_log, failed
 from ggfmt.spark.java_home import Java
 
@@ -51,14 +50,6 @@ class Jvm:
     def stop(self, seconds: float = 10.0) -> None:
         """End the JVM: Spark's gateway exits when its standard input ends; it is killed after `seconds`."""
         _end(self.process, seconds)
-
-
-def spark_home() -> Path:
-    """The directory of the installed pyspark, which is a whole Spark. Raises Abend (GG503) when there is none."""
-    spec = importlib.util.find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise Abend(Diagnostic("GG503", "pyspark is not installed", help="pip install pyspark"))
-    return Path(spec.origin).parent
 
 
 def start_jvm(

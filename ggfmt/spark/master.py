@@ -44,6 +44,14 @@ def master_addresses(master: str) -> list[tuple[str, int]]:
 
 def probe(master: str, addresses: Sequence[tuple[str, int]]) -> None:
     """Raise Abend (GG504) unless one of the masters listens: Spark itself would try for a minute without a word."""
+    reason = refusal(addresses)
+    if reason is not None:
+        message = f"no Spark master answers at `{master}`: {reason}"
+        raise Abend(Diagnostic("GG504", message, help="start the master or correct `--master`"))
+
+
+def refusal(addresses: Sequence[tuple[str, int]]) -> str | None:
+    """None where somebody listens at one of the addresses, given two seconds; else why nobody does."""
     answered = threading.Event()
     problems = []
 
@@ -62,10 +70,15 @@ def probe(master: str, addresses: Sequence[tuple[str, int]]) -> None:
         thread.start()
     for thread in knocking:
         thread.join(_PROBE_SECONDS + 0.5)
-    if not answered.is_set():
-        reason = problems[0] if problems else "its name cannot be resolved"
-        message = f"no Spark master answers at `{master}`: {reason}"
-        raise Abend(Diagnostic("GG504", message, help="start the master or correct `--master`"))
+    if answered.is_set():
+        return None
+    return problems[0] if problems else "its name cannot be resolved"
+
+
+def attempts(master: str, configured: str | None) -> int:
+    """How often Spark tries a task. What is `configured` is for clusters; a local Spark has it in its name."""
+    local = re.fullmatch(r"local(?:\[[^,\]]*(?:,\s*(\d+)\s*)?\])?", master)
+    return int((local[1] if local else configured) or (1 if local else 4))
 
 
 def resolve(host: str) -> str:

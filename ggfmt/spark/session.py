@@ -1,64 +1,43 @@
-"""The Spark session: starts Spark, runs one task per item, stops Spark. The only module that uses pyspark.
-
-Every call into the JVM is made on a thread of the session, never on the caller's: a Ctrl-C that broke into py4j in the
-middle of an exchange would leave a connection on which nothing can be said any more, not even "cancel".
-"""
+"""The Spark session of our own: starts Spark, runs one task per item, stops Spark."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import math
 import os
 import re
 import sys
 import threading
-import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.kernels import SWITCH
 from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.spark.class_archive import class_archive
-from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, java_message, no_py4j
+from ggfmt.spark.context_jobs import ContextJobs
+from ggfmt.spark.failures import cause_in_log, cause_of_exception, clause, failed, no_py4j
+from ggfmt.spark.home import spark_home
 from ggfmt.spark.java_home import find_java
-from ggfmt.spark.jvm import Jvm, spark_home, start_jvm, stop_quietly
+from ggfmt.spark.jobs import Item, Result
+from ggfmt.spark.jvm import Jvm, start_jvm, stop_quietly
 from ggfmt.spark.master import cpus, is_here, master_addresses, probe, resolve, retrying
+from ggfmt.spark.settings import SparkSettings
 from ggfmt.spark.shipping import linked, python_path, set_environment, zipped
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext, SparkStageInfo
+    from pyspark import SparkContext
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+__all__ = ["SparkRunner", "SparkSettings"]
 
-_POLL_SECONDS = 0.2
-_CANCEL_SECONDS = 10.0
 _ARCHIVE_SECONDS = 120.0
-_START_SECONDS = 30.0  # after which a user is told that no task has started
 _LONGEST_SOCKET_DIRECTORY = 60
 
 log = logging.getLogger("ggfmt")
-
-
-@dataclass(frozen=True)
-class SparkSettings:
-    """How to start Spark. `master` None is this machine; `conf` is Spark configuration and wins over ggfmt's own.
-
-    With `archive_to`, the JVM leaves a class archive as this file when it ends; there is none where that fails.
-    """
-
-    master: str | None
-    conf: tuple[tuple[str, str], ...] = ()
-    java_home: str | None = None
-    app_name: str = "ggfmt"
-    archive_to: Path | None = None
 
 
 class SparkRunner:
@@ -72,8 +51,7 @@ class SparkRunner:
     def __init__(self, settings: SparkSettings) -> None:
         self._settings = settings
         self._conf = dict(settings.conf)
-        self.master = retrying(settings.master or self._conf.get("spark.master") or f"local[{cpus()}]")
-        self._groups = (f"ggfmt-{number}" for number in itertools.count())
+        self.master = retrying(settings.named_master or f"local[{cpus()}]")
         self._failed = False
         self._log: Path | None = None
         self._archive_option: str | None = None
@@ -152,111 +130,19 @@ class SparkRunner:
         progress: Callable[[int, int], None] | None = None,
         seconds: float = math.inf,
     ) -> list[Result]:
-        """Call `task(item, attempt)` for every item, each in a Spark task of its own; the results in the items' order.
-
-        `attempt` is unique in this session. A task that fails is tried again, so `task` may run more than once for an
-        item, even twice at the same time; the result is that of the one attempt that Spark took. `progress(done,
-        total)` is called every 0.2 seconds on a thread of the session, and once more when all is done.
-
-        Raises Abend (GG505) with the cause in one line when a task fails for good, Spark goes away or not all is done
-        after `seconds`. KeyboardInterrupt cancels the tasks and is raised again.
-        """
-        if not items:
-            return []
-        group = next(self._groups)
-        job = self._threads.submit(self._collect, task, items, group)
-        watching = self._threads.submit(self._watch, job, group, len(items), progress) if progress else None
-        starting = self._threads.submit(self._look_for_start, job, group)
-        deadline = time.monotonic() + seconds
+        """See `Jobs.run`."""
         try:
-            while wait([job], _POLL_SECONDS).not_done:  # a signal may have come to another thread: wake up to see it
-                if time.monotonic() > deadline:
-                    self._failed = True
-                    reason = f"not done within {seconds:.0f} seconds"
-                    raise failed("GG505", "a Spark task failed", reason, self._log)
-        except BaseException:
-            self._cancel(job)
+            return self._jobs.run(task, items, progress, seconds)
+        except Abend:
+            self._failed = True
             raise
-        starting.cancel()
-        results = job.result()
-        if watching:
-            watching.result()
-        return results
 
-    def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], group: str) -> list[Result]:
-        from py4j.protocol import Py4JError, Py4JJavaError
-
-        def attempt(_: int, partition: Iterable[Item]) -> Iterator[Result]:
-            # A nested function is pickled by value: workers need not import this module.
-            from pyspark import TaskContext
-
-            context = TaskContext.get()
-            assert context is not None
-            for item in partition:
-                yield task(item, context.taskAttemptId())
-
-        assert self._context is not None
-        try:
-            self._context.setJobGroup(group, group)
-            return self._context.parallelize(items, len(items)).mapPartitionsWithIndex(attempt).collect()
-        except Py4JJavaError as error:
-            reason, full = cause_of_job(java_message(error)), str(error)
-        except (Py4JError, OSError, EOFError) as error:
-            reason = "Spark's Java virtual machine is gone" if not self._alive() else clause(str(error))
-            full = repr(error)
-        self._failed = True
-        raise failed("GG505", "a Spark task failed", reason, self._log, full)
-
-    def _alive(self) -> bool:
+    def _gone(self) -> bool:
         if self._jvm is None:
-            return False
+            return True
         with contextlib.suppress(Exception):
             self._jvm.process.wait(1)
-        return self._jvm.alive
-
-    def _watch(self, job: Future[list[Result]], group: str, total: int, progress: Callable[[int, int], None]) -> None:
-        from py4j.protocol import Py4JError
-
-        while wait([job], _POLL_SECONDS).not_done:
-            try:
-                done = self._completed(group)
-            except (Py4JError, OSError):
-                return
-            progress(min(done, total), total)
-        if job.exception() is None:
-            progress(total, total)
-
-    def _look_for_start(self, job: Future[list[Result]], group: str) -> None:
-        """Warns of a job that waits: Spark itself is silent where no executor starts, or none has room."""
-        from py4j.protocol import Py4JError
-
-        if not wait([job], _START_SECONDS).not_done:
-            return
-        with contextlib.suppress(Py4JError, OSError):
-            if not any(stage.numActiveTasks or stage.numCompletedTasks for stage in self._stages(group)):
-                log.warning(
-                    "Spark has not started a task for %.0f seconds: no executor starts, or none has the memory and "
-                    "cores that are asked for; Ctrl-C ends the run, and Spark's log is %s",
-                    _START_SECONDS,
-                    self._log,
-                )
-
-    def _completed(self, group: str) -> int:
-        return sum(stage.numCompletedTasks for stage in self._stages(group))
-
-    def _stages(self, group: str) -> list[SparkStageInfo]:
-        assert self._context is not None
-        tracker = self._context.statusTracker()
-        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-        stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
-        return [stage for stage in stages if stage]
-
-    def _cancel(self, job: Future[list[Result]]) -> None:
-        assert self._context is not None
-        failed = self._failed
-        self._threads.submit(self._context.cancelAllJobs)
-        wait([job], _CANCEL_SECONDS)
-        self._failed = failed
+        return not self._jvm.alive
 
     def _start(self, home: Path, addresses: Sequence[tuple[str, int]]) -> None:
         assert self._log is not None
@@ -354,15 +240,23 @@ class SparkRunner:
                 self._context = SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
             # Its handler prints a traceback when the JVM goes away.
             self._context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-            if ship:
-                self._context.addPyFile(str(zipped(self._scratch / "ggfmt.zip")))
+            archive = zipped(self._scratch) if ship else None
+            if archive is not None:
+                self._context.addPyFile(str(archive))
+            self._jobs = ContextJobs(
+                self._context,
+                self._threads,
+                log_file=self._log,
+                gone=self._gone,
+                archive=None if archive is None else archive.name,
+            )
             self._parallelism = self._context.defaultParallelism
             self._spark_version = self._context.version
         except Py4JJavaError as error:
             reason, full = cause_of_exception(error), str(error)
         except (Py4JError, PySparkException, OSError) as error:
             assert self._log is not None
-            reason, full = clause(str(error)) if self._alive() else cause_in_log(self._log), repr(error)
+            reason, full = cause_in_log(self._log) if self._gone() else clause(str(error)), repr(error)
         else:
             return
         raise failed("GG503", "Spark did not start", reason, self._log, full)

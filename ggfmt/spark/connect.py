@@ -1,0 +1,241 @@
+"""A runner on a Spark Connect server: by a session that is its user's, or by one of our own."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import threading
+import uuid
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.spark.existing import Connected
+from ggfmt.spark.failures import cause_of_job, clause, failed
+from ggfmt.spark.jobs import Item, Jobs, Result, Tasks
+from ggfmt.spark.master import refusal
+from ggfmt.spark.remote import RemoteAddress
+from ggfmt.spark.shipping import packed, pickled, zipped
+from ggfmt.spark.workers import MAX_FAILURES, Worker, ask_workers, make_ready, warn_of_single_attempts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.connect.session import SparkSession
+    from pyspark.sql.connect.shell.progress import StageInfo
+
+_MOST_PARTS = 4096
+_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")  # by which gRPC may reach what this machine cannot
+
+
+@dataclass
+class Server:
+    """What is known of the server of a session: how many tasks it runs at once, and the file that its workers have
+    this package in."""
+
+    parallelism: int
+    archive: str | None
+
+
+_ready: weakref.WeakKeyDictionary[SparkSession, Server] = weakref.WeakKeyDictionary()
+
+
+class ConnectRunner:
+    """A runner on a session of Spark Connect, or on a server that it connects to; a context manager.
+
+    Jobs have tags of their own, on threads of their own; a session that is its user's is left as it was, but for the
+    file that it was sent, where workers lack this package.
+
+    Entering raises Abend: GG505 where the first small job fails, GG522 where workers cannot run tasks, GG524 where the
+    server does not answer or there are no packages to ask it with.
+    """
+
+    log_path: Path | None = None  # the server has it
+
+    def __init__(self, spark: Connected | RemoteAddress) -> None:
+        self._spark = spark
+        self._session: SparkSession | None = None
+        self.shows_progress = isinstance(spark, Connected) and spark.shows_progress
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks the server ran at once when it was asked first."""
+        return self._server.parallelism
+
+    @property
+    def version(self) -> str:
+        """What runs: the version of the server's Spark."""
+        assert self._session is not None
+        return f"Spark {self._threads.submit(lambda: self._session.version).result()} by Spark Connect"  # type: ignore[union-attr]
+
+    def __enter__(self) -> ConnectRunner:
+        with ExitStack() as stack:
+            self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
+            stack.callback(self._threads.shutdown, wait=False)
+            if isinstance(self._spark, Connected):
+                self._session = self._spark.session
+            else:
+                self._session = self._threads.submit(_new_session, self._spark).result()
+                stop = self._session.stop
+                stack.callback(lambda: self._threads.submit(stop).result())
+            self._server = _send_package(self._session, self._threads)
+            self._jobs = ConnectJobs(self._session, self._threads, self._server.archive)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+        self._session = None
+
+    def run(
+        self,
+        task: Callable[[Item, int], Result],
+        items: Sequence[Item],
+        progress: Callable[[int, int], None] | None = None,
+        seconds: float = math.inf,
+    ) -> list[Result]:
+        """See `Jobs.run`."""
+        return self._jobs.run(task, items, progress, seconds)
+
+
+class ConnectJobs(Jobs):
+    """The jobs of one runner on `session`: a row of a range for each task, and its result in bytes.
+
+    `archive` is the file that workers have this package in.
+    """
+
+    def __init__(self, session: SparkSession, threads: ThreadPoolExecutor, archive: str | None = None) -> None:
+        super().__init__(threads, f"ggfmt-{uuid.uuid4().hex[:12]}")
+        self._session = session
+        self._archive = archive
+        self._told: dict[str, Tasks] = {}
+
+    def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:
+        from pyspark.errors import PySparkException
+        from pyspark.sql.connect.functions import col, element_at, lit
+
+        unpacked = packed(task, self._archive)
+
+        def attempt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            # A nested function is pickled by value: workers need not import this module.
+            import pyarrow as pa
+            from pyspark import TaskContext, cloudpickle
+
+            context = TaskContext.get()
+            assert context is not None
+            task = unpacked()
+            for batch in batches:
+                numbers, items = (column.to_pylist() for column in batch.columns)
+                done = (task(pickle.loads(item), context.taskAttemptId()) for item in items)
+                results = [cloudpickle.dumps(result) for result in done]  # type: ignore[no-untyped-call]
+                columns = [pa.array(numbers, pa.int64()), pa.array(results, pa.binary())]
+                yield pa.RecordBatch.from_arrays(columns, ["number", "result"])
+
+        try:
+            # A worker gets its own item, and not those of all others with its function.
+            own = lit([pickled(item) for item in items])
+            item = element_at(own, (col("id") + lit(1)).cast("int"))
+            frame = self._session.range(0, len(items), 1, len(items)).select("id", item.alias("item"))
+            with self._listening(name):
+                table = frame.mapInArrow(attempt, "number long, result binary").toArrow()
+        except PySparkException as error:
+            raise self._failed(cause_of_job(str(error)), str(error)) from None
+        results: list[Result] = [pickle.loads(result) for result in table.sort_by("number")["result"].to_pylist()]
+        return results
+
+    @contextmanager
+    def _listening(self, name: str) -> Iterator[None]:
+        """Spark tells all handlers of a session of all its jobs, each on the thread that waits for the job."""
+        own = threading.get_ident()
+
+        def handler(
+            stages: Iterable[StageInfo] | None, inflight_tasks: int, operation_id: str | None, done: bool
+        ) -> None:
+            if threading.get_ident() == own:
+                self._told[name] = Tasks(inflight_tasks, sum(stage.num_completed_tasks for stage in stages or ()))
+
+        self._told[name] = Tasks(0, 0)
+        self._session.addTag(name)  # of this thread
+        self._session.registerProgressHandler(handler)  # type: ignore[arg-type]
+        try:
+            yield
+        finally:
+            self._session.removeProgressHandler(handler)  # type: ignore[arg-type]
+            self._session.removeTag(name)
+
+    def _tasks(self, name: str) -> Tasks | None:
+        return self._told.get(name)
+
+    def _cancel(self, name: str) -> None:
+        self._session.interruptTag(name)
+
+
+def send_to_session(session: SparkSession) -> None:
+    """Make this package importable for the workers of a session; a small job the first time, nothing later."""
+    with ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark") as threads:
+        _send_package(session, threads)
+
+
+def _send_package(session: SparkSession, threads: ThreadPoolExecutor) -> Server:
+    if session not in _ready:
+        master, failures, parallelism = threads.submit(_ask_server, session).result()
+
+        def ask(archive: str | None) -> list[Worker]:
+            return ask_workers(ConnectJobs(session, threads, archive), parallelism)
+
+        def send(directory: Path) -> str:
+            archive = zipped(directory)
+            threads.submit(session.addArtifacts, str(archive), pyfile=True).result()
+            return archive.name
+
+        with TemporaryDirectory(prefix="ggfmt-") as directory:
+            _ready[session] = Server(parallelism, make_ready(ask, partial(send, Path(directory))))
+        warn_of_single_attempts(master, failures)
+    return _ready[session]
+
+
+def _ask_server(session: SparkSession) -> tuple[str, str | None, int]:
+    """The master of a server, how often it tries a task, and how many it runs at once: a range has as many parts."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect.functions import spark_partition_id
+
+    try:
+        parts = session.range(0, _MOST_PARTS).select(spark_partition_id().alias("part")).toArrow()
+        parallelism = len(parts["part"].unique())
+        return str(session.conf.get("spark.master", "")), session.conf.get(MAX_FAILURES, None), parallelism
+    except PySparkException as error:
+        raise failed(
+            "GG505", "Spark cannot be asked", cause_of_job(str(error)), None, str(error), adopted=True
+        ) from None
+
+
+def _new_session(address: RemoteAddress) -> SparkSession:
+    """A session of our own. It is not the one that Spark gives who asks for the session of this process."""
+    problem = None if any(map(os.environ.get, _PROXIES)) else refusal([(address.host, address.port)])
+    if problem is not None:
+        message = f"no Spark Connect server answers at `{address.shown}`: {problem}"
+        raise Abend(Diagnostic("GG524", message, help="start the server or correct `--remote`"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of pandas and its versions: no run uses it
+            from pyspark.errors import PySparkException
+            from pyspark.sql.connect.session import SparkSession
+    except ImportError as error:
+        message = f"Spark Connect cannot be used from here: {clause(str(error))}"
+        raise Abend(Diagnostic("GG524", message, help="pip install 'ggfmt[connect]'")) from None
+    try:
+        session = SparkSession(connection=address.url)
+        for key, value in address.conf:
+            session.conf.set(key, value)
+    except PySparkException as error:
+        message = f"the Spark Connect server at `{address.shown}` gives no session: {clause(str(error))}"
+        raise Abend(Diagnostic("GG524", message)) from None
+    return session

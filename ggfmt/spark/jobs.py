@@ -1,0 +1,123 @@
+"""Jobs of one task for each item, whatever Spark carries them out: watched, cancelled, and waited for."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.spark.failures import failed
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_POLL_SECONDS = 0.2
+_CANCEL_SECONDS = 10.0
+_START_SECONDS = 30.0  # after which a user is told that no task has started
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """How many tasks of a job are at work, and how many are done."""
+
+    active: int
+    completed: int
+
+
+class Jobs(ABC):
+    """The jobs of a runner, each under a name of its own that begins with `prefix`; `log_file` is the log of a
+    Spark of our own.
+
+    Every call into Spark is made on one of the `threads` (four or more), never on the caller's: a Ctrl-C that broke
+    into py4j in the middle of an exchange would leave a connection on which nothing can be said any more, not even
+    "cancel".
+    """
+
+    def __init__(self, threads: ThreadPoolExecutor, prefix: str, log_file: Path | None = None) -> None:
+        self._threads = threads
+        self._names = (f"{prefix}-{number}" for number in itertools.count())
+        self._log = log_file
+
+    def run(
+        self,
+        task: Callable[[Item, int], Result],
+        items: Sequence[Item],
+        progress: Callable[[int, int], None] | None = None,
+        seconds: float = math.inf,
+    ) -> list[Result]:
+        """Call `task(item, attempt)` for every item, each in a Spark task of its own; the results in the items' order.
+
+        `attempt` is unique in this Spark. A task that fails is tried again, so `task` may run more than once for an
+        item, even twice at the same time; the result is that of the one attempt that Spark took. `progress(done,
+        total)` is called every 0.2 seconds on one of the threads, and once more when all is done.
+
+        Raises Abend (GG505) with the cause in one line when a task fails for good, Spark goes away or not all is done
+        after `seconds`. KeyboardInterrupt cancels these tasks, and no others, and is raised again.
+        """
+        if not items:
+            return []
+        name = next(self._names)
+        job = self._threads.submit(self._collect, task, items, name)
+        watching = self._threads.submit(self._watch, job, name, len(items), progress) if progress else None
+        starting = self._threads.submit(self._look_for_start, job, name)
+        deadline = time.monotonic() + seconds
+        try:
+            while wait([job], _POLL_SECONDS).not_done:  # a signal may have come to another thread: wake up to see it
+                if time.monotonic() > deadline:
+                    raise self._failed(f"not done within {seconds:.0f} seconds")
+        except BaseException:
+            self._threads.submit(self._cancel, name)
+            wait([job], _CANCEL_SECONDS)
+            raise
+        starting.cancel()
+        results = job.result()
+        if watching:
+            watching.result()
+        return results
+
+    def _failed(self, reason: str, full: str = "") -> Abend:
+        return failed("GG505", "a Spark task failed", reason, self._log, full, adopted=self._log is None)
+
+    @abstractmethod
+    def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:
+        """The results of a job, in the items' order. Raises Abend (GG505)."""
+
+    @abstractmethod
+    def _tasks(self, name: str) -> Tasks | None:
+        """How far a job is; None if Spark does not answer any more."""
+
+    @abstractmethod
+    def _cancel(self, name: str) -> None:
+        """Cancel a job, also one that has not begun."""
+
+    def _watch(self, job: Future[list[Result]], name: str, total: int, progress: Callable[[int, int], None]) -> None:
+        while wait([job], _POLL_SECONDS).not_done:
+            tasks = self._tasks(name)
+            if tasks is None:
+                return
+            progress(min(tasks.completed, total), total)
+        if job.exception() is None:
+            progress(total, total)
+
+    def _look_for_start(self, job: Future[list[Result]], name: str) -> None:
+        """Warns of a job that waits: Spark itself is silent where no executor starts, or none has room."""
+        if not wait([job], _START_SECONDS).not_done:
+            return
+        tasks = self._tasks(name)
+        if tasks is not None and not (tasks.active or tasks.completed):
+            log.warning(
+                "Spark has not started a task for %.0f seconds: no executor starts, or none has the memory and "
+                "cores that are asked for; Ctrl-C ends the run%s",
+                _START_SECONDS,
+                "" if self._log is None else f", and Spark's log is {self._log}",
+            )
