@@ -109,7 +109,7 @@ class SparkRunner:
         self._jvm: Jvm | None = None
         self._context: SparkContext | None = None
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
-        self._path = list(sys.path)
+        self._path, self._variables = list(sys.path), frozenset(os.environ)
         try:
             self._start(home, addresses)
         except BaseException as error:
@@ -274,6 +274,9 @@ class SparkRunner:
             self._threads.shutdown()
             self._jvm = self._context = None
             sys.path[:] = [entry for entry in sys.path if entry in self._path]
+            for name in [name for name in os.environ if name.startswith("SPARK_")]:
+                if name not in self._variables:  # pyspark leaves some behind
+                    del os.environ[name]
             self._files.remove()
             if not self._failed and self._log is not None:
                 self._log.unlink(missing_ok=True)
