@@ -50,6 +50,7 @@ from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS
+from ggfmt.frames.write_options import OPTIONS
 from ggfmt.options.reference import markdown_table
 from ggfmt.options.releases import RELEASES
 from ggfmt.render.diagnostics.text import diagnostics_text
@@ -370,6 +371,10 @@ def _summary(_: str) -> str:
     return f"```text\n{field_summary(target, settings.definitions[_TABLE])}\n```\n"
 
 
+def _writing(_: str) -> str:
+    return _table(("Option", "What it is"), [(f"`{name}`", text) for name, text in OPTIONS.items()])
+
+
 _MAKERS: dict[str, Callable[[str], str]] = {
     "about": _about,
     "codes": _codes,
@@ -388,6 +393,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "summary": _summary,
     "topics": _topics,
     "types": _types,
+    "writing": _writing,
 }
 
 

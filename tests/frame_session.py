@@ -26,9 +26,9 @@ _CONF = (("spark.sql.shuffle.partitions", "2"), ("spark.sql.session.timeZone", "
 
 
 @contextmanager
-def frame_session() -> Iterator[SparkSession]:
+def frame_session(master: str = "local[2]") -> Iterator[SparkSession]:
     """A session of somebody's, whose time zone is none that code is likely to take for granted."""
-    with SparkRunner(SparkSettings("local[2]", _CONF)) as running:
+    with SparkRunner(SparkSettings(master, _CONF)) as running:
         from pyspark.sql import SparkSession
 
         yield SparkSession.builder.getOrCreate()

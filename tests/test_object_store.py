@@ -15,11 +15,13 @@ from urllib.parse import quote
 
 import pyarrow.fs as pafs
 import pytest
+from frame_rows import generic_rows, write_parts, writer
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
 from s3_server import KEY, SECRET, S3Server, s3_server
 from strategies import examples
+from survival import Operation
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
@@ -31,6 +33,7 @@ from ggfmt.engine.output import store as output_store
 from ggfmt.engine.output.past_run import read_run
 from ggfmt.engine.output.verification import verify
 from ggfmt.engine.uris import Location, quoted
+from ggfmt.frames.shapes import GENERIC
 from ggfmt.render.report.page import page
 from ggfmt.render.report.text import run_text
 
@@ -318,6 +321,28 @@ def test_a_commit_over_two_directories_with_keys_in_their_uris_is_ended_by_the_n
         assert sum(found.messages.values()) == 8
         run = read_run(f"{whose}/{directory}")
         assert SECRET not in page(run) + run_text(run)
+
+
+def test_a_frame_is_written_to_a_store(store: Store, tmp_path: Path) -> None:
+    """By tasks that hold the directory together, by a lease; what is given up leaves nothing."""
+    out = f"s3://{store.bucket}/out"
+    story = [Operation("I", None, {"ID": f"{n}"}, table=f"GG.T{n % 2}") for n in range(8)]
+    rows = generic_rows(story)
+    lines = ("gg.handlerlist=j", *JSON_LINES)
+    made = writer(GENERIC, out, lines)
+    parts = write_parts(made, [rows.slice(0, 5), rows.slice(5)])
+    (lease,) = [key for key in store.files("out") if key.startswith("_ggfmt/leases/")]
+    assert lease.endswith(".json")
+    with pytest.raises(UsageError, match=r"GG501.*another run is writing"):
+        run([f"s3://{store.bucket}/in"], out, allow_empty=True)
+    made.commit(parts)
+    left = store.files("out")
+    assert not [key for key in left if "staging" in key or "leases" in key]
+    assert sum(content.count(b"\n") for key, content in left.items() if key.startswith("j/")) == 8
+    again = writer(GENERIC, out, lines, overwrite=True)
+    parts = write_parts(again, [rows])
+    again.abort(parts)
+    assert store.files("out") == left
 
 
 # Stores that do not answer

@@ -27,7 +27,8 @@ from ggfmt.engine.inputs import PlannedInput
 from ggfmt.engine.plan import MIN_SPLIT_BYTES, Splits
 from ggfmt.engine.preview.head import FIRST_BYTES
 from ggfmt.engine.runner import Runner
-from ggfmt.engine.task import Outcome, unproven
+from ggfmt.engine.sink import Outcome
+from ggfmt.engine.task import unproven
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.reading import CrossedBorder, Layout
 from ggfmt.formats.json import files as json_files

@@ -21,6 +21,7 @@ _EVENTS = "ggfmt run events.bin --input-format debezium_avro -c conf/json.proper
 _REGISTRY = " --input-option schemaRegistryDirectory=avsc"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
 
+_WRITE = ".write.format('ggfmt').mode('append').option('config', 'json.properties')"
 _TEMPLATE = "format.metaColumnsTemplate=${optype},${position}"
 
 
@@ -308,6 +309,10 @@ EXAMPLES: dict[str, _Pair] = {
         "mv changes/archive.json changes/part1.json",
         "mv changes/archive.json changes/part2.json",
     ),
+    "GG540": (f"df.withColumn('day', current_date()){_WRITE}.save('out')", f"df{_WRITE}.save('out')"),
+    "GG541": (f"df{_WRITE}.option('onRejects', 'quarantine')", f"df{_WRITE}.option('onReject', 'quarantine')"),
+    "GG542": (f"df{_WRITE}", f"df{_WRITE}.option('definitions', 'TCUSTORD.def')"),
+    "GG543": (f"df.repartition(8){_WRITE}", f"df.orderBy('seq'){_WRITE}"),
     "GG550": (_RUN, "ggfmt verify out"),
     "GG560": ("ggfmt report out --run 2026-13-31", "ggfmt report out"),
     "GG561": ("ggfmt report out", "pip install --upgrade ggfmt && ggfmt report out"),

@@ -297,6 +297,25 @@ _DECLARED: dict[str, Code] = {
         "A stream remembers how far it has read each file. One that got shorter, was replaced or is gone cannot be "
         "read on from there; what the stream has already given stays given.",
     ),
+    "GG540": error(
+        "a frame that is none of operations",
+        "A DataFrame to be written has neither of the two shapes: a column lacks, is of another type, or is none of an "
+        "operation. `ggfmt docs dataframes` has both.",
+    ),
+    "GG541": error(
+        "an option of writing that makes no sense",
+        'An option of `df.write.format("ggfmt")` is not known, or its value is none that it can have.',
+    ),
+    "GG542": error(
+        "a table of unknown columns",
+        "Rows of a DataFrame have different columns, and no definition says which ones their table has. Nothing was "
+        "committed.",
+    ),
+    "GG543": error(
+        "rows that are out of order",
+        "The rows of a DataFrame come in another order than their `seq` has, so that messages would. Nothing was "
+        "committed.",
+    ),
     "GG550": error(
         "interrupted after the commit",
         "Ctrl-C came once the output was complete, or too late to tell. A run that is interrupted before that commits "

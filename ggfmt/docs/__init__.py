@@ -19,7 +19,19 @@ _NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
 
 # Pages in the order of a reader's questions; others, and those of formats, come behind them.
 _ORDER = (
-    *("options", "metadata", "input", "output", "repeated", "formats", "fidelity", "consumers", "preview", "checking"),
+    *(
+        "options",
+        "metadata",
+        "input",
+        "output",
+        "repeated",
+        "dataframes",
+        "formats",
+        "fidelity",
+        "consumers",
+        "preview",
+        "checking",
+    ),
     *(
         "schemas",
         "python",

@@ -23,8 +23,9 @@ from ggfmt.engine.plan import HandlerOutput, Job, Split, Splits
 from ggfmt.engine.preparation import PreparedRun
 from ggfmt.engine.progress import Following
 from ggfmt.engine.runner import InProcess, Runner
+from ggfmt.engine.sink import Outcome
 from ggfmt.engine.steps import DISCOVERY, JOINING, READING, Stopwatch
-from ggfmt.engine.task import Outcome, run_split, unproven
+from ggfmt.engine.task import run_split, unproven
 from ggfmt.model.table import TableDef
 
 log = logging.getLogger("ggfmt")
@@ -63,25 +64,35 @@ def carry_out(
         job, outcomes = _run_tasks(prepared, splits, runner, watch, following)
     except OSError as error:  # of a task in this process: what cannot be read is part of its outcome
         raise Abend(cannot_write(prepared.job.targets[0].root, error)) from None
+    check_ended(job, outcomes)
+    following.count(sum(outcome.operations.total() for outcome in outcomes))
+    # A stream is joined as it is written.
+    results = gathered(job, outcomes, None if prepared.stream else runner, following)
+    watch.lap(JOINING)
+    results.totals.input_files = len(prepared.inputs)
+    results.totals.input_bytes = prepared.input_bytes
+    results.totals.seconds_in_tasks = time.perf_counter() - started
+    return results
+
+
+def gathered(job: Job, outcomes: Sequence[Outcome], joiner: Runner | None, following: Following) -> RunResults:
+    """What tasks that have all ended well came to, their small files joined unless there is no `joiner`. Abend if that
+    cannot be done, or does not add up."""
     _tell_of_kernels(outcomes)
     totals = report.add_up(outcomes, job.targets)
     imbalance = totals.imbalance()
     if imbalance is not None:
         raise Abend(Diagnostic("GG507", f"the operations do not add up: {imbalance}"))
     written = [written for outcome in outcomes for written in outcome.written.values()]
-    try:
-        files = [file for item in written for file in item.files]
-        if not prepared.stream:  # which is joined as it is written
-            files = _join(files, job.targets, runner, following)
-    except OSError as error:
-        raise Abend(cannot_write(job.targets[0].root, error)) from None
-    watch.lap(JOINING)
+    files = [file for item in written for file in item.files]
+    if joiner is not None:
+        try:
+            files = _join(files, job.targets, joiner, following)
+        except OSError as error:
+            raise Abend(cannot_write(job.targets[0].root, error)) from None
     for file in files:
-        totals.handlers[file.handler].files += not prepared.stream
+        totals.handlers[file.handler].files += joiner is not None
         totals.handlers[file.handler].size += file.size
-    totals.input_files = len(prepared.inputs)
-    totals.input_bytes = prepared.input_bytes
-    totals.seconds_in_tasks = time.perf_counter() - started
     return RunResults(
         job,
         totals,
@@ -96,7 +107,7 @@ def carry_out(
 def _run_tasks(
     prepared: PreparedRun, splits: Splits, runner: Runner, watch: Stopwatch, following: Following
 ) -> tuple[Job, list[Outcome]]:
-    """The outcomes of all splits, after a discovery pass where definitions are lacking; Abend for the first mistake.
+    """The outcomes of all splits, after a discovery pass where definitions are lacking.
 
     All is done again where a file turns out to have a record over the end of a range.
     """
@@ -127,15 +138,18 @@ def _run_tasks(
             job = discover(job, splits, runner, following)
             watch.lap(DISCOVERY)
             continue
-        for outcome in outcomes:
-            if outcome.abend is not None:
-                raise Abend(outcome.abend)
-        if any(outcome.stopped or outcome.undefined for outcome in outcomes):
-            raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
-        following.count(sum(outcome.operations.total() for outcome in outcomes))
-        met = [seen for outcome in outcomes for seen in outcome.seen]
-        check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
         return job, outcomes
+
+
+def check_ended(job: Job, outcomes: Sequence[Outcome]) -> None:
+    """Abend for the first mistake in the data that tasks have met."""
+    for outcome in outcomes:
+        if outcome.abend is not None:
+            raise Abend(outcome.abend)
+    if any(outcome.stopped or outcome.undefined for outcome in outcomes):
+        raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
+    met = [seen for outcome in outcomes for seen in outcome.seen]
+    check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
 
 
 def _counted(

@@ -118,10 +118,10 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     targets = make_targets(settings)
     if not stream:
         _check_schema_directories(targets)
-    outputs = tuple(OutputDirectory(root) for root in dict.fromkeys(target.root for target in targets))
+    outputs = _directories(targets)
     checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, outputs)
-    moment = settings.current_timestamp or datetime.now(timezone.utc).replace(tzinfo=None)
-    run = f"{stamp(moment)}-{uuid.uuid4().hex[:8]}"
+    moment = settings.current_timestamp or now()
+    run = run_id(moment)
     # Before the inputs are listed: what an earlier run had begun to commit may be among them.
     participants = [*outputs, *filter(None, [checkpoint])]
     if not dry:
@@ -129,10 +129,7 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     elif not stream:
         look_at_all(participants)
     mode = settings.mode if checkpoint is None else checkpoint.bind(targets, outputs, settings.mode)
-    replaced = tuple(
-        tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
-        for output in outputs
-    )
+    replaced = _replaced(targets, outputs, mode)
     if dry:
         named = [given for given in settings.inputs if given != STANDARD_INPUT]
         files = list_inputs(named, settings.allow_empty)
@@ -150,23 +147,88 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
         log.warning("there is nothing in the input: %s, each of no bytes", counted(len(inputs), "file"))
     for output, names in zip(outputs, replaced, strict=True):
         _check_inputs(inputs, output.root, set(names))
-    if settings.current_timestamp is None and mode == "append":
-        moment = _after(moment, outputs)
-    job = Job(
+    moment = _moment(settings.current_timestamp, mode, moment, outputs)
+    job = _job(settings, run, moment, targets, outputs)
+    job = replace(job, input_format=input_format, source=with_defaults(settings.source, input_format))
+    return PreparedRun(job, tuple(inputs), reason, outputs, replaced, mode, checkpoint, idle, stream)
+
+
+def prepare_output(settings: RunSettings, held: ExitStack) -> PreparedRun:
+    """The same of a run whose operations are not read from inputs."""
+    targets = make_targets(settings)
+    _check_schema_directories(targets)
+    outputs = _directories(targets)
+    moment = settings.current_timestamp or now()
+    run = run_id(moment)
+    hold_all(outputs, run, held)
+    replaced = _replaced(targets, outputs, settings.mode)
+    job = _job(settings, run, _moment(settings.current_timestamp, settings.mode, moment, outputs), targets, outputs)
+    return PreparedRun(job, (), "", outputs, replaced, settings.mode)
+
+
+def prepare_commit(job: Job, mode: str, held: ExitStack) -> PreparedRun:
+    """A run that was prepared by another process, once its tasks have ended: what that one checked is checked again.
+
+    Abend GG506 if another run has added to the output in the meantime: by the times in names, this one came first.
+    """
+    outputs = _directories(job.targets)
+    hold_all(outputs, job.run, held)
+    replaced = _replaced(job.targets, outputs, mode)
+    if _moment(job.current_timestamp, mode, job.moment, outputs) != job.moment:
+        message = "another run has added files to the output since this one began"
+        raise Abend(Diagnostic("GG506", message, Span(file=outputs[0].root), "nothing was committed; write it again"))
+    return PreparedRun(job, (), "", outputs, replaced, mode)
+
+
+def now() -> datetime:
+    """The present time in UTC."""
+    return datetime.now(timezone.utc).replace(tzinfo=None)
+
+
+def run_id(moment: datetime) -> str:
+    return f"{stamp(moment)}-{uuid.uuid4().hex[:8]}"
+
+
+def _directories(targets: Sequence[HandlerOutput]) -> tuple[OutputDirectory, ...]:
+    return tuple(OutputDirectory(root) for root in dict.fromkeys(target.root for target in targets))
+
+
+def _replaced(
+    targets: Sequence[HandlerOutput], outputs: Sequence[OutputDirectory], mode: str
+) -> tuple[tuple[str, ...], ...]:
+    """For each output directory, which is held, the files that the run replaces; errors as of its `check`."""
+    return tuple(
+        tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
+        for output in outputs
+    )
+
+
+def _moment(given: datetime | None, mode: str, moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
+    """The time in the names of files."""
+    return _after(moment, outputs) if given is None and mode == "append" else moment
+
+
+def _job(
+    settings: RunSettings,
+    run: str,
+    moment: datetime,
+    targets: Sequence[HandlerOutput],
+    outputs: Sequence[OutputDirectory],
+) -> Job:
+    """What the settings ask of every task."""
+    return Job(
         run,
         moment,
-        input_format,
+        settings.input_format,
         tuple(targets),
         Catalog(settings.definitions or {}),
         quarantine=settings.quarantine,
         strict=settings.strict,
         current_timestamp=settings.current_timestamp,
-        source=with_defaults(settings.source, input_format),
         trace=log.isEnabledFor(TRACE),
         replacements=settings.replacements,
         staging={output.root: output.staging(run) for output in outputs},
     )
-    return PreparedRun(job, tuple(inputs), reason, outputs, replaced, mode, checkpoint, idle, stream)
 
 
 def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:

@@ -14,8 +14,8 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import HandlerOutput
+from ggfmt.engine.sink import Outcome
 from ggfmt.engine.steps import added
-from ggfmt.engine.task import Outcome
 from ggfmt.engine.timeline import Timeline
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.loss import Loss, happening

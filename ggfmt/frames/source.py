@@ -1,4 +1,4 @@
-"""The data source `ggfmt` of Spark: `spark.read.format("ggfmt")`.
+"""The data source `ggfmt` of Spark: `spark.read.format("ggfmt")` and `frame.write.format("ggfmt")`.
 
 Spark makes one in a process of its own, in which there is no session: tables are looked for in that process. What was
 planned there goes with the frame, so that every use of it reads the same files. `ggfmt.frames.read` has tasks look for
@@ -18,7 +18,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceWriter,
+    InputPartition,
+)
 
 from ggfmt.engine.plan import Split
 from ggfmt.engine.runner import InProcess
@@ -55,7 +61,7 @@ def _opened(option: str, key: bytes) -> Plan:
 
 
 class GgfmtSource(DataSource):
-    """Reads operations; `OPTIONS` has its options, besides the properties of the input format. `key` signs plans."""
+    """Reads and writes operations; `request_of` and `WriteOptions` have its options. `key` signs plans."""
 
     key: ClassVar[bytes] = b""
 
@@ -79,6 +85,11 @@ class GgfmtSource(DataSource):
 
     def _narrowed(self, schema: StructType) -> Plan:
         return replace(self._plan, wanted=narrowed(self._plan.wanted, schema.jsonValue()))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from ggfmt.frames.write import frame_writer  # which loads handlers, and workers that read need none
+
+        return frame_writer(self.options, schema, overwrite)
 
 
 class _Planning(InProcess):

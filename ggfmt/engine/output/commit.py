@@ -27,7 +27,7 @@ from hashlib import sha256
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span, UsageError
 from ggfmt.engine.files import absolute
-from ggfmt.engine.output.holding import LEASES, Hold, hold
+from ggfmt.engine.output.holding import LEASES, Hold, hold, lease_of
 from ggfmt.engine.output.journal import (
     COMMITS,
     JOURNAL,
@@ -154,16 +154,29 @@ class Participant:
         """Removes what this run has in staging, unless a journal still needs it, and gives the directory free."""
         if self._hold is None:
             return
-        with suppress(*FAILURES):  # else a later run removes it
-            if not self.store.exists(JOURNAL) and not self.store.exists(POINTER):
-                self.store.delete_tree(staging_of(self.run))
+        self._drop_staging(self.run)
         self._let_go(self._hold)
         self._hold = None
 
-    def _let_go(self, holding: Hold) -> None:
-        holding.release()
+    def give_up(self, run: str) -> None:
+        """Removes what the tasks of a run that will not be committed have left, which nobody holds now but they."""
+        self._drop_staging(run)
+        with suppress(*FAILURES):
+            self.store.delete(lease_of(run))
+        self._tidy()
+
+    def _drop_staging(self, run: str) -> None:
+        with suppress(*FAILURES):  # else a later run removes it
+            if not self.store.exists(JOURNAL) and not self.store.exists(POINTER):
+                self.store.delete_tree(staging_of(run))
+
+    def _tidy(self) -> None:
         for name in (LEASES, COMMITS, STAGING, METADATA_DIRECTORY, ""):
             self.store.remove_if_empty(name)
+
+    def _let_go(self, holding: Hold) -> None:
+        holding.release()
+        self._tidy()
 
     def _drop_staging_of_dead_runs(self) -> None:
         living = {self.run, *(name.removesuffix(".json") for name in self.store.names(LEASES))}

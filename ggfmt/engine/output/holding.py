@@ -45,7 +45,7 @@ class Hold(Protocol):
 
 def hold(store: Store, run: str, what: str) -> Hold:
     """Takes a directory for a run; `what` is what the directory is called. UsageError GG501 if another run has it."""
-    owner = {"run": run, "host": socket.gethostname(), "pid": os.getpid(), "since": _now()}
+    owner = owner_of(run)
     if store.local and fcntl is not None:
         try:
             return Lock(store, owner, what)
@@ -55,8 +55,25 @@ def hold(store: Store, run: str, what: str) -> Hold:
     return Lease(store, owner, what)
 
 
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+def owner_of(run: str) -> dict[str, Any]:
+    """What a lock or lease says of a run in this process."""
+    since = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return {"run": run, "host": socket.gethostname(), "pid": os.getpid(), "since": since}
+
+
+def lock_owner(store: Store) -> dict[str, Any] | None:
+    """What the lock of a directory says of the run that holds it; None if none does, or where there are no locks."""
+    if not store.local or fcntl is None:
+        return None
+    with suppress(FileNotFoundError), open(store.inner(LOCK), encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return owner_in(lock.read().encode())
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+    return None
 
 
 def refused(store: Store, what: str, owner: dict[str, Any], seen: str = "") -> UsageError:
@@ -71,7 +88,9 @@ class Lock:
     """A lock of the operating system on `_ggfmt/lock`."""
 
     def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
+        self._store = store
         self._path = store.inner(LOCK)
+        self._lease = lease_of(owner["run"])  # by which tasks of the run may have held the directory until now
         file = None
         while file is None:
             store.make_directory(METADATA_DIRECTORY)  # which its last holder may just have removed
@@ -82,10 +101,10 @@ class Lock:
         file.flush()
         self._file: IO[str] = file
         try:
-            live = live_leases(store, LOCK)
+            live = live_leases(store, self._lease, LOCK)
             if live:
-                raise _leased(store, what, live)
-            _drop_dead_leases(store, LOCK)
+                raise leased(store, what, live)
+            _drop_dead_leases(store, self._lease)
         except (UsageError, *FAILURES):
             self.release()
             raise
@@ -99,7 +118,7 @@ class Lock:
                 return lock
         except BlockingIOError:
             lock.seek(0)
-            owner = _document(lock.read().encode())
+            owner = owner_in(lock.read().encode())
             lock.close()
             raise refused(store, what, owner) from None
         except OSError:
@@ -118,6 +137,8 @@ class Lock:
         return self._is_at_its_place(self._file)
 
     def release(self) -> None:
+        with suppress(*FAILURES):
+            self._store.delete(self._lease)
         with suppress(OSError):
             if self.is_held():
                 os.unlink(self._path)
@@ -137,7 +158,7 @@ class Lease:
         live = live_leases(store, self._name)
         if live:
             store.delete(self._name)
-            raise _leased(store, what, live)
+            raise leased(store, what, live)
         _drop_dead_leases(store, self._name)
         self._thread = threading.Thread(target=self._renew, name="ggfmt-lease", daemon=True)
         self._thread.start()
@@ -172,12 +193,12 @@ def lease_of(run: str) -> str:
     return f"{LEASES}/{run}.json"
 
 
-def live_leases(store: Store, own: str) -> list[tuple[str, float]]:
-    """The leases of other runs that are not dead, and their ages in seconds; `own` is a file just written, which tells
-    what time it is by the clock of the store. OSError if that file is gone."""
-    now = store.modified(own)
+def live_leases(store: Store, own: str, written: str | None = None) -> list[tuple[str, float]]:
+    """The leases of other runs that are not dead, and their ages in seconds. A file just `written`, by default the
+    lease of this run, tells what time it is by the clock of the store; OSError if it is gone."""
+    now = store.modified(written or own)
     if now is None:
-        raise FileNotFoundError(errno.ENOENT, "the lease is gone that was just written", store.outer(own))
+        raise FileNotFoundError(errno.ENOENT, "the lease is gone that was just written", store.outer(written or own))
     live = []
     for name in store.names(LEASES):
         other = f"{LEASES}/{name}"
@@ -194,12 +215,12 @@ def _drop_dead_leases(store: Store, own: str) -> None:
             store.delete(f"{LEASES}/{name}")
 
 
-def _leased(store: Store, what: str, live: list[tuple[str, float]]) -> UsageError:
+def leased(store: Store, what: str, live: list[tuple[str, float]]) -> UsageError:
     name, age = live[0]
-    return refused(store, what, _document(store.read(name)), f", last seen {age:,.0f} s ago")
+    return refused(store, what, owner_in(store.read(name)), f", last seen {age:,.0f} s ago")
 
 
-def _document(content: bytes | None) -> dict[str, Any]:
+def owner_in(content: bytes | None) -> dict[str, Any]:
     """What a lock or lease says of its owner; nothing if it is damaged."""
     with suppress(ValueError):
         document = json.loads(content or b"")

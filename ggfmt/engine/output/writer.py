@@ -18,7 +18,7 @@ from ggfmt.engine.output.rejects import RejectFiles
 from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries, Waiting
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.pipeline import Formatted, Pipeline, Preamble
-from ggfmt.engine.plan import HandlerOutput, Job, Split
+from ggfmt.engine.plan import HandlerOutput, Job
 from ggfmt.engine.steps import FORMATTING, WRITING, Stopwatch
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
@@ -56,20 +56,27 @@ class _Table:
 
 
 class HandlerWriter:
-    """One handler's part of a task."""
+    """One handler's part of a task, which is the one of `ordinal`, after `epoch` metadata changes."""
 
     def __init__(
-        self, job: Job, split: Split, target: HandlerOutput, attempt: int, clock: Clock, watch: Stopwatch
+        self,
+        job: Job,
+        ordinal: int,
+        epoch: int,
+        target: HandlerOutput,
+        attempt: int,
+        clock: Clock,
+        watch: Stopwatch,
     ) -> None:
         self.target = target
         self._settings = target.settings
         self._pipeline = Pipeline(target.settings, clock)
-        self._split = split.ordinal
+        self._split = ordinal
         self._trace = job.trace
         self._watch = watch
-        self._directory = child(job.staging[target.root], f"{split.ordinal:06d}-{attempt}-{target.handler}")
+        self._directory = child(job.staging[target.root], f"{ordinal:06d}-{attempt}-{target.handler}")
         Store(self._directory).make_directory("")
-        self.rejects = RejectFiles(self._directory, target.handler, split.ordinal)
+        self.rejects = RejectFiles(self._directory, target.handler, ordinal)
         self._result = Written()
         self._tables: dict[str, _Table] = {}
         self._waiting = Waiting()
@@ -77,7 +84,7 @@ class HandlerWriter:
         self._owners: dict[Place, tuple[str, Partition]] = {}
         self._interleaved = None
         if not self._settings.partition_by_table:
-            self._interleaved = Interleaved(self._series("", str(job.epoch_at(split)), None))
+            self._interleaved = Interleaved(self._series("", str(epoch), None))
 
     @property
     def projection(self) -> Projection:

@@ -1,0 +1,197 @@
+"""Frames of operations written through the sink of `ggfmt run`: staged by Spark's tasks, committed at once.
+
+Spark asks for a writer where the query is planned, sends it to the tasks, and has it commit their messages, each in
+another process. So the output is looked at twice, before the work and at its end, and the tasks hold it together.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
+from ggfmt.engine import report
+from ggfmt.engine.execution import check_ended, gathered
+from ggfmt.engine.output.directory import OutputDirectory
+from ggfmt.engine.output.holding import owner_of
+from ggfmt.engine.output.publish import publish
+from ggfmt.engine.output.sharing import SharedLease
+from ggfmt.engine.plan import Job
+from ggfmt.engine.preparation import prepare_commit, prepare_output
+from ggfmt.engine.progress import Following
+from ggfmt.engine.runner import InProcess
+from ggfmt.engine.sink import Outcome, Sink, Stopped, in_task
+from ggfmt.engine.steps import COMMITTING, JOINING, READING, Stopwatch, added
+from ggfmt.formats.api.reading import Reject
+from ggfmt.frames.frame_shape import FrameShape
+from ggfmt.frames.operations import Order, RowReader, other_columns, out_of_order
+from ggfmt.frames.shapes import AFTER, BEFORE
+from ggfmt.frames.spark_types import arrow_schema
+from ggfmt.frames.write_options import WriteOptions
+from ggfmt.model.table import TableDef
+from ggfmt.options.table_keys import Keys
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass
+class PartWritten(WriterCommitMessage):
+    """What one task did: its outcome, how `seq` runs in it, and the tables that it found the columns of."""
+
+    outcome: Outcome
+    order: dict[str, Order] = field(default_factory=dict)
+    found: dict[str, TableDef] = field(default_factory=dict)
+
+
+def frame_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> FrameWriter:
+    """The writer of a frame. UsageError GG540 for a frame of neither shape, GG541 for options that make no sense, and
+    as of `ggfmt run` what is wrong with its configuration or the output; nothing is written yet."""
+    try:
+        return writer_of(WriteOptions.of(options, overwrite), FrameShape.of(arrow_schema(schema)))
+    except GgfmtError as error:
+        raise _plain(error) from None
+
+
+def columns_of(frame: DataFrame) -> str:
+    """The columns of all tables in a frame of maps, for the option `columns`, after a pass over all rows. Those of a
+    table are in its order if each is in an image that has all columns before it."""
+    from pyspark.sql import functions
+
+    images = functions.explode(functions.array(AFTER, BEFORE)).alias("image")
+    names = functions.posexplode(functions.map_keys("image")).alias("place", "name")
+    places = frame.select("table", images).select("table", names).groupBy("table", "name").agg({"place": "max"})
+    columns: dict[str, list[str]] = {}
+    for table, name, _ in sorted(map(tuple, places.dropna().collect()), key=lambda row: (row[0], row[2], row[1])):
+        columns.setdefault(table, []).append(name)
+    return json.dumps(columns, ensure_ascii=False)
+
+
+def writer_of(asked: WriteOptions, shape: FrameShape) -> FrameWriter:
+    """Looks at the output and leaves it as it is: nobody could hold it until the tasks start."""
+    with ExitStack() as held:
+        prepared = prepare_output(asked.settings, held)
+    return FrameWriter(prepared.job, prepared.mode, shape, asked.keys, owner_of(prepared.job.run))
+
+
+class FrameWriter(DataSourceArrowWriter):
+    def __init__(self, job: Job, mode: str, shape: FrameShape, keys: Keys, owner: dict[str, Any]) -> None:
+        self._job = job
+        self._mode = mode
+        self._shape = shape
+        self._keys = keys
+        self._owner = owner
+        self._started = time.time()
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartWritten:
+        """One partition. A mistake in the data is part of what it came to, since another try would meet it again."""
+        context = TaskContext.get()
+        assert context is not None
+        return self.write_part(iterator, context.partitionId(), context.taskAttemptId())
+
+    def write_part(self, batches: Iterator[pa.RecordBatch], ordinal: int, attempt: int) -> PartWritten:
+        part = PartWritten(Outcome(ordinal))
+        try:
+            with ExitStack() as held:
+                for root in self._job.staging:
+                    held.enter_context(SharedLease(root, self._owner, OutputDirectory.what))
+                part.outcome = in_task(self._job, ordinal, partial(self._write, part, batches, attempt))
+        except GgfmtError as error:
+            part.outcome.abend = error.diagnostics[0]
+        return part
+
+    def _write(self, part: PartWritten, batches: Iterator[pa.RecordBatch], attempt: int) -> Outcome:
+        in_order = any(not target.settings.partition_by_table for target in self._job.targets)
+        reader = RowReader(self._shape, self._job.catalog.trusted, self._keys, in_order)
+        sink = Sink(self._job, part.outcome.split, 0, attempt)
+        sink.watch.lap(None)
+        try:
+            for batch in batches:
+                for event in reader.read(batch):
+                    sink.watch.lap(READING)
+                    if isinstance(event, Reject):
+                        sink.reject(event.record, event.diagnostic)
+                    else:
+                        sink.write(event, reader.locate)
+                sink.end_of_chunk()
+                sink.watch.lap(READING)
+            sink.close()
+        except Stopped:
+            pass
+        except Abend as error:
+            (sink.outcome.abend,) = error.diagnostics
+        sink.outcome.steps = sink.watch.seconds
+        part.order, part.found = reader.order, reader.found
+        return sink.outcome
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Makes what the tasks wrote the output. Abend if nothing is committed, Committed if that was interrupted."""
+        try:
+            self._commit([message for message in messages if isinstance(message, PartWritten)])
+        except GgfmtError as error:
+            raise _plain(error) from None
+
+    def _commit(self, parts: list[PartWritten]) -> None:
+        watch = Stopwatch()
+        with ExitStack() as held:
+            prepared = prepare_commit(self._job, self._mode, held)
+            outcomes = [part.outcome for part in parts]
+            check_ended(self._job, outcomes)
+            _check_order(parts)
+            _check_columns(parts)
+            with InProcess() as joiner:
+                results = gathered(self._job, outcomes, joiner, Following(None))
+            watch.lap(JOINING)
+            results.totals.seconds = time.time() - self._started
+            results.totals.seconds_in_tasks = sum(outcome.seconds for outcome in outcomes)
+            results.totals.steps = added(results.totals.steps, watch.seconds)
+            publish(prepared, results)
+            watch.lap(COMMITTING)
+        for warning in report.warnings(results.totals):
+            log.warning("%s", warning)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Removes what tasks have left. The output is as it was."""
+        for root in self._job.staging:
+            OutputDirectory(root).give_up(self._job.run)
+
+
+def _plain(error: GgfmtError) -> GgfmtError:
+    """The error without the places in code that Spark would show above what is wrong."""
+    return error.with_traceback(None)
+
+
+def _check_order(parts: list[PartWritten]) -> None:
+    """Abend GG543 where a partition has rows that belong before those of one before it."""
+    last: dict[str, tuple[int, int]] = {}
+    for part in parts:
+        for table, order in part.order.items():
+            before = last.get(table)
+            if before is not None and order.first < before[1]:
+                where = f", in the partitions {before[0]} and {part.outcome.split}"
+                raise Abend(out_of_order(table, before[1], order.first, where))
+            last[table] = part.outcome.split, order.last
+
+
+def _check_columns(parts: list[PartWritten]) -> None:
+    """Abend GG542 where partitions have found other columns of one table."""
+    known: dict[str, TableDef] = {}
+    for part in parts:
+        for name, table in part.found.items():
+            first = known.setdefault(name, table)
+            if first != table:
+                names = set(first.column_names) ^ set(table.column_names)
+                raise Abend(other_columns(first, next(iter([*sorted(names), *table.column_names]))))
