@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -122,3 +123,22 @@ def test_inputs_are_checked_before_the_configuration_is_told(called: Called) -> 
         2,
         "gone.json: error[GG310] there is no such input\n  help: check the path\n",
     )
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_what_is_told_where_there_is_no_standard_error_is_lost_and_no_defect(
+    format: str, called: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    told = ("run", "gone.json", "--to", "json", "-o", "out", *NONE)
+    assert cli.main(["--log-format", format, *told]) == 2
+
+
+def test_a_plan_that_cannot_be_printed_is_no_defect(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = ("run", "in.json", "--to", "json", "-o", "out", "--dry-run")
+    monkeypatch.setattr(sys, "stdout", None)
+    assert called(*told)[0] == 0
+    monkeypatch.setattr(sys, "stdout", open("/dev/full", "w"))  # noqa: SIM115
+    code, told_instead = called(*told)
+    assert code == 3
+    assert told_instead.endswith("error[GG506] standard output cannot be written: no space left on device\n")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -12,7 +10,7 @@ import typer
 from ggfmt.api.arguments import pairs
 from ggfmt.cli import completion
 from ggfmt.cli.parameters import JavaHome, SparkConf
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.cli.telling import writing
 
 
 def doctor(
@@ -53,7 +51,7 @@ def doctor(
 
     findings = examine(SparkSettings(master, pairs(spark_conf, "the Spark property"), java_home), archive=class_archive)
     if sys.stdout is not None:  # it may be closed
-        with _writing():
+        with writing():
             if as_json:
                 write_text(findings_json(findings), sys.stdout)
             else:
@@ -61,16 +59,3 @@ def doctor(
             sys.stdout.flush()
     if worst(findings) is State.PROBLEM:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _writing() -> Iterator[None]:
-    """Output that cannot be written is an error of one line: a full disk is what this command is called for."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        sys.stdout = None  # what is held back is not tried again at the end
-        message = f"standard output cannot be written: {(error.strerror or str(error)).lower()}"
-        raise Abend(Diagnostic("GG506", message)) from error

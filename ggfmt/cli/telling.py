@@ -15,7 +15,7 @@ import typer
 from ggfmt import logs
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 # The class of all mistakes in a call has no name of its own in typer.
 _Mistake: Any = [base for base in typer.BadParameter.__mro__ if hasattr(base, "format_message")][-1]
@@ -25,7 +25,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warn", Severity.NOTE: "in
 def tell_findings(diagnostics: Iterable[Diagnostic]) -> None:
     """Tell of findings, each with its place and its help."""
     diagnostics = list(diagnostics)
-    if not diagnostics:
+    if not diagnostics or sys.stderr is None:
         return
     if logs.is_json():
         from ggfmt.render.diagnostics.text import as_dict
@@ -61,12 +61,13 @@ def tell(level: str, message: str) -> None:
     """Tell one thing in a line."""
     if logs.is_json():
         tell_json(level, message)
-    else:
+    elif sys.stderr is not None:
         sys.stderr.write(f"{message}\n")
 
 
 def tell_json(level: str, message: str, **more: object) -> None:
-    sys.stderr.write(f"{logs.json_line(level, message, None, **more)}\n")
+    if sys.stderr is not None:  # it may be closed
+        sys.stderr.write(f"{logs.json_line(level, message, None, **more)}\n")
 
 
 @contextmanager
@@ -76,3 +77,16 @@ def nothing_committed_yet() -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt(str(error) or "interrupted; nothing was committed") from None
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Output that cannot be written is an error of one line."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        sys.stdout = None  # what is held back is not tried again at the end
+        message = f"standard output cannot be written: {(error.strerror or str(error)).lower()}"
+        raise Abend(Diagnostic("GG506", message)) from error
