@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from runs import JSON_LINES, PIPES, operation, output_files, run_ggfmt, write_lines
 from strategies import examples
 
+from ggfmt import cli
 from ggfmt.diagnostics.diagnostic import Committed, UsageError
 from ggfmt.engine import run as run_module
 from ggfmt.engine.output.store import Store
@@ -148,11 +149,11 @@ def test_what_an_interrupted_commit_is_told_as_is_true(
 ) -> None:
     source = write_lines(tmp_path / "in.json", [operation(number) for number in range(3)])
     answers = []
-    for at in range(1, 99, 3 if two else 1):
+    for at in range(1, 199, 5 if two else 2):
         out = tmp_path / f"out{at}"
         roots = (f"gg.handler.j.rootFilePath={out}/j", f"gg.handler.d.rootFilePath={out}/d", "gg.handlerlist=j,d")
         with monkeypatch.context() as patch:
-            found = told_and_true(source, out, roots if two else (), Interrupts(patch, at, after=at % 2 == 0))
+            found = told_and_true(source, out, roots if two else (), Interrupts(patch, at, after=at % 4 == 1))
         if found is None:
             break
         told, true = found
@@ -206,33 +207,30 @@ def test_an_interrupt_of_a_stream(whole: bool, tmp_path: Path, monkeypatch: pyte
         run_ggfmt([source], Path("-"), *JSON_LINES)
 
 
-@pytest.fixture
-def interrupted(tmp_path: Path) -> Callable[..., tuple[int, str]]:
-    """Sends Ctrl-C to a run that reads a standard input that never ends."""
-
-    def call(*before: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "ggfmt", *before, "run", "-", "--set", "gg.handler.j.format=json"]
-        process = subprocess.Popen(
-            [*command, "-o", tmp_path / "out", "--master", "none"],
-            stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, bufsize=0,
-        )  # fmt: skip
-        assert process.stdin is not None and process.stderr is not None
-        process.stderr.readline()  # the log has begun: it reads
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
-        return process.returncode, told
-
-    return call
-
-
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_says_that_nothing_was_committed(interrupted: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
-    code, told = interrupted("--log-level", "debug")
-    assert code == 130
-    assert told.endswith("interrupted; nothing was committed\n")
-    assert "Traceback" not in told
+def test_ctrl_c_says_that_nothing_was_committed(tmp_path: Path) -> None:
+    told = ("run", "-", "--set", "gg.handler.j.format=json", "-o", str(tmp_path / "out"), "--master", "none", "-v")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ggfmt", *told], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert process.stderr is not None
+    process.stderr.readline()  # the log has begun: it reads a standard input that does not end
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.endswith("interrupted; nothing was committed\n")
+    assert "Traceback" not in said
     assert not (tmp_path / "out").exists()
-    code, told = interrupted("--log-level", "debug", "--log-format", "json")
-    assert code == 130
-    last = json.loads(told.splitlines()[-1])
-    assert (last["level"], last["message"]) == ("error", "interrupted; nothing was committed")
+
+
+def test_an_interrupt_is_told_in_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_module, "prepare", stop)
+    told = ("run", "in.json", "--to", "json", "-o", str(tmp_path / "out"), "--master", "none")
+    assert cli.main([*told, "--log-format", "json"]) == 130
+    (line,) = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (line["level"], line["message"]) == ("error", "interrupted; nothing was committed")

@@ -98,6 +98,7 @@ MISSING = [
     ("schema", "--definitions", "gone.def", "--kind", "json"),
     ("validate-config", "gone.properties"),
     ("verify", "gone"),
+    ("report", "gone"),
     ("docs", "gone"),
     ("init", "json", "-o", "gone/json.properties"),
 ]

@@ -50,7 +50,7 @@ GROUPS: dict[str, tuple[str, ...]] = {  # the options of large commands; those o
     "Input": ("input_format", "input_config", "input_options", "definitions", "allow_empty", "checkpoint", "settle"),
     "Handlers": ("config", "to", "handlers", "settings", "current_timestamp"),
     "Output": ("output", "mode", "on_reject", "strict_fidelity", "report", "dry_run"),
-    "Spark": ("master", "spark_conf", "java_home", "split_size", "max_record"),
+    "Spark": ("master", "remote", "spark_conf", "java_home", "split_size", "max_record"),
     "What is shown": ("count", "table", "output_format", "stdin_filename"),
     "What is checked": ("strict", "select", "ignore", "extend_ignore", "machine", "isolated", "check"),
     "Fixes": ("fix", "diff", "unsafe_fixes"),
