@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from runs import JSON_LINES, operation, write_lines
 from strategies import examples
 
+from ggfmt import cli
 from ggfmt.config.handlers import read_configuration
 from ggfmt.engine.progress import Following, Standing, ends_of_tasks
 from ggfmt.engine.run import RunSettings, execute
@@ -207,7 +208,7 @@ JSON = ("--set", "gg.handler.j.format=json", "--master", "none")
 
 def test_a_run_on_a_narrow_terminal(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(number) for number in range(3_000)])
-    arguments = ["run", str(source), "-o", str(tmp_path / "out"), "--split-size", "20k", *JSON]
+    arguments = ["run", str(source), "-o", str(tmp_path / "out"), "--split-size", "150k", *JSON]
     program = f"import sys; from ggfmt.cli import main; sys.argv = ['ggfmt', *{arguments!r}]; main()"
     shown = on_terminal(program, "60")
     drawn = [part for part in re.split("\r\n|\r\x1b\\[K", shown) if part.startswith(("listing", "converting", "comm"))]
@@ -217,10 +218,10 @@ def test_a_run_on_a_narrow_terminal(tmp_path: Path) -> None:
     assert "3,000 operations" in shown
 
 
-def test_in_a_pipe_progress_is_lines_of_the_log(tmp_path: Path) -> None:
+def test_in_a_pipe_progress_is_lines_of_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = write_lines(tmp_path / "in.json", [operation(number) for number in range(10)])
-    command = [sys.executable, "-m", "ggfmt", "--log-format", "json", "run", str(source), *JSON, "--progress"]
-    ended = subprocess.run([*command, "-o", tmp_path / "out"], capture_output=True, text=True, check=True, cwd=ROOT)
-    told = [json.loads(text)["message"] for text in ended.stderr.splitlines()]
-    phases = [text.partition(",")[0] for text in told if text.partition(",")[0] in PHASES.values()]
+    told = ("run", str(source), *JSON, "--progress", "-o", str(tmp_path / "out"))
+    assert cli.main(["--log-format", "json", *told]) == 0
+    messages = [json.loads(text)["message"] for text in capsys.readouterr().err.splitlines()]
+    phases = [text.partition(",")[0] for text in messages if text.partition(",")[0] in PHASES.values()]
     assert phases == ["listing", "finding tables", "converting", "committing"]
