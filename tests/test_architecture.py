@@ -55,7 +55,7 @@ LIBRARIES: dict[str, set[str]] = {
     "javaproperties": {"config.properties"},
     "lxml": {"formats.goldengate.xml.records"},
     "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read", *DEBEZIUM_AVRO},
-    "msgspec": {"columnar", "formats", "engine", "definitions"},
+    "msgspec": {"columnar", "formats", "engine", "definitions", "frames.stream"},
     "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames", "spark.connect"},
 }
 
