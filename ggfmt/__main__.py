@@ -1,7 +1,19 @@
-"""`python -m ggfmt`: the same as the console script."""
+"""`python -m ggfmt`, and the console script."""
 
 import sys
 
-from ggfmt.cli import main
 
-sys.exit(main())
+def run() -> int:
+    """The command line of this process; its exit code. Ctrl-C is told in a line also while modules are loaded."""
+    try:
+        from ggfmt.cli import main
+
+        return main()
+    except KeyboardInterrupt:
+        if sys.stderr is not None:
+            sys.stderr.write("interrupted\n")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(run())
