@@ -126,12 +126,12 @@ def test_what_fails_leaves_the_output_byte_for_byte(frame: DataFrame, tmp_path: 
     assert snapshot(out) == before
 
 
-def test_what_cannot_be_is_refused_before_tasks_start(frame: DataFrame, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    save(frame.limit(1), out)
+def test_what_cannot_be_is_refused_before_tasks_start(spark: SparkSession, tmp_path: Path) -> None:
+    out, few = tmp_path / "out", spark.createDataFrame(generic_rows(inserts(3))).coalesce(1)
+    save(few, out)
     before = snapshot(out)
-    assert "error[GG501]" in refused(frame.limit(1), out, mode="error")
-    error = refused(frame.withColumnRenamed("seq", "number"), out)
+    assert "error[GG501]" in refused(few, out, mode="error")
+    error = refused(few.withColumnRenamed("seq", "number"), out)
     assert "error[GG540] the frame has a column `number`" in error
     assert error.count("File ") <= 2  # places in code, which are none of a user's
     assert snapshot(out) == before

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +18,11 @@ from runs import JSON_LINES, MOMENT, PIPES, content, manifest, output_files, run
 from survival import STORY, TABLES, WRITTEN, Operation, handler, write_story
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
-from ggfmt.engine.output.holding import LEASE_SECONDS
+from ggfmt.engine.output import sharing
+from ggfmt.engine.output.commit import hold_all
+from ggfmt.engine.output.directory import OutputDirectory
+from ggfmt.engine.output.holding import LEASE_SECONDS, lease_of, owner_of
+from ggfmt.engine.output.sharing import SharedLease
 from ggfmt.formats import FORMATS
 from ggfmt.frames.frame_shape import FrameShape
 from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, typed
@@ -404,11 +411,6 @@ def test_what_another_run_has_written_in_the_meantime_is_not_lost(tmp_path: Path
 
 
 def test_a_task_does_not_begin_where_a_run_is_at_work(tmp_path: Path) -> None:
-    from contextlib import ExitStack
-
-    from ggfmt.engine.output.commit import hold_all
-    from ggfmt.engine.output.directory import OutputDirectory
-
     out = tmp_path / "out"
     made = writer(GENERIC, out, JSON)
     with ExitStack() as held:
@@ -420,11 +422,8 @@ def test_a_task_does_not_begin_where_a_run_is_at_work(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_a_lease_that_nobody_renewed_is_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_that_nobody_renewed_is_dead(tmp_path: Path) -> None:
     """As where the driver was killed: the next run waits for a while, and then removes what was left."""
-    import os
-    import time
-
     rows = generic_rows(many(3))
     write_parts(writer(GENERIC, tmp_path, JSON), [rows])
     (lease,) = (tmp_path / "_ggfmt" / "leases").iterdir()
@@ -433,3 +432,28 @@ def test_a_lease_that_nobody_renewed_is_dead(tmp_path: Path, monkeypatch: pytest
     write_frame(writer(GENERIC, tmp_path, JSON), [rows])
     assert sorted(path.name for path in (tmp_path / "_ggfmt").iterdir()) == ["manifest.json", "runs"]
     assert len(content(tmp_path, "j").splitlines()) == 3
+
+
+def test_a_task_renews_the_lease_as_long_as_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "RENEWAL_SECONDS", 0.01)
+    owner = owner_of("2015-09-18_13-39-35.447-00000000")
+    lease = tmp_path / lease_of(owner["run"])
+
+    def is_renewed() -> bool:
+        os.utime(lease, (0, 0))
+        return waited(lambda: lease.stat().st_mtime > 0)
+
+    with SharedLease(str(tmp_path), owner, "it"), SharedLease(str(tmp_path), owner, "it"):
+        assert is_renewed()
+        lease.unlink()
+        assert not waited(lease.exists, 0.2)
+    assert not lease.exists()
+
+
+def waited(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
