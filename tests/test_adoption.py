@@ -29,7 +29,7 @@ from ggfmt.spark.shipping import packed, pickled, zipped
 from ggfmt.spark.workers import NEEDED, NEEDED_BY_SOME, Worker, examiner, make_ready
 
 ROOT = Path(__file__).resolve().parents[1]
-ARGUMENTS = ["--current-timestamp", MOMENT.isoformat(), "--split-size", "20k"]
+ARGUMENTS = ["--current-timestamp", MOMENT.isoformat(), "--split-size", "60k"]
 ARGUMENTS += [word for line in JSON_LINES for word in ("--set", line)]
 
 # What the scripts below begin with. `converted` is a run, and `same` says whether it wrote what it is to write.
@@ -41,7 +41,7 @@ from ggfmt.diagnostics.diagnostic import GgfmtError
 source, expected, work = map(Path, json.loads(os.environ["GGFMT_TEST"]))
 def converted(name, **more):
     ggfmt.convert(source, output=work / name, settings={list(JSON_LINES)!r}, current_timestamp={MOMENT.isoformat()!r},
-                  split_size="20k", **more)
+                  split_size="60k", **more)
 def same(name):
     files = {{path.relative_to(work / name): path.read_bytes() for path in (work / name).rglob("*.txt")
              if "_ggfmt" not in path.parts}}
@@ -171,7 +171,11 @@ def test_an_active_session_and_a_bare_context_stay_their_users(place: Place) -> 
         began, ended = work / "began", []
         def users():
             context.setJobGroup("other", "other")
-            ended.append(context.parallelize([1], 1).map(lambda n: time.sleep(6) or n).collect())
+            ended.append(context.parallelize([1], 1).map(wait_for_end).collect())
+        def wait_for_end(item):
+            while not (work / "over").exists():
+                time.sleep(0.05)
+            return item
         user = threading.Thread(target=users)
         user.start()
         def slow(item, attempt):
@@ -190,6 +194,8 @@ def test_an_active_session_and_a_bare_context_stay_their_users(place: Place) -> 
             assert time.monotonic() - started < 40
         else:
             raise AssertionError("not interrupted")
+        time.sleep(1)  # in which a job that was cancelled would end
+        (work / "over").touch()
         user.join()
         assert ended == [[1]], "the job of the user was cancelled"
         unchanged()
