@@ -24,7 +24,7 @@ LINES = {
 }
 # What only a terminal, or only a program, has.
 ONLY_COMMANDS = {"report", "progress", "output", "check"}
-ONLY_FUNCTIONS = {"warn", "progress"}
+ONLY_FUNCTIONS = {"warn", "progress", "spark"}
 
 
 @pytest.fixture

@@ -208,4 +208,5 @@ def test_what_needs_no_spark_does_not_load_it(arguments: list[str], tmp_path: Pa
     )
     loaded = set(json.loads(ended.stdout.splitlines()[-1]))
     assert "ggfmt" in loaded
-    assert loaded & HEAVY == set()
+    by_arrow = {"pandas"} if "pyarrow" in loaded else set()  # which looks for it where it is installed
+    assert loaded & HEAVY <= by_arrow

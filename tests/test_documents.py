@@ -180,7 +180,10 @@ def test_every_command_and_option_that_is_named_exists() -> None:
         "--peer",
         "--environments",
         "--screenshots",
-    }  # of pytest and of tests/
+        "--conf",
+        "--files",
+        "--py-files",
+    }  # of pytest, of tests/ and of spark-submit
     assert set(re.findall(r"`(--[a-z][a-z-]+)", prose)) <= set().union(*OPTIONS.values(), common, foreign)
 
 

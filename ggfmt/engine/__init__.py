@@ -1,1 +1,1 @@
-"""A run: plan, discovery, tasks, commit and report. Only `ggfmt.spark.session` knows of Spark."""
+"""A run: plan, discovery, tasks, commit and report. Only `ggfmt.spark` knows of Spark."""

@@ -1,4 +1,4 @@
-"""Runners: what carries tasks out. Spark's is `ggfmt.spark.session.SparkRunner`."""
+"""Runners: what carries tasks out. Those of Spark are in `ggfmt.spark`; `runner_for` chooses one."""
 
 from __future__ import annotations
 

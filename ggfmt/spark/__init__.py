@@ -1,1 +1,1 @@
-"""Spark: Java is found and started, the session runs one task per item, failures are told in one clause."""
+"""Spark: one that is there is taken, or Java is found and one started; a task for each item; failures in one clause."""

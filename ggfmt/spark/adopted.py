@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.context_jobs import ContextJobs
 from ggfmt.spark.existing import GATEWAY, Running, Submitted
-from ggfmt.spark.failures import cause_of_exception, failed
+from ggfmt.spark.failures import cause_of_exception, clause, failed
 from ggfmt.spark.jobs import Item, Result
 from ggfmt.spark.shipping import zipped
 from ggfmt.spark.workers import MAX_FAILURES, Worker, ask_workers, make_ready, warn_of_single_attempts
@@ -137,20 +137,22 @@ def _add_package(context: SparkContext) -> str:
 
 def _new_context() -> SparkContext:
     """The context that a spark-submit is there for."""
-    from py4j.protocol import Py4JError, Py4JJavaError
+    from py4j.protocol import Py4JJavaError, Py4JNetworkError
     from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
 
     try:
         SparkContext._ensure_initialized()
-        jvm: Any = SparkContext._jvm
-        if jvm.org.apache.spark.SparkContext.getActive().isDefined():
-            raise _inherited("has a session already")
         return SparkContext(conf=SparkConf())
     except Py4JJavaError as error:
         reason, full = cause_of_exception(error), str(error)
-    except (Py4JError, OSError, KeyError):  # there is no secret, or nobody who listens
+        if "Only one SparkContext" in full:
+            raise _inherited("has a session already") from None
+    except PySparkException as error:
+        reason, full = clause(str(error)), str(error)
+    except (Py4JNetworkError, OSError, KeyError):  # there is nobody who listens, or no secret
         raise _inherited("does not answer") from None
-    raise failed("GG503", "Spark did not start", reason, None, full)
+    raise failed("GG503", "Spark did not start", reason, None, full, adopted=True)
 
 
 def _inherited(what: str) -> Abend:
