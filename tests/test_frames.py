@@ -153,7 +153,7 @@ def test_frames_of_all_formats_are_those_of_the_plain_reader_both_ways(
     for name, (folder, source) in told.items():
         plans.append(planned(folder, name, source, split_size=4000))
         plain += [(name, *as_row(item)) for item in view(folder, tmp_path / name, name, source)]
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not have it
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # workers lack it
     spark.dataSource.register(source_of(plans))
     of_file = "regexp_extract(file, '/told[0-9]+/([^/]+)/h/', 1) format"
     read = comparable(spark.read.format("several").load().selectExpr(of_file, *NAMES)).cache()
