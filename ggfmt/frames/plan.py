@@ -17,7 +17,7 @@ from ggfmt.engine.discovery import discover
 from ggfmt.engine.inputs import detect_format, plan_inputs, reader_of, with_defaults
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.plan import Job, Split, Splits
-from ggfmt.engine.runner import Runner
+from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
@@ -146,8 +146,8 @@ def make_plan(request: Request, runner: Runner) -> Plan:
     _, _, inputs = plan_inputs(files, input_format, source, request.max_record)
     splits = Splits(inputs, runner.parallelism, request.split_size)
     job = job_of(input_format, load_definitions(request.definitions), source)
-    if request.looks_first:
-        job = discover(job, splits, runner)
+    if request.looks_first:  # of one split nobody needs tasks
+        job = discover(job, splits, runner if len(splits.all) > 1 else InProcess())
     return Plan(job, tuple(splits.all), wanted_of(request, job))
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ggfmt.frames.plan import Request, make_plan, narrowed
-from ggfmt.frames.session import register_source, runner_of
+from ggfmt.frames.session import register_source
 from ggfmt.frames.source import signed
+from ggfmt.spark.runners import runner_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 def read_frame(spark: SparkSession, request: Request, schema: str | StructType | None = None) -> DataFrame:
     """A frame of what a request asks for. The inputs are listed and looked at now, and read when the frame is used."""
-    plan = make_plan(request, runner_of(spark))
+    with runner_for(spark) as runner:
+        plan = make_plan(request, runner)
     if schema is not None:
         asked = spark.createDataFrame([], schema).schema if isinstance(schema, str) else schema
         plan = replace(plan, wanted=narrowed(plan.wanted, asked.jsonValue()))
