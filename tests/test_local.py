@@ -146,3 +146,27 @@ def test_tables_are_found_in_the_data_without_spark(tmp_path: Path) -> None:
     ended = call("run", source, "--set", "gg.handler.d.format=delimitedtext", "-o", out, "--master", "none")
     assert ended.exit_code == 0, ended.output
     assert {name: data.count(b"\n") for name, data in tables(out, "d").items()} == {"GG.A": 5, "GG.B": 5}
+
+
+def test_the_command_line_does_not_load_pandas(source: Path, tmp_path: Path) -> None:
+    """Arrow does, where it is installed."""
+    (tmp_path / "pandas.py").write_text("print('pandas')\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "ggfmt",
+        "run",
+        str(source),
+        "--to",
+        "json",
+        "-o",
+        str(tmp_path / "o"),
+        "--master",
+        "none",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == ""
+    code = "import pyarrow; pyarrow.array(['x'])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert loaded.stdout == "pandas\n", "otherwise there is nothing to see to"

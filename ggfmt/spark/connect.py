@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import sys
 import threading
 import uuid
 import warnings
@@ -223,6 +224,8 @@ def _new_session(address: RemoteAddress) -> SparkSession:
     if problem is not None:
         message = f"no Spark Connect server answers at `{address.shown}`: {problem}"
         raise Abend(Diagnostic("GG524", message, help="start the server or correct `--remote`"))
+    if sys.modules.get("pandas", True) is None:  # as the command line has it
+        del sys.modules["pandas"]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of pandas and its versions: no run uses it

@@ -44,11 +44,16 @@ class ContextJobs(Jobs):
         from py4j.protocol import Py4JError, Py4JJavaError
         from pyspark.errors import PySparkException
 
-        unpacked = packed(task, self._archive)
+        unpacked, own = packed(task, self._archive), self._properties is None
 
         def attempt(_: int, partition: Iterable[Item]) -> Iterator[Result]:
             # A nested function is pickled by value: workers need not import this module.
+            import sys
+
             from pyspark import TaskContext
+
+            if own:  # workers that nobody else uses do without pandas, as the command line does
+                sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
 
             context = TaskContext.get()
             assert context is not None
