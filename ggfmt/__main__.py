@@ -2,11 +2,12 @@
 
 import sys
 
+from ggfmt.without_pandas import do_without_pandas
+
 
 def run() -> int:
     """The command line of this process; its exit code. Ctrl-C is told in a line also while modules are loaded."""
-    # Arrow loads pandas, where it is installed, with the first array that it makes: a third of a second for nothing.
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+    do_without_pandas()
     try:
         from ggfmt.cli import main
 

@@ -25,7 +25,8 @@ LAYERS: dict[str, set[str]] = {
     "options": {"diagnostics", "java"},
     "scratch": set(),
     "version": set(),
-    "spark": {"diagnostics", "kernels", "scratch"},
+    "without_pandas": set(),
+    "spark": {"diagnostics", "kernels", "scratch", "without_pandas"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
@@ -37,7 +38,7 @@ LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
 LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs", "logs"}
 LAYERS["api"] = LAYERS["engine"] | {"engine", "frames", "spark"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "api", "spark", "logs"}
-LAYERS["__main__"] = {"cli"}
+LAYERS["__main__"] = {"cli", "without_pandas"}
 LAYERS["ggfmt"] = {"api", "cli", "diagnostics", "frames", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below

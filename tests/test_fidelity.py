@@ -431,4 +431,6 @@ def test_a_wrong_option_is_told(option: str, told: str, in_canal: Path) -> None:
 
 
 def test_an_option_without_a_value_is_wrong_usage(in_canal: Path) -> None:
-    assert call("preview", str(in_canal), *RUN, "--input-option", "deleteRows").exit_code == 2
+    ended = call("preview", str(in_canal), *RUN, "--input-option", "deleteRows")
+    assert isinstance(ended.exception, UsageError)
+    assert "GG565" in str(ended.exception)

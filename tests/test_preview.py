@@ -856,12 +856,9 @@ def test_nothing_is_written(tmp_path: Path) -> None:
 def test_only_what_is_needed_is_loaded(name: str, unwanted: set[str]) -> None:
     program = (
         "import sys\n"
-        "from ggfmt.cli import main\n"
+        "from ggfmt.__main__ import run\n"
         f"sys.argv = ['ggfmt', 'preview', 'samples/tcustord.json', '-c', 'conf/{name}.properties', '-n', '1']\n"
-        "try:\n"
-        "    main()\n"
-        "except SystemExit as end:\n"
-        "    assert not end.code\n"
+        "assert run() == 0\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
         "print(*sorted(name for name in sys.modules if name.startswith('ggfmt.')))\n"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import pickle
-import sys
 import threading
 import uuid
 import warnings
@@ -27,6 +26,7 @@ from ggfmt.spark.master import refusal
 from ggfmt.spark.remote import RemoteAddress
 from ggfmt.spark.shipping import packed, pickled, zipped
 from ggfmt.spark.workers import MAX_FAILURES, Worker, ask_workers, make_ready, warn_of_single_attempts
+from ggfmt.without_pandas import allow_pandas
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -224,8 +224,7 @@ def _new_session(address: RemoteAddress) -> SparkSession:
     if problem is not None:
         message = f"no Spark Connect server answers at `{address.shown}`: {problem}"
         raise Abend(Diagnostic("GG524", message, help="start the server or correct `--remote`"))
-    if sys.modules.get("pandas", True) is None:  # as the command line has it
-        del sys.modules["pandas"]
+    allow_pandas()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of pandas and its versions: no run uses it

@@ -48,12 +48,15 @@ class ContextJobs(Jobs):
 
         def attempt(_: int, partition: Iterable[Item]) -> Iterator[Result]:
             # A nested function is pickled by value: workers need not import this module.
-            import sys
+            from contextlib import suppress
 
             from pyspark import TaskContext
 
-            if own:  # workers that nobody else uses do without pandas, as the command line does
-                sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+            if own:  # workers that nobody else uses
+                with suppress(ImportError):
+                    from ggfmt.without_pandas import do_without_pandas
+
+                    do_without_pandas()
 
             context = TaskContext.get()
             assert context is not None
