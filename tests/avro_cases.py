@@ -23,6 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 import fastavro
+from contract import qlik_avro as qlik_messages
 from strategies import plain_operations
 
 from ggfmt.formats import FORMATS
@@ -42,6 +43,8 @@ ASKING = (
     "ggfmt.formats.goldengate.avro.scan",
     "ggfmt.formats.dts.read",
     "ggfmt.formats.debezium.avro_read",
+    "ggfmt.formats.qlik.avro_scan",
+    "ggfmt.formats.qlik.envelope",
     "ggfmt.formats.records.scanning",
 )
 
@@ -396,7 +399,125 @@ def debezium(chance: random.Random) -> Case:
     return Case("debezium_avro", data, WriterSettings(options), {}, chance.random() < 0.8, chance.random() < 0.4)
 
 
-MAKERS: dict[str, Callable[[random.Random], Case]] = {"goldengate": goldengate, "dts": dts, "debezium": debezium}
+# Qlik Replicate
+
+
+_QLIK_TYPES: tuple[Any, ...] = (
+    "int", "long", "string", "double", "float", "boolean", "bytes", ["string", "long"], ["double", "bytes"],
+    ["float", "string"], {"type": "int", "logicalType": "date"}, {"type": "int", "logicalType": "time-millis"},
+    {"type": "long", "logicalType": "time-micros"}, {"type": "long", "logicalType": "timestamp-millis"},
+    {"type": "long", "logicalType": "local-timestamp-micros"}, {"type": "long", "logicalType": "timestamp-nanos"},
+    {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2},
+    {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": -2},
+    {"type": "array", "items": "string"}, {"type": "enum", "name": "Mood", "symbols": ["GOOD", "BAD"]},
+)  # fmt: skip
+_QLIK_STAMPS = ("2023-03-21T21:34:19.511", "2023-03-21T21:34:19Z", "", "2023-02-30T00:00:00", "noon", None)
+_COUNTS = (0, 1, -1, 8729, 36930001, 86399999, 86400000, -719162, -719163, 2932896, 2932897)  # of days, or less
+_QLIK_HEADERS: dict[str, tuple[Any, ...]] = {
+    "operation": (
+        {"type": "enum", "name": "operation", "symbols": ["INSERT", "UPDATE", "DELETE", "REFRESH", "refresh", "X"]},
+        "string",
+    ),
+    "changeSequence": ("string", "long", ["null", "string"], "double"),
+    "timestamp": (["null", "string"],),
+    "streamPosition": ("string", ["null", "string"], "bytes"),
+    "transactionId": ("string", "string", "bytes", "long"),
+    "changeMask": (["null", "bytes"], ["null", "string"]),
+    "columnMask": (["null", "bytes"], ["null", "bytes"], ["null", "string"]),
+    "transactionEventCounter": (["null", "long"], "string", "float"),
+    "transactionLastEvent": (["null", "boolean"],),
+    "externalSchemaId": (["null", "string"],),
+    "other": ("double", "string"),
+}
+
+
+def _qlik_schema(chance: random.Random, hostile: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The types of columns, and the schema of their changes."""
+    columns = {}
+    for place in range(chance.randrange(1, 12)):
+        kind = chance.choice(_QLIK_TYPES if hostile and chance.random() < 0.4 else _QLIK_TYPES[:7])
+        columns[f"C{place}"] = {**kind, "name": f"Mood{place}"} if "symbols" in kind else kind
+    odd = hostile and chance.random() < 0.5
+    headers = [
+        {"name": name, "type": chance.choice(kinds) if odd else kinds[0]} for name, kinds in _QLIK_HEADERS.items()
+    ]
+    schema = json.loads(qlik_messages.data_schema(columns, headers))
+    if hostile and chance.random() < 0.3:
+        schema["fields"] += [{"name": name, "type": "string"} for name in ("schema", "table", "note")]
+    return columns, schema
+
+
+def _mask(kind: Any, columns: int, chance: random.Random) -> Any:
+    number = (1 << columns) - 1
+    if chance.random() < 0.2:
+        number = chance.randrange(1 << (columns + (chance.random() < 0.1)))
+    mask = number.to_bytes(columns // 8 + 1, "big")
+    return None if chance.random() < 0.3 else mask if "bytes" in kind else mask.hex()
+
+
+def _qlik_message(columns: dict[str, Any], schema: Any, hostile: bool, chance: random.Random) -> dict[str, Any]:
+    message: dict[str, Any] = value(schema, chance, named_in(schema))
+    words = ("INSERT", "UPDATE", "UPDATE", "DELETE", "REFRESH", *(("refresh", "X") if hostile else ()))
+    operation = chance.choice(words)
+    stamp = chance.choice(_QLIK_STAMPS if hostile and chance.random() < 0.2 else _QLIK_STAMPS[:2])
+    message["headers"] |= {"operation": operation, "timestamp": stamp}
+    for part in schema["fields"][2]["type"]["fields"]:
+        if part["name"].endswith("Mask"):
+            message["headers"][part["name"]] = _mask(part["type"], len(columns), chance)
+    for image in filter(None, (message["data"], message["beforeData"])):
+        for name, kind in columns.items():
+            if isinstance(kind, dict) and kind["type"] in ("int", "long") and chance.random() < 0.9:
+                image[name] = chance.choice(_COUNTS if kind["type"] == "int" else (*_COUNTS, 1679409261000001))
+    if operation != "UPDATE" and chance.random() < 0.9:
+        message["beforeData"] = None
+    if "table" in message:
+        message |= {"schema": "S", "table": chance.choice(("T0", "T1"))}
+    return message
+
+
+def qlik(chance: random.Random) -> Case:
+    hostile = chance.random() < 0.5
+    tables = []
+    data = b""
+    for place in range(chance.choice((1, 1, 3))):
+        columns, schema = _qlik_schema(chance, hostile)
+        about = {name: qlik_messages.column(ordinal) for ordinal, name in enumerate(columns, 1)}
+        number = f"{place:032}"
+        metadata = qlik_messages.metadata(about, json.dumps(schema), f"T{place}")
+        data += metadata.replace(qlik_messages.ID.encode(), number.encode())
+        tables.append((number, columns, schema, plain(schema)))
+    for _ in range(chance.choice((1, 5, 40))):
+        number, columns, schema, decode = chance.choice(tables)
+        payload = datum(decode, _qlik_message(columns, decode, hostile, chance))
+        own_schema = json.dumps(schema) if chance.random() < 0.1 else None
+        around = {"headers": {"a": text(chance)}} if chance.random() < 0.1 else {}
+        payload += b"\0" if hostile and chance.random() < 0.03 else b""
+        data += qlik_messages.envelope("DT", payload, number, own_schema, **around)
+        data += b"\n" if chance.random() < 0.1 else b""
+    options: Any = FORMATS["qlik_avro"].options()
+    options = replace(options, position=chance.choice(("streamPosition", "changeSequence")))
+    return with_facts(
+        Case("qlik_avro", data, WriterSettings(options), {}, chance.random() < 0.8, chance.random() < 0.4)
+    )
+
+
+def with_facts(case: Case) -> Case:
+    """A case whose source has what a discovery learns."""
+    side = import_module(FORMATS[case.format].reads or "").READ_SIDES[case.format]
+    discovery = side.discovery(Catalog(), False, case.source)
+    layout = side.reader.layout(case.data, True, case.source)
+    for chunk in side.reader.chunks(io.BytesIO(case.data), "file", 0, None, layout):
+        discovery.read(chunk)
+    found = side.discovery.settle([discovery.findings()], Catalog(), False)
+    return replace(case, source=replace(case.source, facts=found.facts))
+
+
+MAKERS: dict[str, Callable[[random.Random], Case]] = {
+    "goldengate": goldengate,
+    "dts": dts,
+    "debezium": debezium,
+    "qlik": qlik,
+}
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
@@ -437,7 +558,8 @@ def on_exact_memory() -> AbstractContextManager[None]:
     """The kernels get copies of the data that end with the memory that they are in, so that a sanitizer sees each read
     beyond them."""
     kinds = ("AvroScanner", "AvroToJson", "DtsScanner", "JsonScanner")
-    return _with(SimpleNamespace(**{kind: partial(_Exactly, getattr(native, kind)) for kind in kinds}))
+    exactly = {kind: partial(_Exactly, getattr(native, kind)) for kind in kinds}
+    return _with(SimpleNamespace(**exactly, envelopes=partial(_on_copy, native.envelopes)))
 
 
 class _Exactly:

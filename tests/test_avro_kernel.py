@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
-from avro_cases import MAKERS, Case, damaged, datum, told, without_kernel
+from avro_cases import MAKERS, Case, damaged, datum, told, with_facts, without_kernel
+from contract import qlik_avro
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import operation, run_ggfmt, write_lines
 from strategies import examples
 
 from ggfmt import kernels
+from ggfmt.columnar.avro import zigzag_varint
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, WriterSettings
 from ggfmt.formats.avro import programs
@@ -24,6 +27,8 @@ from ggfmt.formats.goldengate.avro import AvroRowOptions
 from ggfmt.formats.goldengate.avro.plan import without_logical_types
 from ggfmt.formats.goldengate.avro.reader import AvroReader
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.qlik.avro_read import QlikAvroReader
+from ggfmt.formats.qlik.envelope import read_head
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 needs_kernel = pytest.mark.skipif(kernels.native is None, reason=f"no kernels: {kernels.state}")
@@ -87,6 +92,106 @@ def test_the_kernel_takes_all_that_is_regular(name: str, tmp_path: Path) -> None
         seen += sum(len(batch[1]) for batch in batches if isinstance(batch, tuple))
     assert seen == 30
     assert len(exact) == (0 if name.endswith("_ocf") else 2)
+
+
+def qlik_changes(columns: dict[str, Any], rows: Iterable[dict[str, Any]], **headers: Any) -> Case:
+    """A file of Qlik Replicate with updates of two tables in turns, a row for each."""
+    schema = qlik_avro.data_schema(columns)
+    described = {name: qlik_avro.column(place) for place, name in enumerate(columns, 1)}
+    metadata = [qlik_avro.metadata(described, schema, table) for table in "TU"]
+    changes = [qlik_avro.change("UPDATE", row, row, schema, **headers) for row in rows]
+    ids = [qlik_avro.ID.encode(), b"%032d" % 1]
+    messages = [*metadata, *changes]
+    data = b"".join(message.replace(ids[0], ids[place % 2]) for place, message in enumerate(messages))
+    return with_facts(Case("qlik_avro", data, WriterSettings(FORMATS["qlik_avro"].options())))
+
+
+def read_exactly(case: Case) -> tuple[list[Any], int]:
+    """What a reader tells of a case, and how many changes the exact reader read."""
+    seen: list[Any] = []
+    with patch.object(QlikAvroReader, "examined_at", noting(QlikAvroReader.examined_at, seen)):
+        told_here = told(case)
+    return told_here, len(seen) - 2  # the metadata
+
+
+def logical(kind: str, logical_type: str, **others: Any) -> dict[str, Any]:
+    return {"type": kind, "logicalType": logical_type, **others}
+
+
+QLIK_COLUMNS = {
+    "I": "int", "L": "long", "S": "string", "D": "double", "F": "float", "B": "boolean", "X": "bytes",
+    "DAY": logical("int", "date"), "TIME": logical("long", "time-micros"),
+    "STAMP": logical("long", "timestamp-millis"), "PRICE": logical("bytes", "decimal", precision=9, scale=2),
+}  # fmt: skip
+QLIK_ROW = {
+    "I": -1, "L": 2**63 - 1, "S": 'a"\\\n\0é', "D": 1e300, "F": 3.0, "B": True, "X": b"\x00\xff",
+    "DAY": 8729, "TIME": 1, "STAMP": -1, "PRICE": b"\xfe",
+}  # fmt: skip
+
+
+@needs_kernel
+def test_the_kernels_take_all_changes_of_qlik_that_are_regular() -> None:
+    """All but the first two of a table, of which one tells the grammar, and the next what table it is of."""
+    rows = [QLIK_ROW, dict.fromkeys(QLIK_ROW)] * 20
+    for mask in (None, b"\x07\xff"):
+        case = qlik_changes(QLIK_COLUMNS, rows, columnMask=mask, changeMask=b"\0\0")
+        events, exactly = read_exactly(case)
+        assert exactly == 3
+        first, second = (event for event in events if isinstance(event, tuple))
+        assert len(first[1]) == len(second[1]) == 20
+        assert first[1][5].after == {
+            "I": "-1", "L": "9223372036854775807", "S": 'a"\\\n\0é', "D": "1e+300", "F": "3", "B": "true", "X": "AP8=",
+            "DAY": "1993-11-25", "TIME": "00:00:00.000001", "STAMP": "1969-12-31 23:59:59.999000", "PRICE": "-0.02",
+        }  # fmt: skip
+        assert second[1][5].after == dict.fromkeys(QLIK_ROW)
+        same(case)
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("kind", "odd"),
+    [
+        (logical("int", "date"), -719163), (logical("int", "time-millis"), 86400000),
+        (logical("long", "time-micros"), -1), (logical("long", "timestamp-micros"), 2**62),
+        (logical("long", "timestamp-millis"), 2**62), ("float", 1e-7), ("float", 16777217.0),
+        (logical("bytes", "decimal", precision=200, scale=0), b"\1" * 65),
+    ],
+)  # fmt: skip
+def test_values_that_the_kernel_makes_no_text_of_are_left_to_the_exact_reader(kind: Any, odd: Any) -> None:
+    plain_value = b"\1" if isinstance(odd, bytes) else 1
+    case = qlik_changes({"C": kind}, [{"C": odd if place == 15 else plain_value} for place in range(40)])
+    _, exactly = read_exactly(case)
+    assert exactly == 4
+    same(case)
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    "kind", [["string", "float"], {"type": "array", "items": "int"}, logical("bytes", "decimal", scale=300), "null"]
+)
+def test_changes_of_some_schemas_are_left_to_the_exact_reader(kind: Any) -> None:
+    rows = [{"C": None}] * 30
+    if kind == "null":  # not of these: all that the kernel cannot read is of other types
+        assert read_exactly(qlik_changes({"C": "int"}, rows))[1] == 3
+        return
+    case = qlik_changes({"C": kind}, rows)
+    assert read_exactly(case)[1] == len(rows)
+    same(case)
+
+
+@needs_kernel
+def test_a_length_that_contradicts_the_message_is_left_to_the_exact_reader() -> None:
+    """Though the fields of the message end where the next envelope starts."""
+    case = qlik_changes({"C": "string"}, [{"C": "abc"}] * 40)
+    start = case.data.rfind(b"atMSG", 0, case.data.rfind(b"atMSG"))
+    *_, place = read_head(case.data, start)
+    size = case.data[place] >> 1
+    for other in (size - 1, size + 1, 1 << 40):
+        data = case.data[:place] + zigzag_varint(other) + case.data[place + 1 :]
+        hurt = replace(case, data=data)
+        same(hurt)
+        rejects = [event for event in told(hurt) if isinstance(event, tuple) and len(event) == 3]
+        assert rejects and rejects[0][2].code == "GG313"
 
 
 @needs_kernel

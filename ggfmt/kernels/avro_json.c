@@ -1,4 +1,4 @@
-/* Data in Avro as the JSON that msgspec writes of them once they are decoded.
+/* Data in Avro as the JSON that msgspec writes of them once they are decoded, or in part as the texts of columns.
 
    Nothing is decided here that the exact reader has an opinion on: a datum with anything out of the ordinary is ODD, and
    ends the work, so that the caller can have it read and go on behind it. */
@@ -11,15 +11,20 @@
 
 enum Type { A_NULL, A_BOOLEAN, A_LONG, A_FLOAT, A_DOUBLE, A_BYTES, A_STRING, A_ENUM, A_FIXED, A_UNION, A_RECORD, A_ARRAY, A_MAP };
 
+/* How a value is shown: as JSON has it, or in a string as the text of a column. A DATE is days since 1970; a TIME of day and
+   a STAMP, since 1970, are numbers of some microseconds. */
+enum Show { PLAIN, AS_TEXT, DATE, TIME, STAMP, DECIMAL };
+
 enum { MOST_FIELDS = 1 << 16, MOST_DEPTH = 32, MOST_KEYS = 64 };
 
 typedef struct Node {
     uint8_t type;
-    int64_t size; /* of a FIXED */
+    uint8_t show;
+    int64_t size; /* of a FIXED; the microseconds that a TIME or a STAMP counts; the scale of a DECIMAL */
     size_t least; /* how many bytes a datum has at least */
     Names texts;  /* of a record its names, each as a JSON string with a colon behind it; of an ENUM its symbols as JSON */
     int count;
-    struct Node *children;
+    struct Node *children; /* of BYTES that are a datum of their own, what that is */
 } Node;
 
 typedef struct {
@@ -104,6 +109,55 @@ static Verdict number(Bytes *out, double value) {
     return length ? copied(out, text, length) : ODD;
 }
 
+/* A text without characters that JSON escapes; it is none if it has no length. */
+static Verdict quoted(Bytes *out, const char *text, size_t length) {
+    if (length == 0)
+        return ODD;
+    if (copied(out, "\"", 1) != TAKEN || copied(out, text, length) != TAKEN)
+        return NO_MEMORY;
+    return copied(out, "\"", 1);
+}
+
+static Verdict whole_number(Bytes *out, const Node *node, int64_t value) {
+    static const int64_t day = 86400000000;
+    char text[AVRO_TEXT];
+    switch ((enum Show)node->show) {
+    case DATE:
+        if (value < INT32_MIN / 256 || value > INT32_MAX / 256 || micros_text(text, value * day) == 0)
+            return ODD;
+        return quoted(out, text, 10);
+    case TIME:
+        if (value < 0 || value >= day / node->size || micros_text(text, value * node->size) == 0)
+            return ODD;
+        return quoted(out, text + 11, 15);
+    case STAMP:
+        if (value < INT64_MIN / node->size || value > INT64_MAX / node->size)
+            return ODD;
+        return quoted(out, text, micros_text(text, value * node->size));
+    default:
+        return copied(out, text, integer_text(text, value));
+    }
+}
+
+/* A number of 32 bits as Arrow writes it: a whole one has no point. */
+static Verdict single_text(Bytes *out, float value) {
+    char text[AVRO_TEXT];
+    size_t length = float_text(text, value);
+    if (length > 2 && memcmp(text + length - 2, ".0", 2) == 0)
+        length -= 2;
+    return quoted(out, text, length);
+}
+
+static Verdict double_as_text(Bytes *out, double value) {
+    char text[AVRO_TEXT];
+    return quoted(out, text, double_text(text, value));
+}
+
+static Verdict decimal(Bytes *out, const char *start, size_t length, int64_t scale) {
+    char text[AVRO_TEXT];
+    return quoted(out, text, decimal_text(text, start, length, (int)scale));
+}
+
 static Verdict walk(Bytes *out, const Node *node, const char **place, const char *end);
 
 static Verdict array(Bytes *out, const Node *node, const char **place, const char *end) {
@@ -177,6 +231,13 @@ static Verdict record(Bytes *out, const Node *node, const char **place, const ch
     return node->count ? copied(out, "}", 1) : copied(out, "{}", 2);
 }
 
+/* A datum that bytes are, from the first to the last. */
+static Verdict enclosed(Bytes *out, const Node *node, const char *start, size_t length) {
+    const char *end = start + length;
+    Verdict verdict = walk(out, node, &start, end);
+    return verdict == TAKEN && start != end ? ODD : verdict;
+}
+
 /* One datum from its start to behind it. */
 static Verdict walk(Bytes *out, const Node *node, const char **place, const char *end) {
     const char *at = *place, *start;
@@ -195,7 +256,7 @@ static Verdict walk(Bytes *out, const Node *node, const char **place, const char
         return *at ? copied(out, "true", 4) : copied(out, "false", 5);
     case A_LONG:
         at = *place = avro_long(at, end, &value);
-        return at == NULL ? ODD : copied(out, text, integer_text(text, value));
+        return at == NULL ? ODD : whole_number(out, node, value);
     case A_FLOAT:
         if (end - at < 4)
             return ODD;
@@ -203,6 +264,8 @@ static Verdict walk(Bytes *out, const Node *node, const char **place, const char
         *place = at + 4;
         if (!isfinite(single))
             return number(out, (double)single);
+        if (node->show == AS_TEXT)
+            return single_text(out, single);
         length = float_text(text, single);
         return length ? copied(out, text, length) : ODD;
     case A_DOUBLE:
@@ -210,10 +273,14 @@ static Verdict walk(Bytes *out, const Node *node, const char **place, const char
             return ODD;
         memcpy(&real, at, 8);
         *place = at + 8;
-        return number(out, real);
+        return node->show == AS_TEXT && isfinite(real) ? double_as_text(out, real) : number(out, real);
     case A_BYTES:
         at = *place = avro_bytes(at, end, &start, &length);
-        return at == NULL ? ODD : base64(out, start, length);
+        if (at == NULL)
+            return ODD;
+        if (node->count)
+            return enclosed(out, &node->children[0], start, length);
+        return node->show == DECIMAL ? decimal(out, start, length, node->size) : base64(out, start, length);
     case A_STRING:
         at = *place = avro_bytes(at, end, &start, &length);
         return at == NULL ? ODD : string(out, start, length);
@@ -279,19 +346,38 @@ static size_t least_of(const Node *node) {
     }
 }
 
-/* A program as Python gives it: (type, size or None, texts, children). */
+/* Whether a value of a type can be shown so. */
+static int fits(const Node *node) {
+    switch ((enum Show)node->show) {
+    case PLAIN:
+        return 1;
+    case AS_TEXT:
+        return node->type == A_FLOAT || node->type == A_DOUBLE;
+    case DATE:
+        return node->type == A_LONG;
+    case TIME:
+    case STAMP:
+        return node->type == A_LONG && node->size > 0;
+    case DECIMAL:
+        return node->type == A_BYTES && node->size <= AVRO_SCALE;
+    }
+    return 0;
+}
+
+/* A program as Python gives it: (type, how it is shown, size or None, texts, children). */
 static int read_node(Node *node, PyObject *tuple, int depth) {
-    int type;
+    int type, show;
     PyObject *size, *texts, *children;
     if (depth > MOST_DEPTH)
         return refuse("the program is nested too deeply");
     if (!PyTuple_Check(tuple))
         return refuse("a program is a tuple");
-    if (!PyArg_ParseTuple(tuple, "iOO!O!", &type, &size, &PyTuple_Type, &texts, &PyTuple_Type, &children))
+    if (!PyArg_ParseTuple(tuple, "iiOO!O!", &type, &show, &size, &PyTuple_Type, &texts, &PyTuple_Type, &children))
         return -1;
-    if (type < A_NULL || type > A_MAP)
-        return refuse("an unknown type");
+    if (type < A_NULL || type > A_MAP || show < PLAIN || show > DECIMAL)
+        return refuse("an unknown type, or way to show");
     node->type = (uint8_t)type;
+    node->show = (uint8_t)show;
     if (size != Py_None) {
         node->size = PyLong_AsLongLong(size);
         if (node->size == -1 && PyErr_Occurred())
@@ -299,8 +385,12 @@ static int read_node(Node *node, PyObject *tuple, int depth) {
         if (node->size < 0 || node->size > INT32_MAX)
             return refuse("a size is out of range");
     }
+    if (!fits(node))
+        return refuse("a value cannot be shown so");
     Py_ssize_t count = PyTuple_GET_SIZE(children);
     int wanted = type == A_ARRAY || type == A_MAP ? 1 : type == A_UNION || type == A_RECORD ? -1 : 0;
+    if (type == A_BYTES && show == PLAIN && count == 1)
+        wanted = 1;
     if (count > MOST_FIELDS || (wanted >= 0 && count != wanted) || (type == A_RECORD && PyTuple_GET_SIZE(texts) != count))
         return refuse("a wrong number of fields");
     if (names_read(&node->texts, texts) < 0)

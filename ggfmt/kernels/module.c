@@ -17,6 +17,7 @@ PyObject *kernel_join(PyObject *module, PyObject *args);
 PyObject *kernel_fits(PyObject *module, PyObject *args);
 PyObject *kernel_count(PyObject *module, PyObject *args);
 PyObject *kernel_occurrences(PyObject *module, PyObject *args);
+PyObject *kernel_envelopes(PyObject *module, PyObject *args);
 PyObject *kernel_differ(PyObject *module, PyObject *args);
 
 static PyMethodDef functions[] = {
@@ -25,6 +26,7 @@ static PyMethodDef functions[] = {
     {"differ", kernel_differ, METH_VARARGS, "differ(texts, others) -> bits of where they differ; NULL is like NULL alone"},
     {"count", kernel_count, METH_VARARGS, "count(texts, parts, wholes) -> how many values hold each part, and are each whole"},
     {"occurrences", kernel_occurrences, METH_VARARGS, "occurrences(data, text) -> how often a text stands in data"},
+    {"envelopes", kernel_envelopes, METH_VARARGS, "envelopes(data, place, most) -> spans of envelopes of Qlik Replicate"},
     {NULL, NULL, 0, NULL},
 };
 

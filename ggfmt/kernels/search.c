@@ -1,5 +1,5 @@
-/* How often a text stands in data. */
-#include "buffer.h"
+/* How often a text stands in data, and where envelopes lie in them. */
+#include "avro.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -40,4 +40,66 @@ PyObject *kernel_occurrences(PyObject *module, PyObject *args) {
     for (const char *at = data, *end = data + size; (at = find(at, end, text, (size_t)length)) != NULL; at += length)
         count++;
     return PyLong_FromSsize_t(count);
+}
+
+/* To behind bytes of Avro that are UTF-8, or null if they are `optional`; NULL where they are not. */
+static const char *past_text(const char *at, const char *end, int optional) {
+    const char *text;
+    size_t length;
+    int64_t branch = 1;
+    if (at != NULL && optional)
+        at = avro_long(at, end, &branch);
+    if (at == NULL || branch == 0)
+        return at;
+    at = branch == 1 ? avro_bytes(at, end, &text, &length) : NULL;
+    return at != NULL && avro_utf8(text, length) ? at : NULL;
+}
+
+/* To behind an envelope as `formats/qlik/envelope.py` has it, without headers; NULL where there is none. */
+static const char *past_envelope(const char *at, const char *end) {
+    static const char magic[] = {'a', 't', 'M', 'S', 'G'};
+    const char *message;
+    size_t length;
+    int64_t headers;
+    if ((size_t)(end - at) < sizeof magic || memcmp(at, magic, sizeof magic) != 0)
+        return NULL;
+    at = past_text(at + sizeof magic, end, 0);
+    if (at == NULL || (at = avro_long(at, end, &headers)) == NULL || headers != 0)
+        return NULL;
+    at = past_text(past_text(at, end, 1), end, 1);
+    return at == NULL ? NULL : avro_bytes(at, end, &message, &length);
+}
+
+/* The envelopes of Qlik Replicate from a place on that have at most so many bytes, starts and ends in turns, up to anything
+   that is no such one. Line ends between them are passed over. */
+PyObject *kernel_envelopes(PyObject *module, PyObject *args) {
+    (void)module;
+    const char *data;
+    Py_ssize_t size, place, most;
+    if (!PyArg_ParseTuple(args, "y#nn", &data, &size, &place, &most))
+        return NULL;
+    if (place < 0 || place > size) {
+        PyErr_SetString(PyExc_ValueError, "the place is not in the data");
+        return NULL;
+    }
+    Bytes spans = {0};
+    const char *end = data + size;
+    for (const char *at = data + place; at < end;) {
+        if (*at == '\n' || *at == '\r') {
+            at++;
+            continue;
+        }
+        const char *behind = past_envelope(at, end);
+        if (behind == NULL || behind - at > most)
+            break;
+        int64_t span[2] = {at - data, behind - data};
+        if (bytes_append(&spans, span, sizeof span) < 0) {
+            bytes_free(&spans);
+            return PyErr_NoMemory();
+        }
+        at = behind;
+    }
+    PyObject *taken = bytes_take(&spans);
+    bytes_free(&spans);
+    return taken;
 }

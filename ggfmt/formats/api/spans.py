@@ -21,6 +21,17 @@ class Spans(Sequence[tuple[int, int]]):
         """Adds those of a buffer of int64, starts and ends in turns."""
         self._places.frombytes(places)
 
+    def follow(self, start: int, ends: array[int]) -> None:
+        """Adds those that follow each other from a start on, by their ends as counted from it."""
+        places = array("q", bytes(2 * ends.itemsize * len(ends)))
+        places[1::2] = array("q", [start + end for end in ends]) if start else ends
+        places[::2] = array("q", [start]) + places[1:-1:2]
+        self._places += places
+
+    def places(self) -> array[int]:
+        """Starts and ends in turns, which are not to be changed."""
+        return self._places
+
     def drop_last(self) -> None:
         del self._places[-2:]
 

@@ -15,13 +15,16 @@ Program = tuple[Any, ...]  # type, action, place, how it is shown, argument, chi
 Path = tuple[str, ...]  # the names of the fields that lead to a value
 
 # As in avro_scan.c.
-(_NULL, _BOOLEAN, _LONG, _FLOAT, _DOUBLE, _BYTES, _STRING, _ENUM, _FIXED, _UNION, _RECORD, _ARRAY, _MAP) = range(13)
+NULL, BOOLEAN, LONG, FLOAT, DOUBLE, BYTES, STRING, ENUM, FIXED, UNION, RECORD, ARRAY, MAP = range(13)
 (SKIP, CELL, SLOT, OP, FLAG, TOKEN, TOKENS, IMAGE, NAME) = range(9)
 (PLAIN, MICROS, DECIMAL) = range(3)
 
+# As in avro_json.c: how a value is written that is no JSON of its own.
+(IN_JSON, AS_TEXT, DATE, TIME, STAMP, AS_DECIMAL) = range(6)
+
 _PRIMITIVES = {
-    "null": _NULL, "boolean": _BOOLEAN, "int": _LONG, "long": _LONG, "float": _FLOAT, "double": _DOUBLE,
-    "bytes": _BYTES, "string": _STRING,
+    "null": NULL, "boolean": BOOLEAN, "int": LONG, "long": LONG, "float": FLOAT, "double": DOUBLE,
+    "bytes": BYTES, "string": STRING,
 }  # fmt: skip
 _MOST_DEPTH = 30
 
@@ -50,7 +53,7 @@ def program(schema: Schema, uses: Mapping[Path, Use]) -> Program:
 
 def record(fields: Sequence[Program]) -> Program:
     """The program of a record of fields."""
-    return (_RECORD, SKIP, 0, PLAIN, None, tuple(fields))
+    return (RECORD, SKIP, 0, PLAIN, None, tuple(fields))
 
 
 def json_program(schema: Schema) -> Program:
@@ -58,28 +61,33 @@ def json_program(schema: Schema) -> Program:
     return _json_node(schema, schema.get("__named_schemas", {}), 0)
 
 
+def enclosed(inner: Program) -> Program:
+    """The program of bytes that are data of a program."""
+    return (BYTES, IN_JSON, None, (), (inner,))
+
+
 def _json_node(schema: Schema, named: Mapping[str, Schema], depth: int) -> Program:
-    """Type, size, texts, children."""
+    """Type, how it is shown, size, texts, children."""
     if depth > _MOST_DEPTH:
         raise Unscannable("the schema is nested too deeply")
     if isinstance(schema, list):
-        return (_UNION, None, (), tuple(_json_node(branch, named, depth + 1) for branch in schema))
+        return (UNION, IN_JSON, None, (), tuple(_json_node(branch, named, depth + 1) for branch in schema))
     if isinstance(schema, str):
         if schema in _PRIMITIVES:
-            return (_PRIMITIVES[schema], None, (), ())
+            return (_PRIMITIVES[schema], IN_JSON, None, (), ())
         return _json_node(_named_as(schema, named), named, depth + 1)
     kind = schema["type"]
     if kind in ("record", "error"):
         fields = _fields_of(schema)
         names = tuple(msgspec.json.encode(field["name"]) + b":" for field in fields)
-        return (_RECORD, None, names, tuple(_json_node(field["type"], named, depth + 1) for field in fields))
+        return (RECORD, IN_JSON, None, names, tuple(_json_node(field["type"], named, depth + 1) for field in fields))
     if kind in ("array", "map"):
         inner = schema["items" if kind == "array" else "values"]
-        return (_ARRAY if kind == "array" else _MAP, None, (), (_json_node(inner, named, depth + 1),))
+        return (ARRAY if kind == "array" else MAP, IN_JSON, None, (), (_json_node(inner, named, depth + 1),))
     if kind == "enum":
-        return (_ENUM, None, tuple(map(msgspec.json.encode, schema["symbols"])), ())
+        return (ENUM, IN_JSON, None, tuple(map(msgspec.json.encode, schema["symbols"])), ())
     if kind == "fixed":
-        return (_FIXED, schema["size"], (), ())
+        return (FIXED, IN_JSON, schema["size"], (), ())
     return _json_node(kind, named, depth + 1)
 
 
@@ -106,28 +114,28 @@ class _Maker:
             raise Unscannable("the schema is nested too deeply")
         if isinstance(schema, list):
             children = tuple(self.node(branch, path, depth + 1) for branch in schema)
-            return (_UNION, SKIP, 0, PLAIN, None, children)
+            return (UNION, SKIP, 0, PLAIN, None, children)
         use = self._uses.get(path, _NO_USE)
         if isinstance(schema, str):
             kind = _PRIMITIVES.get(schema)
             if kind is None:
                 return self.node(_named_as(schema, self._named), path, depth + 1)
-            action = SKIP if kind == _NULL and use.action in (FLAG, TOKENS, IMAGE) else use.action
-            show = use.show if kind in (_LONG, _BYTES) else PLAIN
+            action = SKIP if kind == NULL and use.action in (FLAG, TOKENS, IMAGE) else use.action
+            show = use.show if kind in (LONG, BYTES) else PLAIN
             return (kind, action, use.place, show, use.argument, ())
         kind = schema["type"]
         if kind in ("record", "error"):
             fields = _fields_of(schema)
             inner = tuple(self.node(field["type"], (*path, field["name"]), depth + 1) for field in fields)
-            return (_RECORD, use.action, use.place, PLAIN, use.argument, inner)
+            return (RECORD, use.action, use.place, PLAIN, use.argument, inner)
         if kind == "array":
-            return (_ARRAY, use.action, use.place, PLAIN, None, (self._passed_over(schema["items"], depth),))
+            return (ARRAY, use.action, use.place, PLAIN, None, (self._passed_over(schema["items"], depth),))
         if kind == "map":
-            return (_MAP, use.action, use.place, PLAIN, None, (self._passed_over(schema["values"], depth),))
+            return (MAP, use.action, use.place, PLAIN, None, (self._passed_over(schema["values"], depth),))
         if kind == "enum":
-            return (_ENUM, use.action, use.place, PLAIN, len(schema["symbols"]), ())
+            return (ENUM, use.action, use.place, PLAIN, len(schema["symbols"]), ())
         if kind == "fixed":
-            return (_FIXED, use.action, use.place, PLAIN, schema["size"], ())
+            return (FIXED, use.action, use.place, PLAIN, schema["size"], ())
         return self.node(kind, path, depth + 1)
 
     def _passed_over(self, schema: Schema, depth: int) -> Program:

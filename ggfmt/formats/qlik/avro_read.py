@@ -6,46 +6,45 @@ import io
 import json
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import fastavro
 import msgspec
-from fastavro.types import Schema as FastSchema
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout, ReadSide
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.avro.logical import plain
-from ggfmt.formats.qlik import BIG_ENDIAN
+from ggfmt.formats.qlik import BIG_ENDIAN, scan
 from ggfmt.formats.qlik import envelope as envelopes
+from ggfmt.formats.qlik.avro_scan import JsonOfChanges, Plan
 from ggfmt.formats.qlik.avro_values import Maker, columns_of
-from ggfmt.formats.qlik.dialect import Qlik
-from ggfmt.formats.qlik.envelope import AvroEnvelope, NoEnvelope, Truncated, read_envelope
+from ggfmt.formats.qlik.dialect import OPS, SNAPSHOT, Qlik
+from ggfmt.formats.qlik.envelope import AvroEnvelope, NoEnvelope, Truncated, read_envelope, read_head
 from ggfmt.formats.qlik.messages import QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.records.dialect import Meaning
 from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.examined import Examination, meanings
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.refused import Refused
+from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.model.change import ImageColumn
 
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 _MASKS = ("changeMask", "columnMask")
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How messages of one schema are decoded; of changes also, for each row, what makes texts of values."""
-
-    decode: FastSchema
-    rows: Mapping[str, Mapping[str, Maker | None]]
-
-
 class QlikAvro(Qlik):
     """Images are dicts of texts."""
 
+    scanned = True
+
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
-        self._plans: dict[tuple[str, bool], _Plan | None] = {}
+        self._plans: dict[tuple[str, bool], Plan | None] = {}
+        self._latest: QlikRecord | None = None  # the change that was asked about last
+        self.json = JsonOfChanges(self._plan_of)
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -76,8 +75,35 @@ class QlikAvro(Qlik):
             return super().changes(self._metadata(record))
         if record.type == "DT":
             self.wait()
-            return super().changes(self._data(record))
+            self._latest = self._data(record)
+            return super().changes(self._latest)
         return super().changes(QlikRecord(type=record.type))
+
+    # What the scanner takes
+
+    def grammar(self, record: AvroEnvelope) -> Grammar | None:
+        change = self._latest
+        assert change is not None and change.message is not None
+        table, known = self.known(change, change.message)
+        if not self.shown_whole(change.message, table, known) or not self.tells_the_same(table, known):
+            return None
+        return scan.avro_grammar(tuple(OPS.items()), SNAPSHOT, self.other)
+
+    def as_meant(self, scanned: Scanned) -> Scanned:
+        return replace(
+            scanned, before=tuple(map(_texts_of, scanned.before)), after=tuple(map(_texts_of, scanned.after))
+        )
+
+    def _plan_of(self, head: bytes) -> tuple[Plan, str | None] | None:
+        """The plan of changes in envelopes that start so, and the id of their schema; None where they are refused."""
+        kind, schema_id, schema, _ = read_head(head, 0)
+        if kind != "DT":
+            return None
+        try:
+            self.wait()
+            return self._plan(self._schema_of(schema_id, schema), True), schema_id
+        except Refused:
+            return None
 
     # Images
 
@@ -104,13 +130,7 @@ class QlikAvro(Qlik):
 
     def _data(self, envelope: AvroEnvelope) -> QlikRecord:
         record = QlikRecord(type="DT", messageSchemaId=envelope.schema_id)
-        schema = envelope.schema
-        if schema is None:
-            _, known = self.known(record, record)
-            schema = None if known is None else known.metadata.schema
-            if schema is None:
-                reason = "neither the message nor a metadata message has the schema of the change"
-                raise Refused("GG313", reason, "read the file with its metadata message too")
+        schema = self._schema_of(envelope.schema_id, envelope.schema)
         message = self._decode(envelope, schema, rows=True)
         rows = self._plan(schema, True).rows
         body = record.message = QlikBody()
@@ -130,6 +150,17 @@ class QlikAvro(Qlik):
                 setattr(body, name, message[name])
         return record
 
+    def _schema_of(self, schema_id: str | None, schema: str | None) -> str:
+        """The schema of changes by the id that their envelopes have, if they do not have the schema themselves."""
+        if schema is None:
+            record = QlikRecord(type="DT", messageSchemaId=schema_id)
+            _, known = self.known(record, record)
+            schema = None if known is None else known.metadata.schema
+            if schema is None:
+                reason = "neither the message nor a metadata message has the schema of the change"
+                raise Refused("GG313", reason, "read the file with its metadata message too")
+        return schema
+
     def _decode(self, envelope: AvroEnvelope, schema: str, rows: bool) -> dict[str, Any]:
         plan = self._plan(schema, rows)
         stream = io.BytesIO(envelope.message)
@@ -141,14 +172,14 @@ class QlikAvro(Qlik):
             raise Refused("GG313", "the message is none of its schema")
         return message
 
-    def _plan(self, text: str, rows: bool) -> _Plan:
+    def _plan(self, text: str, rows: bool) -> Plan:
         key = text, rows
         if key not in self._plans:
             try:
                 schema = json.loads(text)
                 members = ("data", "beforeData") if rows else ()
                 makers = {name: columns_of(schema, name) for name in members if name == "data" or _has(schema, name)}
-                self._plans[key] = _Plan(fastavro.parse_schema(plain(schema)), makers)
+                self._plans[key] = Plan(fastavro.parse_schema(plain(schema)), makers)
             except Exception:  # a schema can be wrong in more ways than its parser has exceptions for
                 self._plans[key] = None
         plan = self._plans[key]
@@ -189,8 +220,28 @@ def _texts(row: Any, makers: Mapping[str, Maker | None]) -> dict[str, str | None
     return image
 
 
+def _texts_of(column: ImageColumn) -> ImageColumn:
+    """A column whose values are no JSON, whatever the scanner took them from."""
+    return ImageColumn(column.values, column.present)
+
+
 class QlikAvroReader(DialectReader):
+    """Has one kernel make JSON of changes, and another take that."""
+
     dialect = QlikAvro
+    _dialect: QlikAvro
+
+    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+        self._taken = chunk, self.ordinal
+        scanned = self.scanner is not None and (self.catalog.provisional or not self._pause)
+        yield from super().take_in(self._dialect.json.of(chunk) if scanned else chunk)
+
+    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
+        chunk, first = self._taken
+        assert chunk.spans is not None
+        span = chunk.spans[self.ordinal - first]
+        (record,) = self._dialect.decoded(replace(chunk, spans=[span]))
+        return record, next(meanings(self._dialect, [record]))
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:

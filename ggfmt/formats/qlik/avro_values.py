@@ -68,18 +68,18 @@ def _maker(schema: Schema) -> Maker | None:
     if schema in ("string", {"type": "string"}):
         return None
     if not isinstance(schema, dict):
-        return _float if schema == "float" else to_text
+        return single_text if schema == "float" else to_text
     kind, logical = schema.get("type"), schema.get("logicalType")
     if logical == "date" and kind == "int":
-        return _date
+        return date_text
     prefix, _, unit = str(logical).rpartition("-")
     if prefix == "time" and kind in ("int", "long") and _MICROS.get(unit):
-        return partial(_time, _MICROS[unit])
+        return partial(time_text, _MICROS[unit])
     if prefix in ("timestamp", "local-timestamp") and kind == "long" and _MICROS.get(unit):
-        return partial(_stamp, _MICROS[unit])
+        return partial(stamp_text, _MICROS[unit])
     if logical == "decimal" and kind in ("bytes", "fixed") and isinstance(schema.get("scale", 0), int):
-        return partial(_decimal, schema.get("scale", 0))
-    return _float if kind == "float" else to_text
+        return partial(unscaled_text, schema.get("scale", 0))
+    return single_text if kind == "float" else to_text
 
 
 def to_text(value: Any) -> str:
@@ -100,23 +100,23 @@ def to_text(value: Any) -> str:
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
-def _float(value: float) -> str:
+def single_text(value: float) -> str:
     """The fewest digits that are this number of 32 bits."""
     text: str = pa.scalar(value, pa.float32()).cast(pa.string()).as_py()
     return _NOT_FINITE.get(text, text)
 
 
-def _date(value: int) -> str:
+def date_text(value: int) -> str:
     return (_EPOCH + timedelta(value)).date().isoformat()
 
 
-def _time(unit: int, value: int) -> str:
+def time_text(unit: int, value: int) -> str:
     if not 0 <= value * unit < _DAY:
         raise ValueError
     return _moment(value * unit).rpartition(" ")[2]
 
 
-def _stamp(unit: int, value: int) -> str:
+def stamp_text(unit: int, value: int) -> str:
     return _moment(value * unit)
 
 
@@ -124,5 +124,5 @@ def _moment(micros: int) -> str:
     return (_EPOCH + timedelta(microseconds=micros)).isoformat(" ", "microseconds")
 
 
-def _decimal(scale: int, value: bytes) -> str:
+def unscaled_text(scale: int, value: bytes) -> str:
     return decimal_text(int.from_bytes(value, "big", signed=True), scale)

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.qlik import CHANGE_SEQUENCE, STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
@@ -17,6 +20,7 @@ from ggfmt.formats.qlik.messages import MAGIC, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.types import sql_type
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, stamp_text
 from ggfmt.formats.records.refused import NotYetKnown, Refused, lacks, no_op
+from ggfmt.formats.records.scanner import Scanned
 from ggfmt.model.table import Column, TableDef, split_name
 
 OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
@@ -62,6 +66,7 @@ class Qlik(Dialect):
         self._time: tuple[str, str] = ("", "")
         self._by_id: dict[str, list[KnownDefinition]] = {}
         self._by_name: dict[str, list[KnownDefinition]] = {}
+        self._told: dict[str, dict[str, str]] = {}  # tokens of the metadata, by table
         for key, tokens in self.learned.items():
             if key != _SEARCHED:
                 schema_id, metadata = key
@@ -78,6 +83,22 @@ class Qlik(Dialect):
         if "headers_operation" in members:
             return "`headers_operation`"
         return None
+
+    # What the scanner takes
+
+    def tells_the_same(self, table: str, known: KnownDefinition | None) -> bool:
+        """Whether the metadata of a change give its table the tokens that others gave it."""
+        tokens = {} if known is None else known.tokens
+        return self._told.setdefault(table, tokens) == tokens
+
+    def common_tokens(self, table: TableDef) -> dict[str, str]:
+        return self._told.get(table.full_name, {})
+
+    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+        prefix = "" if "timestamp" in scanned.places else "headers_"
+        position = scanned.values(f"{prefix}{self.position}")
+        position = pc.if_else(pc.equal(position, ""), pa.scalar(None, pa.string()), position)
+        return scanned.values(f"{prefix}timestamp"), position
 
     # What an image is
 

@@ -13,11 +13,13 @@ from typing import BinaryIO
 
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.api.source import Source
+from ggfmt.formats.api.spans import Spans
 from ggfmt.formats.avro.blocks import unzigzag
+from ggfmt.kernels import native
 
 MAGIC = b"atMSG"
 CHUNK_BYTES = 1 << 20
-_MOST_BYTES = 64 << 20  # of one envelope
+MOST_BYTES = 64 << 20  # of one envelope
 _VARINT_BYTES = 10
 _LINE_ENDS = b"\r\n"
 
@@ -40,6 +42,13 @@ class AvroEnvelope:
 
 def read_envelope(data: bytes, start: int) -> tuple[AvroEnvelope, int]:
     """The envelope at a place, and the place behind it."""
+    kind, schema_id, schema, place = read_head(data, start)
+    message, place = _bytes(data, place)
+    return AvroEnvelope(kind, schema_id, schema, message), place
+
+
+def read_head(data: bytes, start: int) -> tuple[str, str | None, str | None, int]:
+    """The type of the envelope at a place, the id of its schema and the schema itself, and the place of its message."""
     magic = data[start : start + len(MAGIC)]
     if magic != MAGIC:
         if MAGIC.startswith(magic):
@@ -55,8 +64,7 @@ def read_envelope(data: bytes, start: int) -> tuple[AvroEnvelope, int]:
         raise NoEnvelope("the headers are neither null nor a map")
     schema_id, place = _optional_text(data, place)
     schema, place = _optional_text(data, place)
-    message, place = _bytes(data, place)
-    return AvroEnvelope(kind, schema_id, schema, message), place
+    return kind, schema_id, schema, place
 
 
 def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
@@ -75,28 +83,31 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
             yield source.pass_record(MAGIC)
 
 
-def _spans(data: bytes, more: bool, limit: int) -> tuple[tuple[tuple[int, int], ...], int]:
+def _spans(data: bytes, more: bool, limit: int) -> tuple[Spans, int]:
     """Starts and ends of the records, and where the first starts that may go on behind `data`, or is too long."""
-    spans: list[tuple[int, int]] = []
+    spans = Spans()
     place = 0
     while True:
+        if native is not None:
+            spans.add_all(native.envelopes(data, place, min(limit, MOST_BYTES)))
+            place = spans[-1][1] if spans else place
         while place < len(data) and data[place] in _LINE_ENDS:
             place += 1
         if place == len(data):
-            return tuple(spans), place
+            return spans, place
         try:
             _, end = read_envelope(data, place)
         except NoEnvelope as error:
             if isinstance(error, Truncated) and (more or len(data) - place > limit):
-                return tuple(spans), place
+                return spans, place
             end = data.find(MAGIC, place + 1)
             if end < 0:
                 if more:  # the rest of what is damaged may follow
-                    return tuple(spans), place
+                    return spans, place
                 end = len(data)
         if end - place > limit:
-            return tuple(spans), place
-        spans.append((place, end))
+            return spans, place
+        spans.add(place, end)
         place = end
 
 
@@ -116,7 +127,7 @@ def _long(data: bytes, place: int) -> tuple[int, int]:
 
 def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
     size, place = _long(data, place)
-    if not 0 <= size <= _MOST_BYTES:
+    if not 0 <= size <= MOST_BYTES:
         raise NoEnvelope("a length is out of range")
     if place + size > len(data):
         raise Truncated("the message has no end")
@@ -148,6 +159,6 @@ def _past_map(data: bytes, place: int) -> int:
         if count < 0:  # then the size of the entries in bytes follows
             count = -count
             _, place = _long(data, place)
-        for _ in range(min(count, _MOST_BYTES)):
+        for _ in range(min(count, MOST_BYTES)):
             _, place = _text(data, place)
             _, place = _text(data, place)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.qlik import scan
 from ggfmt.formats.qlik.dialect import OPS, SNAPSHOT, Qlik
@@ -16,8 +13,7 @@ from ggfmt.formats.qlik.messages import QlikRecord
 from ggfmt.formats.qlik.values import CONVERTS
 from ggfmt.formats.records.dialect import given
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.scanner import Grammar, Scanned
-from ggfmt.model.table import TableDef
+from ggfmt.formats.records.scanner import Grammar
 
 
 class QlikJson(Qlik):
@@ -27,29 +23,15 @@ class QlikJson(Qlik):
     scanned = True
     by_kind = CONVERTS
 
-    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
-        super().__init__(source, with_tokens)
-        self._told: dict[str, dict[str, str]] = {}  # tokens of the metadata, by table
-
     def grammar(self, record: QlikRecord) -> Grammar | None:
         enveloped = record.message is not None
         body = record.message or record
         places = ((), ("message", "headers"), ("message",)) if enveloped else ((), ("headers",))
         notes = self.notes(*places)
         table, known = self.known(record, body)
-        tokens = {} if known is None else known.tokens
-        if notes is None or not self.shown_whole(body, table, known) or self._told.setdefault(table, tokens) != tokens:
+        if notes is None or not self.shown_whole(body, table, known) or not self.tells_the_same(table, known):
             return None
         return scan.grammar(tuple(OPS.items()), SNAPSHOT, self.other, enveloped, body.headers is None, *notes)
-
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
-        prefix = "" if "timestamp" in scanned.places else "headers_"
-        position = scanned.values(f"{prefix}{self.position}")
-        position = pc.if_else(pc.equal(position, ""), pa.scalar(None, pa.string()), position)
-        return scanned.values(f"{prefix}timestamp"), position
-
-    def common_tokens(self, table: TableDef) -> dict[str, str]:
-        return self._told.get(table.full_name, {})
 
     def image(self, value: Any) -> Any:
         return given(value)

@@ -1,4 +1,4 @@
-"""Changes of Qlik Replicate in JSON as the native scanner takes them.
+"""Changes of Qlik Replicate as the native scanner takes them: JSON, or what was made JSON of Avro (`avro_scan`).
 
 Masks are parts of the identity: the exact reader checks each once. No record whose mask leaves columns out is taken.
 """
@@ -66,12 +66,28 @@ def grammar(
             enter("message", *body),
             *of_record,
         )
-    meanings: Mapping[str, str | OpToken] = {
+    return Grammar(members, _meanings(ops, snapshot))
+
+
+@lru_cache(maxsize=2)
+def avro_grammar(ops: tuple[tuple[str, str], ...], snapshot: tuple[str, ...], other: str) -> Grammar:
+    """Changes that were in Avro, in whose messages members that nobody knows mean nothing."""
+    message = (
+        row("data"),
+        before("beforeData"),
+        *map(identity, ("schema", "table")),
+        enter("headers", *_headers("", other), others=True),
+    )
+    members = (*map(identity, ("schema", "messageSchemaId")), enter("message", *message, others=True))
+    return Grammar(members, _meanings(ops, snapshot))
+
+
+def _meanings(ops: tuple[tuple[str, str], ...], snapshot: tuple[str, ...]) -> Mapping[str, str | OpToken]:
+    return {
         form: OpToken(letter, Token("snapshot", _SNAPSHOT), "true") if name in snapshot else letter
         for name, letter in ops
         for form in (name, name.lower())
     }
-    return Grammar(members, meanings)
 
 
 def _headers(prefix: str, other: str) -> tuple[Member, ...]:

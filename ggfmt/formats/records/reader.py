@@ -117,7 +117,7 @@ class DialectReader(ScanningReader[DialectTable]):
     # The scanner
 
     def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
-        record, meaning = examined_one(self._dialect, chunk, start, end)
+        record, meaning = self.examined_at(chunk, start, end)
         yield from self.take_in_one(meaning)
         if isinstance(meaning, list) and meaning and isinstance(meaning[0], Change):
             grammar = self._dialect.grammar(record)
@@ -131,6 +131,10 @@ class DialectReader(ScanningReader[DialectTable]):
                 self._grammar = grammar
                 self._grammars_left -= 1
                 self.use_scanner(grammar)
+
+    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
+        """The next record, which lies there in a chunk as the scanner has it, decoded, and what it is."""
+        return examined_one(self._dialect, chunk, start, end)
 
     def _bind(self, identity: bytes, items: Sequence[Change | RecordSchema], record: Any) -> None:
         """Has records of an identity taken by the scanner, where one of them, `record`, became these operations."""

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar import from_kernel
 from ggfmt.columnar.images import unless_all
+from ggfmt.formats.api.spans import Spans
 from ggfmt.formats.records.problems import IMAGE_RULES
 from ggfmt.kernels import native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
@@ -365,6 +366,8 @@ def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
 
 def places_of(spans: Sequence[tuple[int, int]]) -> array[int]:
     """Starts and ends in turns."""
+    if isinstance(spans, Spans):
+        return spans.places()
     return array("q", chain.from_iterable(spans))
 
 
