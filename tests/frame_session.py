@@ -28,11 +28,15 @@ _CONF = (("spark.sql.shuffle.partitions", "2"), ("spark.sql.session.timeZone", "
 @contextmanager
 def frame_session(master: str = "local[2]") -> Iterator[SparkSession]:
     """A session of somebody's, whose time zone is none that code is likely to take for granted."""
-    with SparkRunner(SparkSettings(master, _CONF)) as running:
+    with SparkRunner(SparkSettings(master, _CONF)):
+        from py4j import java_gateway
         from pyspark.sql import SparkSession
 
-        yield SparkSession.builder.getOrCreate()
-        assert running is not None
+        plain = java_gateway.get_return_value
+        try:
+            yield SparkSession.builder.getOrCreate()
+        finally:  # a session has errors of all Javas of this process made errors of Spark's
+            java_gateway.get_return_value = plain
 
 
 def planned(
