@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections.abc import Iterator
@@ -37,6 +38,16 @@ def without_syncing() -> Iterator[None]:
     store.durable = False
     yield
     store.durable = True
+
+
+@pytest.fixture(autouse=True)
+def log_as_it_was() -> Iterator[None]:
+    """A command that was called in this process has set the log up, and later ones tell things as it is."""
+    log = logging.getLogger("ggfmt")
+    level, propagate, handlers = log.level, log.propagate, log.handlers[:]
+    yield
+    log.setLevel(level)
+    log.propagate, log.handlers[:] = propagate, handlers
 
 
 @pytest.fixture
