@@ -20,9 +20,8 @@ import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.engine.bzip2 import Bzip2
+from ggfmt.engine.decompression import Bzip2, Xz
 from ggfmt.engine.uris import is_uri, local_path, open_store
-from ggfmt.engine.xz import Xz
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
