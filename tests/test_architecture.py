@@ -35,8 +35,9 @@ LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "version"}
 LAYERS["doctor"] = {"diagnostics", "spark", "engine", "version"}
 LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
+LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs", "logs"}
-LAYERS["api"] = LAYERS["engine"] | {"engine", "frames", "spark"}
+LAYERS["api"] = LAYERS["engine"] | {"engine", "frames", "spark", "consolidation"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "api", "spark", "logs"}
 LAYERS["__main__"] = {"cli", "without_pandas"}
 LAYERS["ggfmt"] = {"api", "cli", "diagnostics", "frames", "version"}
@@ -49,7 +50,7 @@ DEBEZIUM_AVRO = ("formats.debezium.avro_read", "formats.debezium.avro_write")
 
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {
-    "pyspark": {"spark", "frames"},
+    "pyspark": {"spark", "frames", "consolidation"},
     "py4j": {"spark"},
     "typer": {"cli"},
     "rich": {"cli", "render", "options.reference"},
@@ -57,7 +58,7 @@ LIBRARIES: dict[str, set[str]] = {
     "lxml": {"formats.goldengate.xml.records"},
     "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read", *DEBEZIUM_AVRO},
     "msgspec": {"columnar", "formats", "engine", "definitions", "frames.stream"},
-    "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames", "spark.connect"},
+    "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames", "consolidation", "spark.connect"},
 }
 
 MOST_LINES = 400

@@ -1,0 +1,238 @@
+"""Which texts of positions order operations, and how.
+
+A position is a text that only its source understands. Some kinds are known: numbers, places in a binary log, log
+sequence numbers, GTIDs. A text belongs to a kind by a pattern, whose groups are the parts that it is sorted by. Some
+parts say of which log, server or shard a position is: positions of two of these do not compare, though they are of one
+kind (`PositionKind.family`).
+
+Sources: Debezium's connectors, as `formats.debezium.source` puts their positions together; the manuals of MySQL (files
+of a binary log have six digits or more, a GTID is `uuid:number` or `uuid:tag:number`), MariaDB
+(`domain-server-number`), PostgreSQL (`pg_lsn`), SQL Server (`fn_cdc_map_time_to_lsn` and its kin) and CockroachDB
+(hybrid logical clocks); and what the reader of Kafka's messages makes (`topic:partition:offset`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+Place = tuple[int | str, ...]
+
+_LONG = r"[0-9]{1,18}"
+_NUMBER = r"[0-9]{1,38}"
+_HEX = r"[0-9a-fA-F]"
+_LSN = rf"{_HEX}{{8}}:{_HEX}{{8}}:{_HEX}{{4}}"
+_UUID = rf"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}"
+_RS_ID = rf"0x{_HEX}{{1,16}}(?:\.{_HEX}{{1,16}}){{0,3}}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A group of a pattern, as it is sorted: a `long` of at most 18 digits besides leading zeros, a `decimal` of at
+    most 38 digits, a `text` without regard to case, or a `hex` number of at most `width` digits; or not, as the
+    `family` that it is of. One that is not there comes first, unless another group stands for it (`instead`)."""
+
+    group: int
+    sort: str
+    width: int = 0
+    instead: int = 0
+
+
+@dataclass(frozen=True)
+class PositionKind:
+    """Positions that a pattern matches as a whole. `same_shape`: those with other digits at other places are of another
+    family."""
+
+    name: str
+    pattern: str
+    parts: tuple[Part, ...]
+    example: str
+    same_shape: bool = False
+    wider: str | None = None  # the kind that has all texts of this one, too
+
+    @property
+    def help(self) -> str:
+        return f"give one like `{self.example}`"
+
+    @property
+    def _whole(self) -> str:
+        return rf"\A(?:{self.pattern})\z"  # in Java and RE2; in Python `fullmatch`
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    def fits(self, texts: Column) -> Column:
+        """Of a column of texts: whether each is a position of this kind; null for null."""
+        return texts.rlike(self._whole)
+
+    def fits_all(self, texts: pa.StringArray) -> bool:
+        """Whether all texts that are not null are positions of this kind."""
+        return bool(pc.all(pc.match_substring_regex(texts, self._whole), min_count=0).as_py())
+
+    def column(self, texts: Column) -> Column:
+        """A column that sorts as the positions do, for texts that belong to this kind; null for all others."""
+        from pyspark.sql import functions
+
+        own = functions.when(self.fits(texts), texts)
+        values = [self._value(own, part) for part in self.parts if part.sort != "family"]
+        if len(values) == 1:
+            return values[0]
+        struct = functions.struct(*[value.alias(f"_{place}") for place, value in enumerate(values)])
+        return functions.when(own.isNotNull(), struct)
+
+    def _value(self, texts: Column, part: Part) -> Column:
+        from pyspark.sql import functions
+
+        def group(number: int) -> Column:
+            return functions.regexp_extract(texts, self._whole, number)
+
+        found = group(part.group)
+        if part.instead:
+            found = functions.when(found == "", group(part.instead)).otherwise(found)
+        if part.sort in ("long", "decimal"):
+            type = "bigint" if part.sort == "long" else "decimal(38,0)"
+            return functions.when(found == "", functions.lit("-1")).otherwise(found).cast(type)
+        found = functions.lower(functions.trim(found))
+        return functions.lpad(found, part.width, "0") if part.sort == "hex" else found
+
+    def family(self, texts: Column) -> Column | None:
+        """A column of what positions have to have in common to compare; None where all do."""
+        from pyspark.sql import functions
+
+        if self.same_shape:
+            return functions.regexp_replace(texts, _HEX, "0")
+        groups = [part.group for part in self.parts if part.sort == "family"]
+        if not groups:
+            return None
+        return functions.lower(functions.regexp_extract(texts, self._whole, groups[0]))
+
+    def orders(self, texts: Column) -> Column:
+        """An aggregate: whether all texts that are not null are of this kind and compare."""
+        from pyspark.sql import functions
+
+        fit = functions.coalesce(functions.bool_and(self.fits(texts)), functions.lit(True))
+        family = self.family(texts)
+        if family is None:
+            return fit
+        return fit & functions.coalesce(functions.min(family) == functions.max(family), functions.lit(True))
+
+    def family_of(self, text: str) -> str:
+        """The same of one text that belongs to this kind; empty where all compare."""
+        if self.same_shape:
+            return re.sub(_HEX, "0", text)
+        found = self._compiled.fullmatch(text)
+        assert found is not None
+        return next((found[part.group].lower() for part in self.parts if part.sort == "family"), "")
+
+    def value(self, text: str) -> Place | None:
+        """What one position is sorted by, as `column`; None for a text that does not belong to this kind."""
+        found = self._compiled.fullmatch(text)
+        if found is None:
+            return None
+        return tuple(self._place(found, part) for part in self.parts if part.sort != "family")
+
+    @staticmethod
+    def _place(found: re.Match[str], part: Part) -> int | str:
+        text = found[part.group] or (found[part.instead] if part.instead else "") or ""
+        if part.sort in ("long", "decimal"):
+            return int(text or -1)
+        return text.strip(" ").lower().rjust(part.width, "0")
+
+
+KINDS = (
+    PositionKind("numbers", rf"(0*{_LONG})", (Part(1, "long"),), "1547", wider="long numbers"),
+    PositionKind("long numbers", rf"({_NUMBER})", (Part(1, "decimal"),), "9223372036854775808"),
+    PositionKind(
+        "places in a binary log of MySQL",
+        rf"([^:\r\n]*\.)([0-9]{{6,18}}):({_LONG})(?::({_LONG}))?",
+        (Part(1, "family"), Part(2, "long"), Part(3, "long"), Part(4, "long")),
+        "binlog.000003:1547",
+    ),
+    PositionKind(
+        "log sequence numbers of SQL Server",
+        rf"({_LSN})(?::(?:({_LSN})|NULL)?(?::({_LONG}))?)?",
+        (Part(1, "text"), Part(2, "text"), Part(3, "long")),
+        "00000027:00000ac0:0002",
+    ),
+    PositionKind(
+        "sequences of PostgreSQL",
+        rf'\[(?:null|"({_NUMBER})"), ?(?:null|"({_NUMBER})")\]',
+        (Part(1, "decimal"), Part(2, "decimal")),
+        '["23341168","23341200"]',
+    ),
+    PositionKind(
+        "log sequence numbers of PostgreSQL",
+        rf"({_HEX}{{1,8}})/({_HEX}{{1,8}})",
+        (Part(1, "hex", 8), Part(2, "hex", 8)),
+        "16/B374D848",
+    ),
+    # A row of a snapshot has no commit: its own number stands for it.
+    PositionKind(
+        "numbers of commits and changes",
+        rf"([0-9]{{0,38}}):({_NUMBER})(?::( *{_RS_ID} *)?(?::({_LONG}))?)?",
+        (Part(1, "decimal", instead=2), Part(2, "decimal"), Part(3, "text"), Part(4, "long")),
+        "2122185:2122184",
+    ),
+    PositionKind(
+        "GTIDs of MySQL",
+        rf"({_UUID}(?::[a-zA-Z_][a-zA-Z0-9_]{{0,31}})?):({_LONG})",
+        (Part(1, "family"), Part(2, "long")),
+        "3e11fa47-71ca-11e1-9e33-c80aa9429562:23",
+    ),
+    PositionKind(
+        "GTIDs of MariaDB", rf"([0-9]{{1,10}})-[0-9]{{1,10}}-({_LONG})", (Part(1, "family"), Part(2, "long")), "0-1-100"
+    ),
+    PositionKind(
+        "hybrid logical clocks",
+        rf"({_NUMBER})\.([0-9]{{10}})",
+        (Part(1, "decimal"), Part(2, "long")),
+        "1679337613000000000.0000000003",
+    ),
+    PositionKind(
+        "offsets of Kafka",
+        rf"([a-zA-Z0-9._-]{{1,249}}:[0-9]{{1,10}}):({_LONG})",
+        (Part(1, "family"), Part(2, "long")),
+        "orders:0:15",
+    ),
+    PositionKind(
+        "hexadecimal numbers", rf"({_HEX}{{4,64}}(?::{_HEX}{{4,64}}){{1,15}})", (Part(1, "text"),), "00ff:0009", True
+    ),
+)
+
+_BY_NAME = {kind.name: kind for kind in KINDS}
+
+
+def kind_of(fits: Callable[[PositionKind], bool]) -> PositionKind | None:
+    """The first kind that all positions of a table belong to, as `fits` tells; None if there is none."""
+    return next((kind for kind in KINDS if fits(kind)), None)
+
+
+def common_kind(kinds: Iterable[PositionKind | None]) -> PositionKind | None:
+    """The narrowest kind that has all texts of some kinds; None if there is none, or one of them is None."""
+    common: PositionKind | None = None
+    for number, kind in enumerate(kinds):
+        common = kind if not number else _wider(common, kind)
+        if common is None:
+            return None
+    return common
+
+
+def _wider(one: PositionKind | None, other: PositionKind | None) -> PositionKind | None:
+    chains = [list(_chain(kind)) for kind in (one, other)]
+    return next((kind for kind in chains[0] if kind in chains[1]), None)
+
+
+def _chain(kind: PositionKind | None) -> Iterable[PositionKind]:
+    while kind is not None:
+        yield kind
+        kind = _BY_NAME[kind.wider] if kind.wider else None
