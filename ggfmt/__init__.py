@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ggfmt.api.converting import Result, convert
     from ggfmt.api.looking import lint, preview, schema
     from ggfmt.cli import main
+    from ggfmt.consolidation import changes, current, history
     from ggfmt.diagnostics.codes import Severity
     from ggfmt.diagnostics.diagnostic import (
         Abend,
@@ -38,7 +39,10 @@ __all__ = [
     "Span",
     "UsageError",
     "__version__",
+    "changes",
     "convert",
+    "current",
+    "history",
     "lint",
     "main",
     "preview",
@@ -54,6 +58,7 @@ _PLACES = {
     **dict.fromkeys(_ERRORS, "ggfmt.diagnostics.diagnostic"),
     "Severity": "ggfmt.diagnostics.codes",
     "main": "ggfmt.cli",
+    **dict.fromkeys(("changes", "current", "history"), "ggfmt.consolidation"),
     **dict.fromkeys(("read", "register"), "ggfmt.frames"),
 }
 

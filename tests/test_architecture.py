@@ -36,11 +36,12 @@ LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "version"}
 LAYERS["doctor"] = {"diagnostics", "spark", "engine", "version"}
 LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
 LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
+LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs", "logs"}
 LAYERS["api"] = LAYERS["engine"] | {"engine", "frames", "spark", "consolidation"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "api", "spark", "logs"}
 LAYERS["__main__"] = {"cli", "without_pandas"}
-LAYERS["ggfmt"] = {"api", "cli", "diagnostics", "frames", "version"}
+LAYERS["ggfmt"] = {"api", "cli", "consolidation", "diagnostics", "frames", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
 # `goldengate` shares with its neighbours lies beside them.

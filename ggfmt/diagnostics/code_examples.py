@@ -314,6 +314,14 @@ EXAMPLES: dict[str, _Pair] = {
     "GG542": (f"df{_WRITE}", f"df{_WRITE}.option('definitions', 'TCUSTORD.def')"),
     "GG543": (f"df.repartition(8){_WRITE}", f"df.orderBy('seq'){_WRITE}"),
     "GG550": (_RUN, "ggfmt verify out"),
+    "GG551": (
+        'ggfmt.current(spark, "changes/", "GG.T", as_of="yesterday")',
+        'ggfmt.current(spark, "changes/", "GG.T", as_of="2026-01-31")',
+    ),
+    "GG552": (
+        'ggfmt.current(spark, "changes/", "GG.T")',
+        'ggfmt.current(spark, "changes/", "GG.T", primary_keys="ID")',
+    ),
     "GG560": ("ggfmt report out --run 2026-13-31", "ggfmt report out"),
     "GG561": ("ggfmt report out", "pip install --upgrade ggfmt && ggfmt report out"),
     "GG562": ("ggfmt report out", f"{_RUN} --mode overwrite && ggfmt report out"),

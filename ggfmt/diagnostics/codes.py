@@ -321,6 +321,17 @@ _DECLARED: dict[str, Code] = {
         "Ctrl-C came once the output was complete, or too late to tell. A run that is interrupted before that commits "
         "nothing, says so, and ends with 130.",
     ),
+    "GG551": error(
+        "a question that has no answer",
+        "What is asked of the rows of a table makes no sense for it: a moment that is neither a time nor a position "
+        "like those of its operations, an order that they do not have, a key of columns that it lacks, versions of "
+        "rows that nothing tells apart.",
+    ),
+    "GG552": error(
+        "a table without a key",
+        "Operations of a table without a primary key say which row they are of by all of its columns. Where they do "
+        "not show these, before and after, it takes names of columns that tell rows apart.",
+    ),
     "GG560": error(
         "a run that there is not",
         "`ggfmt report --run` names no run of the output directory, or more than one. `_ggfmt/runs` has a file for "

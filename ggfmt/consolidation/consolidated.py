@@ -1,0 +1,140 @@
+"""The answer to what is asked of a table: its rows, and what could not be decided."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ggfmt.consolidation.asked import DELETED, STATE, UNRESOLVED, Asked, shown, unusable
+from ggfmt.consolidation.current_rows import current_rows
+from ggfmt.consolidation.keyless import check_whole, keyless_rows
+from ggfmt.consolidation.net_changes import keyless_changes, net_changes
+from ggfmt.consolidation.operations import KEYED, OF_BASE, TableOperations, column_named, steps
+from ggfmt.consolidation.order import until
+from ggfmt.consolidation.profile import Profile, literal, profile, profile_by
+from ggfmt.consolidation.rows import BY, NO_KEY, REASON, UNTOLD, Identified, identified, named
+from ggfmt.consolidation.versions import versions
+from ggfmt.engine.output.names import counted
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class Consolidated:
+    """What is known of a table.
+
+    every    rows of all states, with the columns of the table, the marks of what was asked, and `STATE`, `REASON` (why
+             a row is unresolved) and `UNTOLD` (how many of its columns no operation told) behind them
+    listed   the operations of what could not be decided: `reason` and `seq`
+    profile  what the operations are like
+    """
+
+    every: DataFrame
+    listed: DataFrame
+    profile: Profile
+    asked: Asked
+    columns: tuple[str, ...]
+
+    def frame(self, strict: bool = False) -> DataFrame:
+        """The rows that were asked for, with the marks that were. `strict`: to use the frame is an error where a row is
+        unresolved."""
+        state = F.col(STATE)
+        if strict:
+            message = F.concat(F.lit("a row is unresolved: "), F.col(REASON))
+            every = self.every.withColumn(STATE, F.when(state == UNRESOLVED, F.raise_error(message)).otherwise(state))
+            return replace(self, every=every).frame()
+        wanted = self.every.where(state.isin(sorted(self.asked.states)))
+        marks = (F.col(mark).alias(shown(mark)) for mark in self.asked.marks)
+        return wanted.select(*(column_named(name) for name in self.columns), *marks)
+
+
+def consolidated(operations: TableOperations, asked: Asked) -> Consolidated:
+    """Consolidates the operations of a table. They are looked at now, once or twice; the rows are found when the frames
+    are used.
+
+    UsageError GG551 for what makes no sense for them, GG552 for a table without a key whose operations do not show
+    their whole rows.
+    """
+    frame = operations.with_base()
+    seen = profile(operations, frame, asked)
+    log.info(
+        "%s: %s, in the order of %s", operations.table.full_name, counted(seen.operations, "operation"), seen.ordering
+    )
+    kind = seen.ordering.by
+    if asked.as_of is not None:
+        frame = frame.where(until(asked.as_of, kind))
+    if not operations.key:
+        return _keyless(operations, frame, seen, asked)
+    lasting = _since_truncate(frame, seen)
+    rows = identified(operations, lasting, seen)
+    now = current_rows(operations, rows, seen.partial, DELETED in asked.keep)
+    every = now
+    if asked.kind == "history":
+        every = versions(operations, identified(operations, frame, seen), seen.truncates)
+    elif asked.kind == "changes":
+        every = _changes(operations, frame, now, seen, asked)
+    return _answer(operations, every, _listed(operations, lasting, rows, now, seen), seen, asked)
+
+
+def _changes(operations: TableOperations, frame: DataFrame, now: DataFrame, seen: Profile, asked: Asked) -> DataFrame:
+    since = F.lit(False) if asked.since is None else until(asked.since, seen.ordering.by)
+    since |= F.col("seq") < 0
+    then = profile_by(operations, frame.where(since), [seen.ordering.by], asked)
+    earlier = identified(operations, _since_truncate(frame.where(since), then), then)
+    rows = current_rows(operations, earlier, then.partial, False)
+    return net_changes(operations, rows, now, frame, since, seen.ordering)
+
+
+def _since_truncate(frame: DataFrame, seen: Profile) -> DataFrame:
+    """The operations after the last truncate: all others are of rows that it has taken."""
+    if not seen.truncates:
+        return frame
+    ord = seen.ordering.column
+    last = literal(seen.truncates[-1]["ord"], frame.select(ord.alias("o")).schema["o"].dataType)
+    return frame.where(ord > last)
+
+
+def _listed(
+    operations: TableOperations, lasting: DataFrame, rows: Identified, now: DataFrame, seen: Profile
+) -> DataFrame:
+    """The operations of rows that are unresolved, and those that do not tell which row they are of."""
+    by = [f"{BY}{place}" for place in range(len(rows.group))]
+    reasons = now.where(F.col(STATE) == UNRESOLVED).select(*by, REASON)
+    same = F.lit(True)
+    for own, other in zip(rows.group, by, strict=True):
+        same &= F.col(own).eqNullSafe(F.col(other))
+    theirs = rows.steps.join(reasons, same).select(F.col(REASON).alias("reason"), "seq")
+    without = steps(lasting, operations.key, seen.ordering.column).where(~F.col(KEYED))
+    return theirs.unionAll(without.select(F.lit(NO_KEY).alias("reason"), "seq")).where(F.col("seq") != OF_BASE)
+
+
+def _keyless(operations: TableOperations, frame: DataFrame, seen: Profile, asked: Asked) -> Consolidated:
+    name = operations.table.full_name
+    if asked.kind == "history":
+        message = f"`{name}` has no key, so that versions of its rows cannot be told apart"
+        raise unusable(message, f"name columns that tell rows apart: `primaryKeys` (`--primary-keys '{name}=ID'`)")
+    lasting = _since_truncate(frame, seen)
+    check_whole(operations, lasting)
+    every = keyless_rows(operations, lasting)
+    if asked.kind == "changes":
+        since = F.lit(False) if asked.since is None else until(asked.since, seen.ordering.by)
+        earlier = frame.where(since | (F.col("seq") < 0))
+        then = profile_by(operations, earlier, [seen.ordering.by], asked)
+        every = keyless_changes(operations, _since_truncate(earlier, then), lasting)
+    nothing = frame.where(F.lit(False)).select(F.lit(NO_KEY).alias("reason"), "seq")
+    return _answer(operations, every, nothing, seen, asked)
+
+
+def _answer(
+    operations: TableOperations, every: DataFrame, listed: DataFrame, seen: Profile, asked: Asked
+) -> Consolidated:
+    for mark in asked.marks:
+        if shown(mark) in operations.columns:
+            message = f"`{operations.table.full_name}` has a column `{shown(mark)}`, as a mark of the result is called"
+            raise unusable(message, "rename it in the definitions, or ask for what has no such mark")
+    of_kind = replace(asked, keep=frozenset()).marks
+    columns = [*named(operations), *(F.col(name) for name in (*of_kind, STATE, REASON, UNTOLD))]
+    return Consolidated(every.select(*columns), listed, seen, asked, operations.columns)

@@ -1,0 +1,131 @@
+"""Rows whose key was updated: which row an operation of a key is of.
+
+A key is one row's until that row moves away or another row comes to it. So each stretch of the life of a key is of one
+identity, and a row that moves takes its identity with it. Only operations of keys that some update has changed are
+looked at one after the other, here; all others are of the row of their key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+
+from ggfmt.consolidation.operations import MOVES, OP, ORD, new_key, old_key
+
+IDENTITY, OVERTAKEN, UNKNOWN_UNTIL = "__identity", "__overtaken", "__unknown"
+END_POSITION, END_MICROS = "__end_position", "__end_micros"
+_FROM, _TO = "__from", "__to"
+
+
+@dataclass
+class _Life:
+    """What a key is at a moment: whose, since when, whether a row is known to be there, and until when nothing is known
+    of it since two rows met."""
+
+    identity: int
+    since: Any = None
+    there: bool = False
+    unknown: Any = None
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The operations of a key from one place in the order (with it; None: the first) to another (without it; None: the
+    last) are of `identity`. `overtaken` is the operation by which another row came to the key where this one still was,
+    and `unknown` the last at which this row came to another's key: what was known of it before is not certain."""
+
+    key: tuple[Any, ...]
+    since: Any
+    until: Any
+    identity: int
+    overtaken: Row | None = None
+    unknown: Any = None
+
+
+def stretches(events: Iterable[Row], parts: int) -> Iterator[Stretch]:
+    """The stretches of keys, from all operations of keys that ever move (in order, with truncates among them)."""
+    lives: dict[tuple[Any, ...], _Life] = {}
+    number = 0
+
+    def life(key: tuple[Any, ...]) -> _Life:
+        nonlocal number
+        if key not in lives:
+            number += 1
+            lives[key] = _Life(number)
+        return lives[key]
+
+    for event in events:
+        op, ord = event[OP], event[ORD]
+        if op == "T":
+            for each in lives.values():
+                each.there = False
+            continue
+        new = tuple(event[new_key(place)] for place in range(parts))
+        if not event[MOVES]:
+            life(new).there = op != "D"
+            continue
+        old = tuple(event[old_key(place)] for place in range(parts))
+        leaving, target = life(old), life(new)
+        yield Stretch(old, leaving.since, ord, leaving.identity, unknown=leaving.unknown)
+        yield Stretch(new, target.since, ord, target.identity, event if target.there else None, target.unknown)
+        number += 1
+        lives[old] = _Life(number, ord)
+        lives[new] = _Life(leaving.identity, ord, True, ord if target.there else leaving.unknown)
+    for key, last in lives.items():
+        yield Stretch(key, last.since, None, last.identity, unknown=last.unknown)
+
+
+def with_identities(steps: DataFrame, parts: int, truncates: Iterable[Row]) -> DataFrame:
+    """The steps with the identity of the row of each, null where the key alone tells it."""
+    spark = steps.sparkSession
+    new, old = [new_key(place) for place in range(parts)], [old_key(place) for place in range(parts)]
+    moved = steps.where(MOVES)
+    touched = moved.select(*new).unionAll(moved.select(*old)).distinct().toDF(*(f"__t{n}" for n in range(parts)))
+    same = _same_key(new, [f"__t{n}" for n in range(parts)])
+    micros = F.unix_micros("op_ts").alias("micros")  # Python's times are of a zone that has hours twice
+    events = steps.join(touched, same, "left_semi").select(ORD, OP, MOVES, *new, *old, "position", micros)
+    rows = _with_truncates(events.orderBy(ORD).toLocalIterator(), truncates)
+    ord = steps.schema[ORD].dataType
+    schema = StructType(
+        [
+            *(StructField(f"__s{n}", steps.schema[name].dataType) for n, name in enumerate(new)),
+            StructField(_FROM, ord),
+            StructField(_TO, ord),
+            StructField(IDENTITY, LongType()),
+            StructField(OVERTAKEN, BooleanType()),
+            StructField(UNKNOWN_UNTIL, ord),
+            StructField(END_POSITION, StringType()),
+            StructField(END_MICROS, LongType()),
+        ]
+    )
+    found = spark.createDataFrame([_row(stretch) for stretch in stretches(rows, parts)], schema)
+    within = (F.col(_FROM).isNull() | (F.col(ORD) >= F.col(_FROM))) & (F.col(_TO).isNull() | (F.col(ORD) < F.col(_TO)))
+    keys = [f"__s{n}" for n in range(parts)]
+    return steps.join(found, _same_key(new, keys) & within, "left").drop(*keys, _FROM, _TO)
+
+
+def _row(stretch: Stretch) -> tuple[Any, ...]:
+    by = stretch.overtaken
+    end = (None, None) if by is None else (by["position"], by["micros"])
+    return (*stretch.key, stretch.since, stretch.until, stretch.identity, by is not None, stretch.unknown, *end)
+
+
+def _same_key(one: list[str], other: list[str]) -> Column:
+    same = F.lit(True)
+    for left, right in zip(one, other, strict=True):
+        same &= F.col(left).eqNullSafe(F.col(right))
+    return same
+
+
+def _with_truncates(events: Iterator[Row], truncates: Iterable[Row]) -> Iterator[Row]:
+    """Operations in order, with truncates where they were."""
+    waiting = [Row(**{OP: "T", ORD: truncate["ord"]}) for truncate in truncates]
+    for event in events:
+        while waiting and waiting[0][ORD] < event[ORD]:
+            yield waiting.pop(0)
+        yield event

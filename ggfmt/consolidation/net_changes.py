@@ -1,0 +1,110 @@
+"""Net changes between two moments: for each key whether its row came, changed or went."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from ggfmt.consolidation.asked import CURRENT, DELETED, STATE, UNRESOLVED
+from ggfmt.consolidation.asked import OP as OP_MARK
+from ggfmt.consolidation.images import any_of
+from ggfmt.consolidation.keyless import WEIGHT, counted, repeated
+from ggfmt.consolidation.operations import KEYED, MOVES, OP, ORD, TableOperations, new_key, old_key, steps
+from ggfmt.consolidation.order import Ordering
+from ggfmt.consolidation.rows import OVERTAKEN_ROW, REASON, UNTOLD, found
+
+_FIRST = "__first"
+
+
+def net_changes(
+    operations: TableOperations, earlier: DataFrame, later: DataFrame, every: DataFrame, since: Column, order: Ordering
+) -> DataFrame:
+    """The changes from `earlier` to `later` rows (see `current_rows`), with `found`, `OP_MARK`, `STATE`, `REASON` and
+    `UNTOLD`. `every` has all operations, and `since` says whether one is counted among the earlier."""
+    keys = [found(operations.columns.index(name)) for name in operations.key]
+    seen = _seen(operations, every, since, order, keys)
+    before, after = _at_their_keys(earlier, "b"), _at_their_keys(later, "a")
+    touched = seen.select(*keys).unionAll(before.select(*(F.col(f"b{key}") for key in keys))).distinct()
+    rows = _joined(_joined(_joined(touched, seen, keys, ""), before, keys, "b"), after, keys, "a")
+    was = F.col(f"b{STATE}").isNotNull() | F.coalesce(F.col(_FIRST).getField("was"), F.lit(False))
+    now = F.col(f"a{STATE}").isNotNull()
+    differs = any_of(
+        ~F.col(f"b{found(place)}").eqNullSafe(F.col(f"a{found(place)}")) for place in range(len(operations.columns))
+    )
+    certain = F.coalesce(F.col(f"b{STATE}") == CURRENT, F.lit(False))
+    op = (
+        F.when(~was & now, "I")
+        .when(was & ~now, "D")
+        .when(was & now & (differs | ~certain | (F.col(f"a{STATE}") == UNRESOLVED)), "U")
+    )
+    gone = F.col(OP_MARK) == "D"
+    rows = rows.withColumn(OP_MARK, op).where(F.col(OP_MARK).isNotNull())
+    values = {}
+    for place in range(len(operations.columns)):
+        name = found(place)
+        own = F.when(gone, F.col(f"b{name}")).otherwise(F.col(f"a{name}"))
+        values[f"__w{place}"] = F.col(name) if name in keys else own
+    reason = F.when(~gone, F.col(f"a{REASON}"))
+    state = F.when(reason.isNull(), CURRENT).otherwise(UNRESOLVED)
+    untold = F.coalesce(F.when(~gone, F.col(f"a{UNTOLD}")), F.lit(0))
+    return rows.select(
+        *(column.alias(found(place)) for place, column in enumerate(values.values())),
+        OP_MARK,
+        state.alias(STATE),
+        reason.alias(REASON),
+        untold.alias(UNTOLD),
+    )
+
+
+def _at_their_keys(rows: DataFrame, prefix: str) -> DataFrame:
+    """The rows that are there, one for each key, with a prefix to all names."""
+    there = (F.col(STATE) != DELETED) & ~F.coalesce(F.col(REASON) == OVERTAKEN_ROW, F.lit(False))
+    return rows.where(there).select(*(F.col(name).alias(f"{prefix}{name}") for name in rows.columns))
+
+
+def _joined(rows: DataFrame, others: DataFrame, keys: list[str], prefix: str) -> DataFrame:
+    if not prefix:
+        others = others.select(*(F.col(key).alias(f"s{key}") for key in keys), _FIRST)
+        prefix = "s"
+    same = F.lit(True)
+    for key in keys:
+        same &= F.col(key).eqNullSafe(F.col(f"{prefix}{key}"))
+    return rows.join(others, same, "left")
+
+
+def _seen(operations: TableOperations, every: DataFrame, since: Column, order: Ordering, keys: list[str]) -> DataFrame:
+    """The keys that operations are of, with the first of them: whether it says that a row was there before (`was`). It
+    says nothing where the earlier rows are known to have, or not to have, the key."""
+    all = steps(every, operations.key, order.column).where(KEYED)
+    op, was = F.col(OP), "__was"
+    new = all.select(
+        *(F.col(new_key(n)).alias(key) for n, key in enumerate(keys)),
+        ORD,
+        since.alias("early"),
+        ((op != "I") & ~F.col(MOVES)).alias(was),
+    )
+    left = all.where(MOVES).select(
+        *(F.col(old_key(n)).alias(key) for n, key in enumerate(keys)), ORD, since.alias("early"), F.lit(True).alias(was)
+    )
+    first = F.min(F.struct(F.col(ORD), F.col("early"), F.col(was)))
+    seen = new.unionAll(left).groupBy(*keys).agg(first.alias(_FIRST), F.bool_and("early").alias("early"))
+    known_then = F.col(_FIRST).getField("early")
+    told = F.struct((~known_then & F.col(_FIRST).getField(was)).alias("was"))
+    return seen.where(~F.col("early")).select(*keys, told.alias(_FIRST))
+
+
+def keyless_changes(operations: TableOperations, earlier: DataFrame, later: DataFrame) -> DataFrame:
+    """What came and what went, each row as often as it did. The frames have operations up to either moment."""
+    columns = [found(place) for place in range(len(operations.columns))]
+    after = counted(operations, later)
+    before = counted(operations, earlier).withColumn(WEIGHT, -F.col(WEIGHT))
+    both = after.unionAll(before.select(*after.columns)).groupBy(*columns).agg(F.sum(WEIGHT).alias(WEIGHT))
+    rows = both.where(F.col(WEIGHT) != 0).withColumns(
+        {
+            OP_MARK: F.when(F.col(WEIGHT) > 0, "I").otherwise("D"),
+            STATE: F.lit(CURRENT),
+            REASON: F.lit(None).cast("string"),
+            UNTOLD: F.lit(0),
+        }
+    )
+    return repeated(rows)

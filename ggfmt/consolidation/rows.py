@@ -1,0 +1,111 @@
+"""What is known of a row from its operations: the last that each column was told, and since when that counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from ggfmt.consolidation.images import any_of, has, told
+from ggfmt.consolidation.moves import IDENTITY, OVERTAKEN, UNKNOWN_UNTIL, with_identities
+from ggfmt.consolidation.operations import KEYED, OP, ORD, TableOperations, new_key, steps
+from ggfmt.consolidation.profile import Profile
+from ggfmt.frames.shapes import BEFORE
+
+LAST, RESET, INSERT, UNTOLD = "__last", "__reset", "__insert", "__untold"
+REASON = "__reason"
+BY = "__by"  # with a place: what rows are grouped by
+OVERTAKEN_ROW, MET_ROW, NEVER_SEEN, NO_KEY = "overtaken", "collision", "never seen", "no key"
+
+REASONS = {
+    OVERTAKEN_ROW: "another row came to its key while it was there",
+    MET_ROW: "it came to the key of a row that was there, and not all columns were told since",
+    NEVER_SEEN: "it was updated, and neither its insert nor all of its columns were seen",
+    NO_KEY: "the operation does not tell which row it is of",
+}
+
+
+def latest(place: int) -> str:
+    """The column with the last that a column of the table was told: a struct of `o`, where in the order, and `v`."""
+    return f"__c{place}"
+
+
+def found(place: int) -> str:
+    """The column with the value that a column of the table has in a row."""
+    return f"__v{place}"
+
+
+@dataclass(frozen=True)
+class Identified:
+    """Steps that count, each with the columns that tell its row from others (`group`)."""
+
+    steps: DataFrame
+    group: tuple[str, ...]
+    moved: bool
+
+
+def identified(operations: TableOperations, frame: DataFrame, profile: Profile) -> Identified:
+    """The steps of rows of a table with a key; operations without it are left out."""
+    parts = len(operations.key)
+    every = steps(frame, operations.key, profile.ordering.column).where(KEYED).drop(KEYED)
+    if not profile.moves:
+        return Identified(every, tuple(new_key(place) for place in range(parts)), False)
+    every = with_identities(every, parts, profile.truncates)
+    own = {f"__g{place}": F.when(F.col(IDENTITY).isNull(), F.col(new_key(place))) for place in range(parts)}
+    return Identified(every.withColumns(own), (*own, IDENTITY), True)
+
+
+def candidate(operations: TableOperations, name: str, also_of_deletes: bool = False) -> Column:
+    """What a step tells of a column, with its place in the order; null where it tells nothing."""
+    tells = operations.is_told(name)
+    if also_of_deletes:
+        tells |= (F.col(OP) == "D") & has(BEFORE, name)
+    return F.when(tells, F.struct(F.col(ORD).alias("o"), told(name).alias("v")))
+
+
+def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataFrame:
+    """Rows with `found` for all columns, the number of those that no operation told (`UNTOLD`: by an insert, or added
+    since), and the reason why it is not certain what they are (`REASON`, or null).
+
+    `rows` have `latest` of each column, `LAST` and `RESET` (structs of `o` and `op`, the latter of the last insert or
+    delete), new keys, and where rows have moved, `OVERTAKEN` and `UNKNOWN_UNTIL`.
+    """
+    reset, op = F.col(RESET).getField("o"), F.col(RESET).getField("op")
+    by_insert = F.coalesce(op == "I", F.lit(False))
+    after_meeting: Column = F.lit(True)
+    if moved:
+        until = F.col(UNKNOWN_UNTIL)
+        after_meeting = until.isNull()
+        by_insert &= after_meeting | F.coalesce(reset >= until, F.lit(False))
+    values: dict[str, Column] = {}
+    unknown, untold = [], F.lit(0)
+    for place, name in enumerate(operations.columns):
+        if name in operations.key:
+            values[found(place)] = F.col(new_key(operations.key.index(name)))
+            continue
+        when = F.col(latest(place)).getField("o")
+        known = when.isNotNull() & (
+            reset.isNull() | F.coalesce(F.when(op == "D", when > reset).otherwise(when >= reset), F.lit(False))
+        )
+        if moved:
+            known &= after_meeting | F.coalesce(when >= F.col(UNKNOWN_UNTIL), F.lit(False))
+        values[found(place)] = F.when(known, F.col(latest(place)).getField("v"))
+        if name not in operations.added:
+            unknown.append(~known & ~by_insert)
+        untold += F.when(~known, 1).otherwise(0)
+    lacking = any_of(unknown)
+    reason = F.when(lacking, F.lit(NEVER_SEEN))
+    if moved:
+        met = F.col(UNKNOWN_UNTIL).isNotNull()
+        reason = (
+            F.when(F.col(OVERTAKEN), F.lit(OVERTAKEN_ROW))
+            .when(lacking & met & ~F.coalesce(reset > F.col(UNKNOWN_UNTIL), F.lit(False)), F.lit(MET_ROW))
+            .when(lacking, F.lit(NEVER_SEEN))
+        )
+    return rows.withColumns(values | {UNTOLD: untold, REASON: reason})
+
+
+def named(operations: TableOperations) -> list[Column]:
+    """The columns of the table, as they are called."""
+    return [F.col(found(place)).alias(name) for place, name in enumerate(operations.columns)]
