@@ -14,7 +14,7 @@ from ggfmt.consolidation.keyless import check_whole, keyless_rows
 from ggfmt.consolidation.net_changes import keyless_changes, net_changes
 from ggfmt.consolidation.operations import KEYED, OF_BASE, TableOperations, column_named, steps
 from ggfmt.consolidation.order import until
-from ggfmt.consolidation.profile import Profile, literal, profile, profile_by
+from ggfmt.consolidation.profile import Profile, place_of, profile, profile_by
 from ggfmt.consolidation.rows import BY, NO_KEY, REASON, UNTOLD, Identified, identified, named
 from ggfmt.consolidation.versions import versions
 from ggfmt.engine.output.names import counted
@@ -51,15 +51,16 @@ class Consolidated:
         return wanted.select(*(column_named(name) for name in self.columns), *marks)
 
 
-def consolidated(operations: TableOperations, asked: Asked) -> Consolidated:
-    """Consolidates the operations of a table. They are looked at now, once or twice; the rows are found when the frames
-    are used.
+def consolidated(operations: TableOperations, asked: Asked, seen: Profile | None = None) -> Consolidated:
+    """Consolidates the operations of a table. They are looked at now, once or twice, unless it is told what they are
+    like (`seen`); the rows are found when the frames are used.
 
     UsageError GG551 for what makes no sense for them, GG552 for a table without a key whose operations do not show
     their whole rows.
     """
     frame = operations.with_base()
-    seen = profile(operations, frame, asked)
+    if seen is None:
+        seen = profile(operations, frame, asked)
     log.info(
         "%s: %s, in the order of %s", operations.table.full_name, counted(seen.operations, "operation"), seen.ordering
     )
@@ -85,7 +86,11 @@ def _changes(operations: TableOperations, frame: DataFrame, now: DataFrame, seen
     then = profile_by(operations, frame.where(since), [seen.ordering.by], asked)
     earlier = identified(operations, _since_truncate(frame.where(since), then), then)
     rows = current_rows(operations, earlier, then.partial, False)
-    return net_changes(operations, rows, now, frame, since, seen.ordering)
+    ord = seen.ordering.column
+    unseen = F.lit(not then.truncates)  # what a first operation says of the row before it
+    if seen.truncates:
+        unseen &= ord < place_of(seen.truncates[0], frame, ord)
+    return net_changes(operations, rows, now, frame, since, unseen, ord)
 
 
 def _since_truncate(frame: DataFrame, seen: Profile) -> DataFrame:
@@ -93,8 +98,7 @@ def _since_truncate(frame: DataFrame, seen: Profile) -> DataFrame:
     if not seen.truncates:
         return frame
     ord = seen.ordering.column
-    last = literal(seen.truncates[-1]["ord"], frame.select(ord.alias("o")).schema["o"].dataType)
-    return frame.where(ord > last)
+    return frame.where(ord > place_of(seen.truncates[-1], frame, ord))
 
 
 def _listed(

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ggfmt.consolidation.asked import CURRENT, DELETED, STATE, UNRESOLVED
-from ggfmt.consolidation.moves import OVERTAKEN, UNKNOWN_UNTIL
+from ggfmt.consolidation.moves import FOLLOWED, OVERTAKEN, UNKNOWN_UNTIL
 from ggfmt.consolidation.operations import OP, ORD, TableOperations, new_key
 from ggfmt.consolidation.rows import (
     BY,
@@ -38,13 +38,13 @@ def _by_column(operations: TableOperations, identified: Identified, deleted: boo
     keys = [new_key(place) for place in range(len(operations.key))]
     ord, op = F.col(ORD).alias("o"), F.col(OP).alias("op")
     values = [
-        F.max(candidate(operations, name, deleted)).alias(latest(place))
+        F.max(candidate(operations, name, identified.before, deleted)).alias(latest(place))
         for place, name in enumerate(operations.columns)
         if name not in operations.key
     ]
     of_moves = []
     if identified.moved:
-        of_moves = [F.max(OVERTAKEN).alias(OVERTAKEN), F.max(UNKNOWN_UNTIL).alias(UNKNOWN_UNTIL)]
+        of_moves = [F.max(name).alias(name) for name in (FOLLOWED, OVERTAKEN, UNKNOWN_UNTIL)]
     rows = identified.steps.groupBy(*_group(identified)).agg(
         F.max(F.struct(ord, op, *keys)).alias(LAST),
         F.max(F.when(F.col(OP).isin("I", "D"), F.struct(ord, op))).alias(RESET),
@@ -57,6 +57,8 @@ def _by_column(operations: TableOperations, identified: Identified, deleted: boo
     if deleted:  # what it was told since it was inserted, and by the delete itself
         since = F.when(F.col(INSERT).isNotNull(), F.struct(F.col(INSERT).alias("o"), F.lit("I").alias("op")))
         rows = rows.withColumn(RESET, F.when(gone, since).otherwise(F.col(RESET)))
+    if identified.moved:  # where another row is now, none is told to be gone
+        rows = rows.where(~(gone & F.coalesce(FOLLOWED, F.lit(False))))
     rows = resolved(rows, operations, identified.moved)
     return rows.withColumn(STATE, _state(gone))
 

@@ -28,15 +28,28 @@ def lacks(image: str, names: Iterable[str]) -> Column:
     return F.col(image).isNull() | F.coalesce(F.arrays_overlap(MISSING[image], wanted), F.lit(False))
 
 
-def is_told(op: Column, name: str) -> Column:
+def is_told(op: Column, name: str, before: bool) -> Column:
     """Whether an operation tells what a column of its row is afterwards: by its after image, or where an update has
-    changed others only, by its before image."""
-    return (op.isin("I", "U") & has(AFTER, name)) | ((op == "U") & has(BEFORE, name))
+    changed others only and it matters (`before`), by its before image."""
+    after = (op != "D") & has(AFTER, name)
+    return after | ((op == "U") & has(BEFORE, name)) if before else after
 
 
-def told(name: str) -> Column:
+def told(name: str, before: bool) -> Column:
     """What it tells, where it does."""
-    return F.when(has(AFTER, name), value(AFTER, name)).otherwise(value(BEFORE, name))
+    return F.when(has(AFTER, name), value(AFTER, name)).otherwise(value(BEFORE, name)) if before else value(AFTER, name)
+
+
+def is_partial(key: str) -> Column:
+    """Whether an after image may lack columns; a whole one may seem to where its key is NULL. It reads no more of the
+    image than the key."""
+    return value(AFTER, key).isNull() | F.coalesce(F.size(MISSING[AFTER]) > 0, F.lit(False))
+
+
+def before_tells_more() -> Column:
+    """Whether a before image may have columns that the after image lacks."""
+    more = F.size(F.array_except(MISSING[AFTER], F.coalesce(MISSING[BEFORE], F.array().cast("array<string>")))) > 0
+    return F.coalesce(more, F.lit(False))
 
 
 def any_of(conditions: Iterable[Column]) -> Column:

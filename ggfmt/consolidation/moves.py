@@ -17,34 +17,37 @@ from pyspark.sql.types import BooleanType, LongType, StringType, StructField, St
 
 from ggfmt.consolidation.operations import MOVES, OP, ORD, new_key, old_key
 
-IDENTITY, OVERTAKEN, UNKNOWN_UNTIL = "__identity", "__overtaken", "__unknown"
+IDENTITY, FOLLOWED, OVERTAKEN, UNKNOWN_UNTIL = "__identity", "__followed", "__overtaken", "__unknown"
 END_POSITION, END_MICROS = "__end_position", "__end_micros"
 _FROM, _TO = "__from", "__to"
 
 
 @dataclass
 class _Life:
-    """What a key is at a moment: whose, since when, whether a row is known to be there, and until when nothing is known
-    of it since two rows met."""
+    """What a key is at a moment: whose, since when, whether a row is known to be there, until when nothing is known of
+    it since two rows met, and whether it is one of two that met here."""
 
     identity: int
     since: Any = None
     there: bool = False
     unknown: Any = None
+    met: bool = False
 
 
 @dataclass(frozen=True)
 class Stretch:
     """The operations of a key from one place in the order (with it; None: the first) to another (without it; None: the
-    last) are of `identity`. `overtaken` is the operation by which another row came to the key where this one still was,
-    and `unknown` the last at which this row came to another's key: what was known of it before is not certain."""
+    last) are of `identity`. `followed` says that another row came to the key then, and `overtaken` by which operation,
+    if this row was still there. `unknown` is the last operation by which this row came to a key that was another's, or
+    left it: what was known of the row before is not certain."""
 
     key: tuple[Any, ...]
     since: Any
     until: Any
     identity: int
-    overtaken: Row | None = None
     unknown: Any = None
+    followed: bool = False
+    overtaken: Row | None = None
 
 
 def stretches(events: Iterable[Row], parts: int) -> Iterator[Stretch]:
@@ -63,21 +66,24 @@ def stretches(events: Iterable[Row], parts: int) -> Iterator[Stretch]:
         op, ord = event[OP], event[ORD]
         if op == "T":
             for each in lives.values():
-                each.there = False
+                each.there = each.met = False
             continue
         new = tuple(event[new_key(place)] for place in range(parts))
         if not event[MOVES]:
-            life(new).there = op != "D"
+            here = life(new)
+            here.there, here.met = op != "D", here.met and op == "U"
             continue
         old = tuple(event[old_key(place)] for place in range(parts))
         leaving, target = life(old), life(new)
-        yield Stretch(old, leaving.since, ord, leaving.identity, unknown=leaving.unknown)
-        yield Stretch(new, target.since, ord, target.identity, event if target.there else None, target.unknown)
+        yield Stretch(old, leaving.since, ord, leaving.identity, leaving.unknown)
+        overtaken = event if target.there else None
+        yield Stretch(new, target.since, ord, target.identity, target.unknown, True, overtaken)
         number += 1
         lives[old] = _Life(number, ord)
-        lives[new] = _Life(leaving.identity, ord, True, ord if target.there else leaving.unknown)
+        unknown = ord if target.there or leaving.met else leaving.unknown
+        lives[new] = _Life(leaving.identity, ord, True, unknown, target.there)
     for key, last in lives.items():
-        yield Stretch(key, last.since, None, last.identity, unknown=last.unknown)
+        yield Stretch(key, last.since, None, last.identity, last.unknown)
 
 
 def with_identities(steps: DataFrame, parts: int, truncates: Iterable[Row]) -> DataFrame:
@@ -97,8 +103,9 @@ def with_identities(steps: DataFrame, parts: int, truncates: Iterable[Row]) -> D
             StructField(_FROM, ord),
             StructField(_TO, ord),
             StructField(IDENTITY, LongType()),
-            StructField(OVERTAKEN, BooleanType()),
             StructField(UNKNOWN_UNTIL, ord),
+            StructField(FOLLOWED, BooleanType()),
+            StructField(OVERTAKEN, BooleanType()),
             StructField(END_POSITION, StringType()),
             StructField(END_MICROS, LongType()),
         ]
@@ -112,7 +119,8 @@ def with_identities(steps: DataFrame, parts: int, truncates: Iterable[Row]) -> D
 def _row(stretch: Stretch) -> tuple[Any, ...]:
     by = stretch.overtaken
     end = (None, None) if by is None else (by["position"], by["micros"])
-    return (*stretch.key, stretch.since, stretch.until, stretch.identity, by is not None, stretch.unknown, *end)
+    place = (stretch.since, stretch.until, stretch.identity, stretch.unknown)
+    return (*stretch.key, *place, stretch.followed, by is not None, *end)
 
 
 def _same_key(one: list[str], other: list[str]) -> Column:

@@ -10,23 +10,29 @@ from ggfmt.consolidation.asked import OP as OP_MARK
 from ggfmt.consolidation.images import any_of
 from ggfmt.consolidation.keyless import WEIGHT, counted, repeated
 from ggfmt.consolidation.operations import KEYED, MOVES, OP, ORD, TableOperations, new_key, old_key, steps
-from ggfmt.consolidation.order import Ordering
 from ggfmt.consolidation.rows import OVERTAKEN_ROW, REASON, UNTOLD, found
 
-_FIRST = "__first"
+_WAS, _EARLY, _UNSEEN = "__was", "__early", "__unseen"
 
 
 def net_changes(
-    operations: TableOperations, earlier: DataFrame, later: DataFrame, every: DataFrame, since: Column, order: Ordering
+    operations: TableOperations,
+    earlier: DataFrame,
+    later: DataFrame,
+    every: DataFrame,
+    since: Column,
+    unseen: Column,
+    ord: Column,
 ) -> DataFrame:
     """The changes from `earlier` to `later` rows (see `current_rows`), with `found`, `OP_MARK`, `STATE`, `REASON` and
-    `UNTOLD`. `every` has all operations, and `since` says whether one is counted among the earlier."""
+    `UNTOLD`. `every` has all operations, and `ord` is their order. `since` says whether one is counted
+    among the earlier, and `unseen` whether the first of a key tells if its row was there before."""
     keys = [found(operations.columns.index(name)) for name in operations.key]
-    seen = _seen(operations, every, since, order, keys)
+    seen = _seen(operations, every, since, unseen, ord, keys)
     before, after = _at_their_keys(earlier, "b"), _at_their_keys(later, "a")
     touched = seen.select(*keys).unionAll(before.select(*(F.col(f"b{key}") for key in keys))).distinct()
     rows = _joined(_joined(_joined(touched, seen, keys, ""), before, keys, "b"), after, keys, "a")
-    was = F.col(f"b{STATE}").isNotNull() | F.coalesce(F.col(_FIRST).getField("was"), F.lit(False))
+    was = F.col(f"b{STATE}").isNotNull() | F.coalesce(F.col(_WAS), F.lit(False))
     now = F.col(f"a{STATE}").isNotNull()
     differs = any_of(
         ~F.col(f"b{found(place)}").eqNullSafe(F.col(f"a{found(place)}")) for place in range(len(operations.columns))
@@ -64,7 +70,7 @@ def _at_their_keys(rows: DataFrame, prefix: str) -> DataFrame:
 
 def _joined(rows: DataFrame, others: DataFrame, keys: list[str], prefix: str) -> DataFrame:
     if not prefix:
-        others = others.select(*(F.col(key).alias(f"s{key}") for key in keys), _FIRST)
+        others = others.select(*(F.col(key).alias(f"s{key}") for key in keys), _WAS)
         prefix = "s"
     same = F.lit(True)
     for key in keys:
@@ -72,25 +78,22 @@ def _joined(rows: DataFrame, others: DataFrame, keys: list[str], prefix: str) ->
     return rows.join(others, same, "left")
 
 
-def _seen(operations: TableOperations, every: DataFrame, since: Column, order: Ordering, keys: list[str]) -> DataFrame:
-    """The keys that operations are of, with the first of them: whether it says that a row was there before (`was`). It
-    says nothing where the earlier rows are known to have, or not to have, the key."""
-    all = steps(every, operations.key, order.column).where(KEYED)
-    op, was = F.col(OP), "__was"
-    new = all.select(
-        *(F.col(new_key(n)).alias(key) for n, key in enumerate(keys)),
-        ORD,
-        since.alias("early"),
-        ((op != "I") & ~F.col(MOVES)).alias(was),
+def _seen(
+    operations: TableOperations, every: DataFrame, since: Column, unseen: Column, ord: Column, keys: list[str]
+) -> DataFrame:
+    """The keys that later operations are of, and whether the first of them says that a row was there before (`_WAS`).
+    It does not where earlier ones have shown it."""
+    every = steps(every.withColumns({_EARLY: since, _UNSEEN: unseen}), operations.key, ord).where(KEYED)
+    new, old = ([F.col(of(n)).alias(key) for n, key in enumerate(keys)] for of in (new_key, old_key))
+    at_new = every.select(*new, ORD, _EARLY, ((F.col(OP) != "I") & ~F.col(MOVES) & F.col(_UNSEEN)).alias(_WAS))
+    at_old = every.where(MOVES).select(*old, ORD, _EARLY, F.col(_UNSEEN).alias(_WAS))
+    first = F.min(F.struct(ORD, _WAS)).getField(_WAS)
+    seen = (
+        at_new.unionAll(at_old)
+        .groupBy(*keys)
+        .agg((first & ~F.bool_or(_EARLY)).alias(_WAS), F.bool_and(_EARLY).alias(_EARLY))
     )
-    left = all.where(MOVES).select(
-        *(F.col(old_key(n)).alias(key) for n, key in enumerate(keys)), ORD, since.alias("early"), F.lit(True).alias(was)
-    )
-    first = F.min(F.struct(F.col(ORD), F.col("early"), F.col(was)))
-    seen = new.unionAll(left).groupBy(*keys).agg(first.alias(_FIRST), F.bool_and("early").alias("early"))
-    known_then = F.col(_FIRST).getField("early")
-    told = F.struct((~known_then & F.col(_FIRST).getField(was)).alias("was"))
-    return seen.where(~F.col("early")).select(*keys, told.alias(_FIRST))
+    return seen.where(~F.col(_EARLY)).select(*keys, _WAS)
 
 
 def keyless_changes(operations: TableOperations, earlier: DataFrame, later: DataFrame) -> DataFrame:

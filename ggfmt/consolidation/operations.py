@@ -87,9 +87,9 @@ class TableOperations:
     def only(self, condition: Column) -> TableOperations:
         return replace(self, frame=self.frame.where(condition))
 
-    def is_told(self, name: str) -> Column:
-        """Whether a step tells what a column is after it, as the column is today."""
-        told = is_told(F.col(OP), name)
+    def is_told(self, name: str, before: bool) -> Column:
+        """Whether a step tells what a column is after it, as the column is today; see `images.is_told`."""
+        told = is_told(F.col(OP), name, before)
         return told & (F.col("seq") >= self.added[name]) if name in self.added else told
 
 

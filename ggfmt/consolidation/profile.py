@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
 from ggfmt.consolidation.asked import Asked, unusable
-from ggfmt.consolidation.images import has, lacks, value
+from ggfmt.consolidation.images import before_tells_more, has, is_partial, value
 from ggfmt.consolidation.moment import time_of
 from ggfmt.consolidation.operations import OF_BASE, TableOperations
 from ggfmt.consolidation.order import Ordering, until
@@ -24,7 +24,8 @@ class Profile:
 
     truncates   the places of truncates in the order of operations, with `position` and `micros` (of its time); the
                 last one alone, where no more is asked
-    partial     an update does not tell all columns by its after image
+    partial     an update may not tell all columns by its after image
+    before      and its before image may tell others
     moves       an update changes the key
     without_time, without_position  how many operations have none
     """
@@ -32,6 +33,7 @@ class Profile:
     ordering: Ordering
     truncates: tuple[Row, ...]
     partial: bool
+    before: bool
     moves: bool
     operations: int
     without_time: int
@@ -62,10 +64,12 @@ def profile_by(
     moved = F.lit(False)
     for name in operations.key:
         moved |= has(BEFORE, name) & has(AFTER, name) & ~value(BEFORE, name).eqNullSafe(value(AFTER, name))
+    partial = is_partial(operations.key[0]) if operations.key else F.lit(False)
     found = frame.agg(
         *truncates,
         *_orders(kinds),
-        F.coalesce(F.bool_or(updates & lacks(AFTER, operations.columns)), F.lit(False)).alias("partial"),
+        F.coalesce(F.bool_or(updates & partial), F.lit(False)).alias("partial"),
+        F.coalesce(F.bool_or(updates & before_tells_more()), F.lit(False)).alias("before"),
         F.coalesce(F.bool_or(updates & moved), F.lit(False)).alias("moves"),
         F.count_if(there).alias("operations"),
         F.count_if(there & F.col("op_ts").isNull()).alias("without_time"),
@@ -77,6 +81,7 @@ def profile_by(
         Ordering(kinds[chosen]),
         tuple(sorted(found[f"t{chosen}"] or ())),
         found["partial"],
+        found["before"],
         found["moves"],
         found["operations"],
         found["without_time"],
@@ -87,7 +92,7 @@ def profile_by(
 def _truncates(ordering: Ordering, asked: Asked) -> Column:
     there = F.struct(ordering.column.alias("ord"), "position", F.unix_micros("op_ts").alias("micros"))
     truncate = F.when(F.col("op_type") == "T", there)
-    return F.collect_list(truncate) if asked.kind == "history" else F.array_compact(F.array(F.max(truncate)))
+    return F.collect_list(truncate) if asked.kind != "current" else F.array_compact(F.array(F.max(truncate)))
 
 
 def _orders(kinds: list[PositionKind | None]) -> list[Column]:
@@ -135,6 +140,11 @@ def _no_order(without: int) -> Exception:
     if without:
         return unusable(f"{without} operations have no position, so that positions do not order them")
     return unusable("the positions of the operations are none that order", "leave `order` out, or give times")
+
+
+def place_of(truncate: Row, frame: DataFrame, ord: Column) -> Column:
+    """The place of a truncate among operations, as `ord` has theirs."""
+    return literal(truncate["ord"], frame.select(ord.alias("ord")).schema["ord"].dataType)
 
 
 def literal(value: Any, type: DataType) -> Column:

@@ -38,11 +38,13 @@ def found(place: int) -> str:
 
 @dataclass(frozen=True)
 class Identified:
-    """Steps that count, each with the columns that tell its row from others (`group`)."""
+    """Steps that count, each with the columns that tell its row from others (`group`). `moved`: keys were updated.
+    `before`: before images tell more than after images."""
 
     steps: DataFrame
     group: tuple[str, ...]
     moved: bool
+    before: bool
 
 
 def identified(operations: TableOperations, frame: DataFrame, profile: Profile) -> Identified:
@@ -50,18 +52,19 @@ def identified(operations: TableOperations, frame: DataFrame, profile: Profile) 
     parts = len(operations.key)
     every = steps(frame, operations.key, profile.ordering.column).where(KEYED).drop(KEYED)
     if not profile.moves:
-        return Identified(every, tuple(new_key(place) for place in range(parts)), False)
+        return Identified(every, tuple(new_key(place) for place in range(parts)), False, profile.before)
     every = with_identities(every, parts, profile.truncates)
     own = {f"__g{place}": F.when(F.col(IDENTITY).isNull(), F.col(new_key(place))) for place in range(parts)}
-    return Identified(every.withColumns(own), (*own, IDENTITY), True)
+    return Identified(every.withColumns(own), (*own, IDENTITY), True, profile.before)
 
 
-def candidate(operations: TableOperations, name: str, also_of_deletes: bool = False) -> Column:
-    """What a step tells of a column, with its place in the order; null where it tells nothing."""
-    tells = operations.is_told(name)
-    if also_of_deletes:
+def candidate(operations: TableOperations, name: str, before: bool, deletes: bool = False) -> Column:
+    """What a step tells of a column, with its place in the order; null where it tells nothing. `deletes` tell what the
+    row was."""
+    tells = operations.is_told(name, before)
+    if deletes:
         tells |= (F.col(OP) == "D") & has(BEFORE, name)
-    return F.when(tells, F.struct(F.col(ORD).alias("o"), told(name).alias("v")))
+    return F.when(tells, F.struct(F.col(ORD).alias("o"), told(name, before or deletes).alias("v")))
 
 
 def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataFrame:

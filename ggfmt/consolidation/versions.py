@@ -34,7 +34,7 @@ def versions(operations: TableOperations, identified: Identified, truncates: Seq
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     reset = F.struct(ord.alias("o"), op.alias("op"))
     columns: dict[str, Column] = {
-        latest(place): F.last(candidate(operations, name), ignorenulls=True).over(so_far)
+        latest(place): F.last(candidate(operations, name, identified.before), ignorenulls=True).over(so_far)
         for place, name in enumerate(operations.columns)
         if name not in operations.key
     }
@@ -68,7 +68,7 @@ def _between_truncates(rows: DataFrame, truncates: Sequence[Row]) -> DataFrame:
     """A truncate before an operation is a reset as a delete is, and one after it may be what ends the version."""
     ord, type = F.col(ORD), rows.schema[ORD].dataType
     every = F.array(*(_truncate(truncate, type) for truncate in truncates))
-    before = F.element_at(F.filter(every, lambda item: item.getField("ord") < ord), -1)
+    before = F.try_element_at(F.filter(every, lambda item: item.getField("ord") < ord), F.lit(-1))
     after = F.get(F.filter(every, lambda item: item.getField("ord") > ord), F.lit(0))
     reset = F.when(before.isNotNull(), F.struct(before.getField("ord").alias("o"), F.lit("D").alias("op")))
     rows = rows.withColumns({RESET: F.greatest(F.col(RESET), reset), _TRUNCATED: after})
