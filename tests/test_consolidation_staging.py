@@ -145,14 +145,14 @@ def test_types_and_keys_that_are_given(tmp_path: Path) -> None:
         ({"types": (("*.NAME", "varchar"),)}, "`varchar` is no type of a column"),
         ({"types": (("*.NAME", "decimal(39,0)"),)}, "is no type of a column"),
         ({"types": (("*.NAM", "string"),)}, "no column is `*.NAM`"),
-        ({"keys": (("T", ("IDS",)),)}, "the key is to have `IDS`"),
+        ({"keys": (("T", ("IDS",)),)}, "`primaryKeys` names `IDS`"),
     ],
 )
 def test_types_and_keys_that_make_no_sense_are_refused(tmp_path: Path, given: dict[str, Any], told: str) -> None:
     path = write_lines(tmp_path / "in.json", [operation(1, "T")])
     with pytest.raises(UsageError) as raised:
         stage(path, tmp_path / "staged", **given)
-    assert raised.value.diagnostics[0].code == "GG570"
+    assert raised.value.diagnostics[0].code == "GG551"
     assert told in str(raised.value)
 
 

@@ -43,7 +43,7 @@ class Reading:
     split_size: int | None = None
 
     def read(self, job: Job, runner: Runner, following: Following | None = None) -> Read:
-        """Abend for what cannot be read, or is no value of its column; UsageError GG570 as of `tables_of`."""
+        """Abend for what cannot be read, or is no value of its column; UsageError GG551 as of `tables_of`."""
         following = following or Following(None)
         job = replace(job, staging={self.directory: self.directory})
         store = Store(self.directory)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from itertools import pairwise
 
 import pyarrow as pa
 
+from ggfmt.consolidation.asked import unusable
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 from ggfmt.engine.plan import Job
 from ggfmt.frames.batches import FILE_BITS, Wanted
@@ -59,31 +59,23 @@ class Table:
 
 
 def tables_of(job: Job, keys: Keys = (), types: Types = ()) -> dict[str, Table]:
-    """All tables that are known, in the order of their names. UsageError GG570 for a key of columns that there are not,
+    """All tables that are known, in the order of their names. UsageError GG551 for a key of columns that there are not,
     for a type that there is not, and for a pattern that no column has."""
     chosen = [(pattern, _type(name)) for pattern, name in types]
-    by_name: dict[str, list[tuple[TableDef, int]]] = {
-        table.full_name: [(table, -1)] for table in job.catalog.tables() if table.columns
-    }
-    for event in job.events:
-        at = (event.input << FILE_BITS) + event.line
-        by_name.setdefault(event.table.full_name, []).append((event.table, at))
-    tables = {name: _table(by_name[name], keys, chosen) for name in sorted(by_name)}
+    known = [*(table for table in job.catalog.tables() if table.columns), *(event.table for event in job.events)]
+    by_name: dict[str, list[TableDef]] = {}
+    for definition in known:
+        by_name.setdefault(definition.full_name, []).append(definition)
+    tables = {name: _table(job, by_name[name], keys, chosen) for name in sorted(by_name)}
     if tables:
         _check_patterns(tables, chosen)
     return tables
 
 
-def _table(definitions: Sequence[tuple[TableDef, int]], keys: Keys, types: Sequence[tuple[str, pa.DataType]]) -> Table:
-    last = definitions[-1][0]
-    common = {column.name: column.type for column in merged(table for table, _ in definitions).columns}
-    table = replace(last, columns=tuple(replace(column, type=common[column.name]) for column in last.columns))
-    added = {
-        name: at
-        for (before, _), (after, at) in pairwise(definitions)
-        for name in after.column_names
-        if name not in before.column_names
-    }
+def _table(job: Job, definitions: Sequence[TableDef], keys: Keys, types: Sequence[tuple[str, pa.DataType]]) -> Table:
+    table, added = last_definition(job, definitions[0].full_name)
+    common = {column.name: column.type for column in merged(definitions).columns}
+    table = replace(table, columns=tuple(replace(column, type=common[column.name]) for column in table.columns))
     by_column = {
         column.name: next(
             (type for pattern, type in reversed(types) if fnmatchcase(f"{table.full_name}.{column.name}", pattern)),
@@ -91,18 +83,35 @@ def _table(definitions: Sequence[tuple[TableDef, int]], keys: Keys, types: Seque
         )
         for column in table.columns
     }
-    return Table(_keyed(table, keys), {name: at for name, at in added.items() if name in by_column}, by_column)
-
-
-def _keyed(table: TableDef, keys: Keys) -> TableDef:
-    """The table with the key that is given for it, if there is one."""
     names = keys_of(table.full_name, keys) or keys_of(EVERY_TABLE, keys)
-    found = table.with_keys(names) if names else table
-    for lacking in found.not_in_key(names):
-        message = f"the key is to have `{lacking}`, which is no column of the table"
-        help = suggestion(lacking, table.column_names) or "name one of its columns"
-        raise UsageError(Diagnostic("GG570", message, Span(table=table.full_name), help))
-    return found
+    return Table(with_key(table, names) if names else table, added, by_column)
+
+
+def last_definition(job: Job, name: str) -> tuple[TableDef, Mapping[str, int]]:
+    """The last definition of a table in the input, and the columns that some definition added to the one before, with
+    the `seq` from which on they are there."""
+    table = job.catalog.get(name)
+    added: dict[str, int] = {}
+    for event in job.events:
+        if event.table.full_name != name:
+            continue
+        if table is not None:
+            place = (event.input << FILE_BITS) + event.line
+            added |= {column: place for column in event.table.column_names if column not in table.column_names}
+        table = event.table
+    assert table is not None
+    return table, {column: place for column, place in added.items() if column in table.column_names}
+
+
+def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
+    """The table with a key of some columns; UsageError GG551 for a column that it does not have."""
+    keyed = table.with_keys(names)
+    lacking = keyed.not_in_key(names)
+    if lacking:
+        message = f"`primaryKeys` names `{lacking[0]}`, which is no column of the table"
+        help = f"its columns are {', '.join(f'`{name}`' for name in table.column_names)}"
+        raise UsageError(Diagnostic("GG551", message, Span(table=table.full_name), help))
+    return keyed
 
 
 def _type(name: str) -> pa.DataType:
@@ -112,7 +121,7 @@ def _type(name: str) -> pa.DataType:
     if name not in _BY_NAME:
         legal = ", ".join(f"`{known}`" for known in _BY_NAME)
         raise UsageError(
-            Diagnostic("GG570", f"`{name}` is no type of a column", help=f"give {legal} or `decimal(P,S)`")
+            Diagnostic("GG551", f"`{name}` is no type of a column", help=f"give {legal} or `decimal(P,S)`")
         )
     return _BY_NAME[name]
 
@@ -123,4 +132,4 @@ def _check_patterns(tables: Mapping[str, Table], types: Sequence[tuple[str, pa.D
         if not any(fnmatchcase(column, pattern) for column in columns):
             message = f"no column is `{pattern}`, which is to have a type"
             help = suggestion(pattern, columns) or "give TABLE.COLUMN, such as `S.ORDERS.PRICE` or `*.PRICE`"
-            raise UsageError(Diagnostic("GG570", message, help=help))
+            raise unusable(message, help)

@@ -328,6 +328,5 @@ EXAMPLES: dict[str, _Pair] = {
     "GG562": ("ggfmt report out", f"{_RUN} --mode overwrite && ggfmt report out"),
     "GG563": ("ggfmt report out --html out/report.html", "ggfmt report out --html report.html"),
     "GG565": _run(" --split-size many", " --split-size 64m"),
-    "GG570": (f"{_ROWS_OF} --type '*.AMOUNT=money'", f"{_ROWS_OF} --type '*.AMOUNT=decimal(12,2)'"),
-    "GG571": (f"{_ROWS_OF} --strict", _ROWS_OF),
+    "GG570": (f"{_ROWS_OF} --strict", _ROWS_OF),
 }

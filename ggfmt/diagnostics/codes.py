@@ -352,11 +352,6 @@ _DECLARED: dict[str, Code] = {
         "A time, a size or a property of the command line, or of a function of the Python API, cannot be understood.",
     ),
     "GG570": error(
-        "a consolidation that makes no sense",
-        "An option of `ggfmt consolidate` names a table, a column or a type that there is not, or options contradict "
-        "each other. Nothing was written.",
-    ),
-    "GG571": error(
         "operations that cannot be decided",
         "By `--strict` every operation has to lead to a row: an update of a row that was never seen, two rows with one "
         "key, or an operation without its key does not. Nothing was committed. Without `--strict`, `_unresolved` has "
