@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ggfmt.consolidation.operations import TableOperations
+from ggfmt.consolidation.tables import last_definition, with_key
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.engine.plan import Job
-from ggfmt.frames.batches import FILE_BITS
 from ggfmt.frames.plan import Request, make_plan
 from ggfmt.frames.session import register_source
 from ggfmt.frames.source import signed
@@ -33,33 +32,6 @@ def operations_of(
     register_source(spark)
     frame = spark.read.format("ggfmt").options(**signed(plan)).load()
     return TableOperations(frame, table, added, base)
-
-
-def last_definition(job: Job, name: str) -> tuple[TableDef, Mapping[str, int]]:
-    """The last definition of a table in the input, and the columns that some definition added to the one before, with
-    the `seq` from which on they are there."""
-    table = job.catalog.get(name)
-    added: dict[str, int] = {}
-    for event in job.events:
-        if event.table.full_name != name:
-            continue
-        if table is not None:
-            place = (event.input << FILE_BITS) + event.line
-            added |= {column: place for column in event.table.column_names if column not in table.column_names}
-        table = event.table
-    assert table is not None
-    return table, {column: place for column, place in added.items() if column in table.column_names}
-
-
-def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
-    """The table with a key of some columns; UsageError GG551 for a column that it does not have."""
-    keyed = table.with_keys(names)
-    lacking = keyed.not_in_key(names)
-    if lacking:
-        message = f"`primaryKeys` names `{lacking[0]}`, which is no column of the table"
-        help = f"its columns are {', '.join(f'`{name}`' for name in table.column_names)}"
-        raise UsageError(Diagnostic("GG551", message, Span(table=table.full_name), help))
-    return keyed
 
 
 def check_case(spark: SparkSession, table: TableDef) -> None:

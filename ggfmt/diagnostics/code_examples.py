@@ -20,6 +20,7 @@ _AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties
 _EVENTS = "ggfmt run events.bin --input-format debezium_avro -c conf/json.properties -o out"
 _REGISTRY = " --input-option schemaRegistryDirectory=avsc"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
+_ROWS_OF = "ggfmt consolidate changes/ -o rows"
 
 _WRITE = ".write.format('ggfmt').mode('append').option('config', 'json.properties')"
 _TEMPLATE = "format.metaColumnsTemplate=${optype},${position}"
@@ -327,4 +328,5 @@ EXAMPLES: dict[str, _Pair] = {
     "GG562": ("ggfmt report out", f"{_RUN} --mode overwrite && ggfmt report out"),
     "GG563": ("ggfmt report out --html out/report.html", "ggfmt report out --html report.html"),
     "GG565": _run(" --split-size many", " --split-size 64m"),
+    "GG570": (f"{_ROWS_OF} --strict", _ROWS_OF),
 }

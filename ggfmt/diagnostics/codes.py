@@ -351,6 +351,12 @@ _DECLARED: dict[str, Code] = {
         "an argument that cannot be",
         "A time, a size or a property of the command line, or of a function of the Python API, cannot be understood.",
     ),
+    "GG570": error(
+        "operations that cannot be decided",
+        "By `--strict` every operation has to lead to a row: an update of a row that was never seen, two rows with one "
+        "key, or an operation without its key does not. Nothing was committed. Without `--strict`, `_unresolved` has "
+        "these operations.",
+    ),
 }
 
 CODES: dict[str, Code] = {

@@ -129,7 +129,7 @@ def _run_tasks(
             _drop_staged(job)
             splits.read_whole(crossed)
             continue
-        if not job.settled and any(map(partial(_leaves_open, job), outcomes)):
+        if not job.settled and any(map(partial(leaves_open, job), outcomes)):
             if job.catalog.provisional:
                 log.info("the first records do not show all: looking for definitions in the others")
             else:
@@ -170,7 +170,7 @@ def _counted(
     return counting
 
 
-def _leaves_open(job: Job, outcome: Outcome) -> bool:
+def leaves_open(job: Job, outcome: Outcome) -> bool:
     """Whether all records have to be looked at before what a task says counts. By provisional definitions a value may
     be a mistake that by those of the whole input is none."""
     return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)

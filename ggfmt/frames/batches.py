@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,10 +47,6 @@ class Wanted:
     ops: frozenset[str] | None = None
     table: TableDef | None = None
 
-    @property
-    def projection(self) -> Projection:
-        return Projection(tokens="tokens" in self.schema.names)
-
     def columns_of(self, image: str) -> Sequence[str]:
         """The columns of an image that are told to be missing where they are."""
         index = self.schema.get_field_index(image)
@@ -72,39 +68,71 @@ class _Part:
         return self.range.input.file.shown
 
 
+class Unsettled(Abend):
+    """The data hold a table or a definition that nobody has looked for."""
+
+
+class Crossed(Unsettled):
+    """A record lies over the end of the range that it starts in: the `input`-th file is to be read in one."""
+
+    def __init__(self, input: int, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic)
+        self.input = input
+
+
 def record_batches(job: Job, split: Split, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """The operations of a split, of each table in the order of their records. Abend for what cannot be read or shown,
     with its place."""
-    collecting = gc.isenabled()
-    gc.disable()  # as in the tasks of a run
-    try:
-        yield from _Frames(job, split, wanted).batches()
-    finally:
-        if collecting:
-            gc.enable()
+    for _, batch in _Frames(job, split, wanted, {}).batches():
+        yield batch
+
+
+def table_batches(job: Job, split: Split, wanted: Mapping[str, Wanted]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The same of several tables, each with what is wanted of it, and its name. Unsettled or Crossed where the split
+    has to be read in another way."""
+    return _Frames(job, split, None, wanted).batches()
 
 
 class _Frames:
-    def __init__(self, job: Job, split: Split, wanted: Wanted) -> None:
+    def __init__(self, job: Job, split: Split, every: Wanted | None, wanted: Mapping[str, Wanted]) -> None:
         self._job = job
         self._split = split
+        self._every = every
         self._wanted = wanted
         make = reader_of(job.input_format, job.source)
-        self._reader: Reader = make(job.catalog_at(split), wanted.projection, job.source)
+        tokens = any("tokens" in one.schema.names for one in (*filter(None, [every]), *wanted.values()))
+        self._reader: Reader = make(job.catalog_at(split), Projection(tokens=tokens), job.source)
         self._parts: list[_Part] = []
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        tables = self._wanted.tables
+    def batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        collecting = gc.isenabled()
+        gc.disable()  # as in the tasks of a run
+        try:
+            yield from self._batches()
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         for event in self._events():
             if isinstance(event, Reject):
-                raise Abend(self._why(event))
+                raise self._why(event)
             if isinstance(event, SchemaChange):
                 if not self._job.settled:
-                    raise Abend(_undefined(f"the definition of `{event.table.full_name}` changes in the data"))
-            elif tables is None or event.table.full_name in tables:
-                rows = self._rows(event)
+                    raise Unsettled(_undefined(f"the definition of `{event.table.full_name}` changes in the data"))
+                continue
+            wanted = self._wanted_of(event.table.full_name)
+            if wanted is not None:
+                rows = _rows(event, wanted)
                 if rows is None or len(rows):
-                    yield self._record_batch(_Placed(event, rows, self._reader, self._parts))
+                    placed = _Placed(event, rows, self._reader, self._parts)
+                    yield event.table.full_name, _record_batch(placed, wanted)
+
+    def _wanted_of(self, table: str) -> Wanted | None:
+        every = self._every
+        if every is None:
+            return self._wanted.get(table)
+        return every if every.tables is None or table in every.tables else None
 
     def _events(self) -> Iterator[Event]:
         place = Span()
@@ -118,40 +146,45 @@ class _Frames:
                     yield from guarded(self._reader.read(chunk), place)
             except CrossedBorder:
                 reason = "a record of the file lies where it was to be cut"
-                raise Abend(_undefined(reason, Span(file=part.input.file.shown))) from None
+                found = _undefined(reason, Span(file=part.input.file.shown))
+                raise Crossed(part.input.index, found) from None
         yield from guarded(self._reader.flush(), place)
 
-    def _why(self, reject: Reject) -> Diagnostic:
+    def _why(self, reject: Reject) -> Abend:
         if reject.of_unknown_table and not self._job.settled:
-            return _undefined(reject.diagnostic.message, reject.diagnostic.span)
-        return reject.diagnostic
+            return Unsettled(_undefined(reject.diagnostic.message, reject.diagnostic.span))
+        return Abend(reject.diagnostic)
 
-    def _rows(self, batch: ChangeBatch) -> pa.Int64Array | None:
-        """The rows of the operations that are asked for; None for all."""
-        if self._wanted.ops is None:
-            return None
-        kept = pc.is_in(batch.op, pa.array(sorted(self._wanted.ops), TEXT))
-        return None if kept.true_count == len(batch) else pc.indices_nonzero(kept).cast(pa.int64())
 
-    def _record_batch(self, placed: _Placed) -> pa.RecordBatch:
-        schema, table = self._wanted.schema, placed.batch.table
-        if self._wanted.table is not None and not set(table.column_names) <= set(self._wanted.table.column_names):
-            new = next(name for name in table.column_names if name not in self._wanted.table.column_names)
-            reason = "the column is new since the frame was made"
-            raise Abend(Diagnostic("GG532", reason, Span(table=table.full_name, field=new), "make the frame again"))
-        return pa.RecordBatch.from_arrays([self._column(field, placed) for field in schema], schema=schema)
+def _rows(batch: ChangeBatch, wanted: Wanted) -> pa.Int64Array | None:
+    """The rows of the operations that are asked for; None for all."""
+    if wanted.ops is None:
+        return None
+    kept = pc.is_in(batch.op, pa.array(sorted(wanted.ops), TEXT))
+    return None if kept.true_count == len(batch) else pc.indices_nonzero(kept).cast(pa.int64())
 
-    def _column(self, field: pa.Field, placed: _Placed) -> pa.Array:
-        if field.name not in IMAGES and field.name not in MISSING.values():
-            return getattr(placed, field.name)
-        which = next(name for name in IMAGES if field.name in (name, MISSING[name]))
-        batch = placed.batch
-        image, rows = batch.before if which == IMAGES[0] else batch.after, len(batch)
-        if field.name != which:
-            return missing_names(image, batch.table, self._wanted.columns_of(which), rows)
-        if pa.types.is_map(field.type):
-            return image_maps(image, batch.table.column_names, rows)
-        return image_structs(image, batch.table, field.type, rows, placed.unshown)
+
+def _record_batch(placed: _Placed, wanted: Wanted) -> pa.RecordBatch:
+    table = placed.batch.table
+    if wanted.table is not None and not set(table.column_names) <= set(wanted.table.column_names):
+        new = next(name for name in table.column_names if name not in wanted.table.column_names)
+        reason = "the column is new since the frame was made"
+        raise Abend(Diagnostic("GG532", reason, Span(table=table.full_name, field=new), "make the frame again"))
+    columns = [_column(field, placed, wanted) for field in wanted.schema]
+    return pa.RecordBatch.from_arrays(columns, schema=wanted.schema)
+
+
+def _column(field: pa.Field, placed: _Placed, wanted: Wanted) -> pa.Array:
+    if field.name not in IMAGES and field.name not in MISSING.values():
+        return getattr(placed, field.name)
+    which = next(name for name in IMAGES if field.name in (name, MISSING[name]))
+    batch = placed.batch
+    image, rows = batch.before if which == IMAGES[0] else batch.after, len(batch)
+    if field.name != which:
+        return missing_names(image, batch.table, wanted.columns_of(which), rows)
+    if pa.types.is_map(field.type):
+        return image_maps(image, batch.table.column_names, rows)
+    return image_structs(image, batch.table, field.type, rows, placed.unshown)
 
 
 def _undefined(reason: str, place: Span | None = None) -> Diagnostic:

@@ -1,0 +1,71 @@
+"""Inputs read into staging: definitions looked for where they lack, and files read in one where they cannot be cut."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ggfmt.consolidation.staging import StagedTable, Staging, gathered
+from ggfmt.consolidation.tables import Table, Types, tables_of
+from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.engine.discovery import discover, look_ahead
+from ggfmt.engine.execution import leaves_open
+from ggfmt.engine.inputs import PlannedInput
+from ggfmt.engine.output.store import Store
+from ggfmt.engine.plan import Job, Splits
+from ggfmt.engine.progress import Following
+from ggfmt.engine.runner import Runner
+from ggfmt.engine.steps import DISCOVERY, READING
+from ggfmt.engine.task import unproven
+from ggfmt.options.table_keys import Keys
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class Read:
+    """All operations of the inputs, in staging: by table its definition, and its files."""
+
+    job: Job
+    tables: dict[str, Table]
+    staged: dict[str, StagedTable]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Reads inputs into `directory`, a path or URI that tasks reach, and which is theirs alone."""
+
+    inputs: Sequence[PlannedInput]
+    directory: str
+    keys: Keys = ()
+    types: Types = ()
+    split_size: int | None = None
+
+    def read(self, job: Job, runner: Runner, following: Following | None = None) -> Read:
+        """Abend for what cannot be read, or is no value of its column; UsageError GG551 as of `tables_of`."""
+        following = following or Following(None)
+        job = replace(job, staging={self.directory: self.directory})
+        store = Store(self.directory)
+        splits = Splits(self.inputs, runner.parallelism, self.split_size)
+        if not job.catalog.trusted:
+            following.enter(DISCOVERY)
+            job = look_ahead(job, self.inputs) or discover(job, splits, runner, following)
+        while True:
+            tables = tables_of(job, self.keys, self.types)
+            store.make_directory("")
+            told = following.tasks(READING, splits.sizes, runner.parallelism)
+            outcomes = runner.run(Staging(job, tables, self.directory).stage, splits.all, told)
+            crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
+            crossed = crossed or unproven(splits.all, outcomes)
+            if crossed:
+                splits.read_whole(crossed)
+            elif not job.settled and any(leaves_open(job, outcome) for outcome in outcomes):
+                log.info("the first records or the definitions do not show all: looking for tables in the data")
+                job = discover(job, splits, runner, following)
+            else:
+                for outcome in outcomes:
+                    if outcome.abend is not None:
+                        raise Abend(outcome.abend)
+                return Read(job, tables, gathered(outcomes))
+            store.delete_tree("")

@@ -1,0 +1,247 @@
+"""The operations of all tables, cut by table once: tasks read splits, and leave Parquet files for each table.
+
+The files are in the typed shape of frames, without tokens and the name of the table. They are for Spark to read with
+its own reader, the columns that a query needs alone. What the attempts of a task have left does not meet: the number of
+the attempt is in the names of files, and the outcome of the one that counts names its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ggfmt.consolidation.tables import Table
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.engine.files import child, file_system, is_local
+from ggfmt.engine.plan import Job, Split
+from ggfmt.engine.sink import Outcome, in_task
+from ggfmt.frames.batches import Crossed, Unsettled, table_batches
+from ggfmt.frames.shapes import AFTER, BEFORE, MISSING
+
+COMPRESSION = "zstd"
+ROW_GROUP_BYTES = 16 << 20  # in memory
+MOST_WAITING_BYTES = 64 << 20  # of all tables of a task
+MOST_OPEN_FILES = 128
+
+
+@dataclass
+class Seen:
+    """What the operations of a table are like.
+
+    operations        by type
+    partial           an update does not have all columns in its after image
+    moves             an update changes the key
+    truncates         the `seq` of each truncate
+    without_position  how many operations have none; `without_time` alike
+    first_time, last_time          the earliest and the latest
+    first_position, last_position  as they come in the input
+    """
+
+    operations: Counter[str] = field(default_factory=Counter)
+    partial: bool = False
+    moves: bool = False
+    truncates: list[int] = field(default_factory=list)
+    without_position: int = 0
+    without_time: int = 0
+    first_time: datetime | None = None
+    last_time: datetime | None = None
+    first_position: str | None = None
+    last_position: str | None = None
+
+    def add(self, batch: pa.RecordBatch, key: Sequence[str]) -> None:
+        """Takes the operations of a batch of the staged shape into account, which come after those so far."""
+        ops, times, positions = batch["op_type"], batch["op_ts"], batch["position"]
+        found = Seen(
+            Counter({item["values"]: item["counts"] for item in pc.value_counts(ops).to_pylist()}),
+            without_position=positions.null_count,
+            without_time=times.null_count,
+        )
+        updates = pc.equal(ops, "U")
+        if found.operations["U"]:
+            found.partial = pc.any(pc.and_(updates, batch[MISSING[AFTER]].is_valid())).as_py()
+            found.moves = not self.moves and any(_moves(batch, updates, name) for name in key)
+        if found.operations["T"]:
+            found.truncates = batch["seq"].filter(pc.equal(ops, "T")).to_pylist()
+        if times.null_count < len(times):
+            found.first_time, found.last_time = pc.min_max(times).as_py().values()
+        if positions.null_count < len(positions):
+            there = positions.drop_null()
+            found.first_position, found.last_position = there[0].as_py(), there[-1].as_py()
+        self.then(found)
+
+    def then(self, other: Seen) -> None:
+        """Takes operations into account that come later in the input."""
+        self.operations.update(other.operations)
+        self.partial |= other.partial
+        self.moves |= other.moves
+        self.truncates += other.truncates
+        self.without_position += other.without_position
+        self.without_time += other.without_time
+        firsts = [time for time in (self.first_time, other.first_time) if time is not None]
+        lasts = [time for time in (self.last_time, other.last_time) if time is not None]
+        self.first_time, self.last_time = min(firsts, default=None), max(lasts, default=None)
+        if self.first_position is None:
+            self.first_position = other.first_position
+        if other.last_position is not None:
+            self.last_position = other.last_position
+
+
+def _moves(batch: pa.RecordBatch, updates: pa.BooleanArray, name: str) -> bool:
+    """Whether both images of an update have a column, and not the same in it."""
+    before, after = batch[BEFORE], batch[AFTER]
+    old, new = (pc.struct_field(image, [name]) for image in (before, after))
+    differs = pc.if_else(
+        pc.and_(old.is_valid(), new.is_valid()), pc.not_equal(old, new), pc.xor(old.is_valid(), new.is_valid())
+    )
+    there = pc.and_(before.is_valid(), after.is_valid())
+    rows = pc.indices_nonzero(pc.and_(pc.and_(updates, there), differs))
+    if not len(rows):
+        return False
+    lacking = zip(*(batch[MISSING[image]].take(rows).to_pylist() for image in (BEFORE, AFTER)), strict=True)
+    return any(name not in (one or ()) and name not in (other or ()) for one, other in lacking)
+
+
+@dataclass
+class StagedTable:
+    """What tasks have of a table: files, as paths or URIs, with their rows, and what is in them."""
+
+    files: list[str] = field(default_factory=list)
+    size: int = 0
+    seen: Seen = field(default_factory=Seen)
+
+    def then(self, other: StagedTable) -> None:
+        self.files += other.files
+        self.size += other.size
+        self.seen.then(other.seen)
+
+
+@dataclass
+class Staged(Outcome):
+    """What a task left."""
+
+    tables: dict[str, StagedTable] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Staging:
+    """What all tasks have in common. `directory` is a path or URI that they reach; tables are numbered in it."""
+
+    job: Job
+    tables: Mapping[str, Table]
+    directory: str
+
+    def stage(self, split: Split, attempt: int) -> Outcome:
+        """Reads one split. `attempt` is unique, so that attempts of one split do not meet."""
+        return in_task(self.job, split.ordinal, lambda: _Task(self, split, attempt).run())
+
+
+class _Task:
+    def __init__(self, staging: Staging, split: Split, attempt: int) -> None:
+        self._staging = staging
+        self._split = split
+        self._outcome = Staged(split.ordinal)
+        stem = f"{split.ordinal:07d}-{attempt}"
+        self._files = TableFiles(staging.directory, stem, list(staging.tables))
+
+    def run(self) -> Outcome:
+        outcome, tables = self._outcome, self._staging.tables
+        wanted = {name: table.wanted for name, table in tables.items()}
+        try:
+            for name, batch in table_batches(self._staging.job, self._split, wanted):
+                staged = outcome.tables.setdefault(name, StagedTable())
+                staged.seen.add(batch, tables[name].definition.primary_keys)
+                self._files.write(name, batch)
+        except Crossed as error:
+            outcome.crossed = error.input
+        except Unsettled:
+            outcome.undefined = True
+        except Abend as error:
+            outcome.abend = _as_option(error.diagnostics[0])
+        finally:
+            files = self._files.close()
+        for name, (paths, size) in files.items():
+            outcome.tables[name].files, outcome.tables[name].size = paths, size
+        return outcome
+
+
+def _as_option(diagnostic: Diagnostic) -> Diagnostic:
+    """What is wrong, with the option that helps in place of that of a frame."""
+    if diagnostic.code != "GG530":
+        return diagnostic
+    place = diagnostic.span
+    help = f"give `--type '{place.table}.{place.field}=string'`" if place.field != "op_ts" else None
+    return replace(diagnostic, help=help)
+
+
+class TableFiles:
+    """Parquet files of many tables, written at the same time: what waits for a row group is bounded, and so are files
+    that are open. `stem` is that of the names of files, `numbered` has the tables by number."""
+
+    def __init__(self, directory: str, stem: str, numbered: Sequence[str]) -> None:
+        self._directory, self._stem = directory, stem
+        self._numbers = {name: number for number, name in enumerate(numbered)}
+        self._fs, _ = file_system(directory)
+        self._open: OrderedDict[str, pq.ParquetWriter] = OrderedDict()
+        self._files: dict[str, list[str]] = {}
+        self._waiting: dict[str, list[pa.RecordBatch]] = {}
+        self._sizes: Counter[str] = Counter()
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        self._waiting.setdefault(table, []).append(batch)
+        self._sizes[table] += batch.nbytes
+        if self._sizes[table] >= ROW_GROUP_BYTES:
+            self._flush(table)
+        elif self._sizes.total() >= MOST_WAITING_BYTES:
+            for largest, _ in self._sizes.most_common(1 + len(self._sizes) // 4):
+                self._flush(largest)
+
+    def close(self) -> dict[str, tuple[list[str], int]]:
+        """By table its files, and their bytes."""
+        for table in list(self._waiting):
+            self._flush(table)
+        for writer in self._open.values():
+            writer.close()
+        self._open.clear()
+        return {table: (paths, sum(map(self._size, paths))) for table, paths in self._files.items()}
+
+    def _size(self, path: str) -> int:
+        return int(self._fs.get_file_info(file_system(path)[1]).size)
+
+    def _flush(self, table: str) -> None:
+        batches = self._waiting.pop(table)
+        del self._sizes[table]
+        rows = pa.Table.from_batches(batches)
+        self._writer(table, rows.schema).write_table(rows, row_group_size=max(1, len(rows)))
+
+    def _writer(self, table: str, schema: pa.Schema) -> pq.ParquetWriter:
+        writer = self._open.get(table)
+        if writer is not None:
+            self._open.move_to_end(table)
+            return writer
+        if len(self._open) == MOST_OPEN_FILES:
+            self._open.popitem(last=False)[1].close()
+        paths = self._files.setdefault(table, [])
+        path = child(self._directory, f"{self._numbers[table]:05d}", f"{self._stem}-{len(paths)}.parquet")
+        _, inner = file_system(path)
+        if is_local(self._fs):
+            self._fs.create_dir(inner.rpartition("/")[0])
+        writer = pq.ParquetWriter(inner, schema, filesystem=self._fs, compression=COMPRESSION, store_schema=False)
+        paths.append(path)
+        self._open[table] = writer
+        return writer
+
+
+def gathered(outcomes: Iterable[Outcome]) -> dict[str, StagedTable]:
+    """What tasks that have ended well have left, by table, in input order."""
+    tables: dict[str, StagedTable] = {}
+    for outcome in outcomes:
+        assert isinstance(outcome, Staged)
+        for name, staged in outcome.tables.items():
+            tables.setdefault(name, StagedTable()).then(staged)
+    return dict(sorted(tables.items()))
