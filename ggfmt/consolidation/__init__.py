@@ -29,6 +29,7 @@ def current(
     definitions: Path | Sequence[Path] = (),
     *,
     primary_keys: str | Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
     as_of: Moment | None = None,
     order: Order = "auto",
@@ -42,6 +43,7 @@ def current(
     table          its full name
     input_format, definitions, input_options  as in `ggfmt.read`
     primary_keys   the columns that tell rows apart, where definitions do not say it: names, or one text with commas
+    types          of columns, where they are to be others than `ggfmt.read` gives: `{"PLACED": "timestamp_ntz"}`
     base           the rows that were there before, with columns of the table's names
     as_of          a time (of UTC, if it has no zone) or a position: operations after it do not count
     order          `auto`: by positions where those of all operations order them, else as files and the records in
@@ -57,7 +59,9 @@ def current(
     Abend, with diagnostics.
     """
     asked = _asked("current", as_of, None, order, keep)
-    return _rows(spark, paths, table, input_format, definitions, primary_keys, base, asked, strict, input_options)
+    return _rows(
+        spark, paths, table, input_format, definitions, primary_keys, types, base, asked, strict, input_options
+    )
 
 
 def history(
@@ -68,6 +72,7 @@ def history(
     definitions: Path | Sequence[Path] = (),
     *,
     primary_keys: str | Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
     as_of: Moment | None = None,
     order: Order = "auto",
@@ -82,7 +87,9 @@ def history(
     the kind of operation that made the version. Versions that still hold are the rows of `current`.
     """
     asked = _asked("history", as_of, None, order, keep)
-    return _rows(spark, paths, table, input_format, definitions, primary_keys, base, asked, strict, input_options)
+    return _rows(
+        spark, paths, table, input_format, definitions, primary_keys, types, base, asked, strict, input_options
+    )
 
 
 def changes(
@@ -94,6 +101,7 @@ def changes(
     *,
     since: Moment | None = None,
     primary_keys: str | Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
     as_of: Moment | None = None,
     order: Order = "auto",
@@ -111,7 +119,9 @@ def changes(
     and an insert of the other.
     """
     asked = _asked("changes", as_of, since, order, keep)
-    return _rows(spark, paths, table, input_format, definitions, primary_keys, base, asked, strict, input_options)
+    return _rows(
+        spark, paths, table, input_format, definitions, primary_keys, types, base, asked, strict, input_options
+    )
 
 
 def _asked(kind: Kind, as_of: Moment | None, since: Moment | None, order: Order, keep: Collection[Kept]) -> Asked:
@@ -131,6 +141,7 @@ def _rows(
     input_format: str,
     definitions: Path | Sequence[Path],
     primary_keys: str | Sequence[str] | None,
+    types: Mapping[str, str] | None,
     base: DataFrame | None,
     asked: Asked,
     strict: bool,
@@ -142,7 +153,7 @@ def _rows(
 
     request = Request(_paths(paths), input_format, table, None, _paths(definitions), input_options)
     keys = [name.strip() for name in primary_keys.split(",")] if isinstance(primary_keys, str) else primary_keys
-    return consolidated(operations_of(spark, request, keys, base), asked).frame(strict)
+    return consolidated(operations_of(spark, request, keys, types, base), asked).frame(strict)
 
 
 def _paths(given: Path | Sequence[Path]) -> tuple[str, ...]:

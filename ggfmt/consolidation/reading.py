@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from glob import escape
 from typing import TYPE_CHECKING
 
 from ggfmt.consolidation.operations import TableOperations
-from ggfmt.consolidation.tables import last_definition, with_key
+from ggfmt.consolidation.tables import tables_of
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.plan import Request, make_plan
 from ggfmt.frames.session import register_source
@@ -19,19 +21,26 @@ if TYPE_CHECKING:
 
 
 def operations_of(
-    spark: SparkSession, request: Request, primary_keys: Sequence[str] | None, base: DataFrame | None
+    spark: SparkSession,
+    request: Request,
+    primary_keys: Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
+    base: DataFrame | None = None,
 ) -> TableOperations:
     """The operations of the table that a request names."""
     with runner_for(spark) as runner:
         plan = make_plan(request, runner)
-    assert request.table is not None
-    table, added = last_definition(plan.job, request.table)
-    if primary_keys is not None:
-        table = with_key(table, primary_keys)
-    check_case(spark, table)
+    name = request.table
+    assert name is not None
+    keys = () if primary_keys is None else ((name, tuple(primary_keys)),)
+    table = tables_of(plan.job, keys, [(f"{escape(name)}.{escape(own)}", type) for own, type in (types or {}).items()])[
+        name
+    ]
+    check_case(spark, table.definition)
     register_source(spark)
-    frame = spark.read.format("ggfmt").options(**signed(plan)).load()
-    return TableOperations(frame, table, added, base)
+    wanted = replace(plan.wanted, schema=table.wanted.schema)
+    frame = spark.read.format("ggfmt").options(**signed(replace(plan, wanted=wanted))).load()
+    return TableOperations(frame, table.definition, table.added, base)
 
 
 def check_case(spark: SparkSession, table: TableDef) -> None:
