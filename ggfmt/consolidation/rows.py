@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from ggfmt.consolidation.images import any_of, has, told
 from ggfmt.consolidation.moves import IDENTITY, OVERTAKEN, UNKNOWN_UNTIL, with_identities
@@ -96,6 +97,10 @@ def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataF
         values[found(place)] = F.when(known, F.col(latest(place)).getField("v"))
         if name not in operations.added:
             unknown.append(~known & ~by_insert)
+        elif moved:  # it was told since it was added, and of which row is not certain
+            unknown.append(
+                ~known & ~by_insert & F.coalesce(_seq_of(rows, UNKNOWN_UNTIL) >= operations.added[name], F.lit(False))
+            )
         untold += F.when(~known, 1).otherwise(0)
     lacking = any_of(unknown)
     reason = F.when(lacking, F.lit(NEVER_SEEN))
@@ -107,6 +112,11 @@ def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataF
             .when(lacking, F.lit(NEVER_SEEN))
         )
     return rows.withColumns(values | {UNTOLD: untold, REASON: reason})
+
+
+def _seq_of(rows: DataFrame, ord: str) -> Column:
+    """The `seq` in a place of the order."""
+    return F.col(ord).getField("s") if isinstance(rows.schema[ord].dataType, StructType) else F.col(ord)
 
 
 def named(operations: TableOperations) -> list[Column]:

@@ -23,7 +23,7 @@ from ggfmt.consolidation.operations import OP, ORD, TableOperations
 from ggfmt.consolidation.profile import literal
 from ggfmt.consolidation.rows import REASON, RESET, Identified, candidate, latest, resolved
 
-_NEXT, _TRUNCATED = "__next", "__truncated"
+_NEXT, _TRUNCATED, _OVERTAKEN = "__next", "__truncated", "__ended"
 
 
 def versions(operations: TableOperations, identified: Identified, truncates: Sequence[Row]) -> DataFrame:
@@ -41,12 +41,17 @@ def versions(operations: TableOperations, identified: Identified, truncates: Seq
     columns[RESET] = F.last(F.when(op.isin("I", "D"), reset), ignorenulls=True).over(so_far)
     columns[_NEXT] = F.lead(_end(ord, F.col("position"), F.unix_micros("op_ts"))).over(in_order)
     rows = rows.withColumns(columns)
-    if truncates:
-        rows = _between_truncates(rows, truncates)
+    overtaken: Column = F.lit(False)
     if identified.moved:
         overtaken = F.col(_NEXT).isNull() & F.coalesce(OVERTAKEN, F.lit(False))
         end = _end(F.lit(None).cast(rows.schema[ORD].dataType), F.col(END_POSITION), F.col(END_MICROS))
-        rows = rows.withColumns({_NEXT: F.when(overtaken, end).otherwise(F.col(_NEXT)), OVERTAKEN: F.lit(False)})
+        rows = rows.withColumn(_OVERTAKEN, overtaken)
+        rows = rows.withColumns(
+            {_NEXT: F.when(F.col(_OVERTAKEN), end).otherwise(F.col(_NEXT)), OVERTAKEN: F.lit(False)}
+        )
+        overtaken = F.col(_OVERTAKEN)
+    if truncates:
+        rows = _between_truncates(rows, truncates, overtaken)
     rows = resolved(rows.where(op != "D"), operations, identified.moved)
     return rows.withColumns(
         {
@@ -64,8 +69,9 @@ def _end(ord: Column, position: Column, micros: Column) -> Column:
     return F.struct(ord.alias("ord"), position.alias("position"), micros.alias("micros"))
 
 
-def _between_truncates(rows: DataFrame, truncates: Sequence[Row]) -> DataFrame:
-    """A truncate before an operation is a reset as a delete is, and one after it may be what ends the version."""
+def _between_truncates(rows: DataFrame, truncates: Sequence[Row], ended: Column) -> DataFrame:
+    """A truncate before an operation is a reset as a delete is, and one after it may be what ends the version, unless
+    it has `ended` before."""
     ord, type = F.col(ORD), rows.schema[ORD].dataType
     every = F.array(*(_truncate(truncate, type) for truncate in truncates))
     before = F.try_element_at(F.filter(every, lambda item: item.getField("ord") < ord), F.lit(-1))
@@ -74,7 +80,7 @@ def _between_truncates(rows: DataFrame, truncates: Sequence[Row]) -> DataFrame:
     rows = rows.withColumns({RESET: F.greatest(F.col(RESET), reset), _TRUNCATED: after})
     truncated, following = F.col(_TRUNCATED), F.col(_NEXT)
     first = truncated.isNotNull() & (following.isNull() | (truncated.getField("ord") < following.getField("ord")))
-    return rows.withColumn(_NEXT, F.when(first, truncated).otherwise(following))
+    return rows.withColumn(_NEXT, F.when(first & ~ended, truncated).otherwise(following))
 
 
 def _truncate(truncate: Row, type: DataType) -> Column:
