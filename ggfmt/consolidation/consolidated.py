@@ -70,11 +70,12 @@ def consolidated(operations: TableOperations, asked: Asked, seen: Profile | None
     if not operations.key:
         return _keyless(operations, frame, seen, asked)
     lasting = _since_truncate(frame, seen)
-    rows = identified(operations, lasting, seen)
+    ever = identified(operations, frame if asked.kind == "history" else lasting, seen)
+    rows = replace(ever, steps=_since_truncate(ever.steps, seen)) if asked.kind == "history" else ever
     now = current_rows(operations, rows, seen.partial, DELETED in asked.keep)
     every = now
     if asked.kind == "history":
-        every = versions(operations, identified(operations, frame, seen), seen.truncates)
+        every = versions(operations, ever, seen.truncates)
     elif asked.kind == "changes":
         every = _changes(operations, frame, now, seen, asked)
     return _answer(operations, every, _listed(operations, lasting, rows, now, seen), seen, asked)
