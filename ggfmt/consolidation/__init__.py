@@ -127,7 +127,7 @@ def changes(
 def _asked(kind: Kind, as_of: Moment | None, since: Moment | None, order: Order, keep: Collection[Kept]) -> Asked:
     from ggfmt.consolidation.asked import Asked
 
-    return Asked(kind, _text(as_of), _text(since), order, frozenset(keep))
+    return Asked(kind, _text(as_of), _text(since), order, frozenset([keep] if isinstance(keep, str) else keep))
 
 
 def _text(moment: Moment | None) -> str | None:

@@ -10,12 +10,12 @@ from pyspark.sql import functions as F
 
 from ggfmt.consolidation.asked import DELETED, STATE, UNRESOLVED, Asked, shown, unusable
 from ggfmt.consolidation.current_rows import current_rows
-from ggfmt.consolidation.keyless import check_whole, keyless_rows
+from ggfmt.consolidation.keyless import check_whole, key_help, keyless_rows
 from ggfmt.consolidation.net_changes import keyless_changes, net_changes
-from ggfmt.consolidation.operations import KEYED, OF_BASE, TableOperations, column_named, steps
+from ggfmt.consolidation.operations import KEYED, OF_BASE, TableOperations, steps
 from ggfmt.consolidation.order import until
 from ggfmt.consolidation.profile import Profile, place_of, profile, profile_by
-from ggfmt.consolidation.rows import BY, NO_KEY, REASON, UNTOLD, Identified, identified, named
+from ggfmt.consolidation.rows import BY, NO_KEY, REASON, UNTOLD, Identified, found, identified
 from ggfmt.consolidation.versions import versions
 from ggfmt.engine.output.names import counted
 
@@ -26,8 +26,8 @@ log = logging.getLogger("ggfmt")
 class Consolidated:
     """What is known of a table.
 
-    every    rows of all states, with the columns of the table, the marks of what was asked, and `STATE`, `REASON` (why
-             a row is unresolved) and `UNTOLD` (how many of its columns no operation told) behind them
+    every    rows of all states, with `found` for each of `columns`, the marks of what was asked, and `STATE`, `REASON`
+             (why a row is unresolved) and `UNTOLD` (how many of its columns no operation told) behind them
     listed   the operations of what could not be decided: `reason` and `seq`
     profile  what the operations are like
     """
@@ -48,7 +48,8 @@ class Consolidated:
             return replace(self, every=every).frame()
         wanted = self.every.where(state.isin(sorted(self.asked.states)))
         marks = (F.col(mark).alias(shown(mark)) for mark in self.asked.marks)
-        return wanted.select(*(column_named(name) for name in self.columns), *marks)
+        values = (F.col(found(place)).alias(name) for place, name in enumerate(self.columns))
+        return wanted.select(*values, *marks)
 
 
 def consolidated(operations: TableOperations, asked: Asked, seen: Profile | None = None) -> Consolidated:
@@ -120,7 +121,7 @@ def _keyless(operations: TableOperations, frame: DataFrame, seen: Profile, asked
     name = operations.table.full_name
     if asked.kind == "history":
         message = f"`{name}` has no key, so that versions of its rows cannot be told apart"
-        raise unusable(message, f"name columns that tell rows apart: `primaryKeys` (`--primary-keys '{name}=ID'`)")
+        raise unusable(message, key_help(name))
     lasting = _since_truncate(frame, seen)
     check_whole(operations, lasting)
     every = keyless_rows(operations, lasting)
@@ -141,5 +142,5 @@ def _answer(
             message = f"`{operations.table.full_name}` has a column `{shown(mark)}`, as a mark of the result is called"
             raise unusable(message, "rename it in the definitions, or ask for what has no such mark")
     of_kind = replace(asked, keep=frozenset()).marks
-    columns = [*named(operations), *(F.col(name) for name in (*of_kind, STATE, REASON, UNTOLD))]
-    return Consolidated(every.select(*columns), listed, seen, asked, operations.columns)
+    values = (found(place) for place in range(len(operations.columns)))
+    return Consolidated(every.select(*values, *of_kind, STATE, REASON, UNTOLD), listed, seen, asked, operations.columns)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import reduce
+from collections.abc import Callable, Iterable, Sequence
 from operator import or_
 
 from pyspark.sql import Column
@@ -54,4 +53,12 @@ def before_tells_more() -> Column:
 
 def any_of(conditions: Iterable[Column]) -> Column:
     """Whether one of some conditions, that are never null, holds."""
-    return reduce(or_, conditions, F.lit(False))
+    return balanced(or_, [F.lit(False), *conditions])
+
+
+def balanced(operation: Callable[[Column, Column], Column], columns: Sequence[Column]) -> Column:
+    """All columns by an operation on two, in a tree that is not deep: Spark's planner takes one by recursion."""
+    if len(columns) == 1:
+        return columns[0]
+    half = len(columns) // 2
+    return operation(balanced(operation, columns[:half]), balanced(operation, columns[half:]))

@@ -50,16 +50,23 @@ def repeated(rows: DataFrame) -> DataFrame:
 def check_whole(operations: TableOperations, frame: DataFrame) -> None:
     """UsageError GG552 for an operation that does not show its whole row."""
     names = operations.columns
+    if operations.of_base_alone:
+        column = operations.of_base_alone[0]
+        raise _not_whole(operations, f"the base has a column `{column}` that operations lack", None)
     lacking = (F.col("op_type").isin("I", "U") & lacks(AFTER, names)) | (
         F.col("op_type").isin("U", "D") & lacks(BEFORE, names)
     )
     first = frame.where(lacking).orderBy("seq").select("op_type", "position").first()
     if first is None:
         return
+    raise _not_whole(operations, "an operation does not show its whole row before and after it", first["position"])
+
+
+def _not_whole(operations: TableOperations, why: str, position: str | None) -> UsageError:
     name = operations.table.full_name
-    message = (
-        "the table has no key, and an operation does not show its whole row before and after it, so that it is not "
-        "certain which row it is of"
-    )
-    help = f"name columns that tell rows apart: `primaryKeys` (`--primary-keys '{name}=ID'`)"
-    raise UsageError(Diagnostic("GG552", message, Span(table=name, position=first["position"]), help))
+    message = f"the table has no key, and {why}, so that it is not certain which row it is of"
+    return UsageError(Diagnostic("GG552", message, Span(table=name, position=position), key_help(name)))
+
+
+def key_help(table: str) -> str:
+    return f"name columns that tell rows apart: `primaryKeys` (`--primary-keys '{table}=ID'`)"

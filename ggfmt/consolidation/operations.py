@@ -4,20 +4,33 @@ before and after it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructType,
+)
 
-from ggfmt.consolidation.images import has, is_told, value
+from ggfmt.consolidation.asked import unusable
+from ggfmt.consolidation.images import has, is_told, told, value
 from ggfmt.frames.shapes import AFTER, BEFORE, MISSING, quoted
 from ggfmt.model.table import TableDef
 
 ORD, OP, MOVES, KEYED = "__ord", "__op", "__moves", "__keyed"
 HEAD = ("op_type", "op_ts", "position", "seq")
 OF_BASE = -(1 << 62)  # `seq` of the rows that were there before
+_DIGITS_OF_LONG = 19
 
 
 def new_key(place: int) -> str:
@@ -59,38 +72,79 @@ class TableOperations:
         assert isinstance(type, StructType)
         return type
 
+    @cached_property
+    def of_base_alone(self) -> tuple[str, ...]:
+        """Columns of the table that no operation has, as data without definitions show the changed ones alone."""
+        own = self.image.fieldNames()
+        return tuple(name for name in self.columns if name not in own)
+
     def with_base(self) -> DataFrame:
-        """The operations, and the rows that were there before as inserts."""
+        """The operations, and the rows that were there before as inserts. UsageError GG551 for rows without the key,
+        and for a column of them that could not become what it is in the operations."""
         columns = [*HEAD, BEFORE, MISSING[BEFORE], AFTER, MISSING[AFTER]]
         operations = self.frame.select(*columns)
         if self.base is None:
             return operations
-        there = [column.name for column in self.image.fields if column.name in self.base.columns]
-        lacking = [column.name for column in self.image.fields if column.name not in there]
+        of_base = {column.name: column.dataType for column in self.base.schema.fields}
+        self._check(of_base)
+        own = {column.name: column.dataType for column in self.image.fields}
+        types = own | {name: of_base[name] for name in self.of_base_alone}
         row = F.struct(
             *(
-                (column_named(column.name) if column.name in there else F.lit(None))
-                .cast(column.dataType)
-                .alias(column.name)
-                for column in self.image.fields
+                (column_named(name) if name in of_base else F.lit(None)).cast(type).alias(name)
+                for name, type in types.items()
             )
         )
-        types = {column.name: column.dataType for column in operations.schema.fields}
+        image = F.struct(
+            *(
+                (F.col(AFTER).getField(name) if name in own else F.lit(None)).cast(type).alias(name)
+                for name, type in types.items()
+            )
+        )
+        operations = operations.withColumn(AFTER, F.when(F.col(AFTER).isNotNull(), image))
         values = {"op_type": F.lit("I"), "seq": F.lit(OF_BASE), AFTER: row}
+        lacking = [name for name in types if name not in of_base]
         if lacking:
             values[MISSING[AFTER]] = F.array(*(F.lit(name) for name in lacking))
-        rows = self.base.select(
-            *(values.get(name, F.lit(None)).cast(types[name]).alias(name) for name in columns),
-        )
+        shape = {column.name: column.dataType for column in operations.schema.fields}
+        rows = self.base.select(*(values.get(name, F.lit(None)).cast(shape[name]).alias(name) for name in columns))
         return operations.unionByName(rows)
 
-    def only(self, condition: Column) -> TableOperations:
-        return replace(self, frame=self.frame.where(condition))
+    def _check(self, of_base: Mapping[str, DataType]) -> None:
+        lacking = [name for name in self.key if name not in of_base]
+        if lacking:
+            raise unusable(f"the base has no column `{lacking[0]}`, which is of the key of `{self.table.full_name}`")
+        for column in self.image.fields:
+            if column.name in of_base and not holds(column.dataType, of_base[column.name]):
+                there, here = of_base[column.name].simpleString(), column.dataType.simpleString()
+                message = f"`{column.name}` is `{there}` in the base and `{here}` in the operations"
+                raise unusable(message, "cast it to that type, or give the operations another with `types`")
 
     def is_told(self, name: str, before: bool) -> Column:
         """Whether a step tells what a column is after it, as the column is today; see `images.is_told`."""
+        if name in self.of_base_alone:
+            return F.col("seq") == OF_BASE
         told = is_told(F.col(OP), name, before)
         return told & (F.col("seq") >= self.added[name]) if name in self.added else told
+
+    def told(self, name: str, before: bool) -> Column:
+        """What it tells then. `before`: it may be by the before image."""
+        return told(name, before and name not in self.of_base_alone)
+
+
+def holds(type: DataType, other: DataType) -> bool:
+    """Whether a type has all values of another."""
+    if isinstance(type, StringType) or type == other:
+        return True
+    whole = (ByteType, ShortType, IntegerType, LongType)
+    if isinstance(type, DecimalType):
+        if isinstance(other, DecimalType):
+            digits = type.precision - type.scale >= other.precision - other.scale
+            return digits and type.scale >= other.scale
+        return isinstance(other, whole) and type.precision - type.scale >= _DIGITS_OF_LONG
+    if isinstance(type, whole) and isinstance(other, whole):
+        return whole.index(other.__class__) < whole.index(type.__class__)
+    return isinstance(type, DoubleType) and isinstance(other, FloatType)
 
 
 def column_named(name: str) -> Column:

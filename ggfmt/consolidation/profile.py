@@ -46,7 +46,7 @@ def profile(operations: TableOperations, frame: DataFrame, asked: Asked) -> Prof
     kinds: list[PositionKind | None] = [None]
     bounds = [moment for moment in (asked.as_of, asked.since) if moment is not None]
     if any(time_of(moment) is None for moment in bounds):
-        kinds = [_kind_for_bounds(frame)]
+        kinds = [_kind_for_bounds(frame, next(moment for moment in bounds if time_of(moment) is None))]
     elif asked.order != "input":
         kinds = [None, *_possible(frame)]
     if asked.as_of is not None:
@@ -80,7 +80,7 @@ def profile_by(
     return Profile(
         Ordering(kinds[chosen]),
         tuple(sorted(found[f"t{chosen}"] or ())),
-        found["partial"],
+        found["partial"] or bool(operations.of_base_alone),
         found["before"],
         found["moves"],
         found["operations"],
@@ -121,7 +121,7 @@ def _possible(frame: DataFrame) -> list[PositionKind | None]:
     return [] if first is None else [kind for kind in KINDS if kind.value(first["position"]) is not None]
 
 
-def _kind_for_bounds(frame: DataFrame) -> PositionKind | None:
+def _kind_for_bounds(frame: DataFrame, bound: str) -> PositionKind | None:
     """The kind that all positions are of, where one of them says how far to go; None where there is no operation."""
     kinds = _possible(frame)
     operations = F.count_if(F.col("seq") != OF_BASE).alias("operations")
@@ -132,7 +132,9 @@ def _kind_for_bounds(frame: DataFrame) -> PositionKind | None:
         return None
     place = -1 if found["without_position"] else next((n for n in range(len(kinds)) if found[f"f{n}"]), -1)
     if place < 0:
-        raise _no_order(found["without_position"])
+        lacking = found["without_position"]
+        why = f"{lacking} operations have no position" if lacking else "positions do not order the operations"
+        raise unusable(f"`{bound}` is no time, and {why}", "give a time as `2026-01-31T12:00:00`")
     return kinds[place]
 
 

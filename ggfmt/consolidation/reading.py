@@ -13,7 +13,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.plan import Request, make_plan
 from ggfmt.frames.session import register_source
 from ggfmt.frames.source import signed
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Column, TableDef
 from ggfmt.spark.runners import runner_for
 
 if TYPE_CHECKING:
@@ -40,7 +40,17 @@ def operations_of(
     register_source(spark)
     wanted = replace(plan.wanted, schema=table.wanted.schema)
     frame = spark.read.format("ggfmt").options(**signed(replace(plan, wanted=wanted))).load()
-    return TableOperations(frame, table.definition, table.added, base)
+    definition = table.definition
+    if base is not None and name not in plan.job.catalog.trusted:
+        definition = with_columns(definition, base.columns)
+    return TableOperations(frame, definition, table.added, base)
+
+
+def with_columns(table: TableDef, names: Sequence[str]) -> TableDef:
+    """A table that was found in data, with the columns of rows that were there before: data may show changed ones
+    alone."""
+    own = {column.name: column for column in table.columns}
+    return replace(table, columns=tuple(({name: own.get(name, Column(name)) for name in names} | own).values()))
 
 
 def check_case(spark: SparkSession, table: TableDef) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import add
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from ggfmt.consolidation.images import any_of, has, told
+from ggfmt.consolidation.images import any_of, balanced, has
 from ggfmt.consolidation.moves import IDENTITY, OVERTAKEN, UNKNOWN_UNTIL, with_identities
 from ggfmt.consolidation.operations import KEYED, OP, ORD, TableOperations, new_key, steps
 from ggfmt.consolidation.profile import Profile
@@ -63,9 +64,9 @@ def candidate(operations: TableOperations, name: str, before: bool, deletes: boo
     """What a step tells of a column, with its place in the order; null where it tells nothing. `deletes` tell what the
     row was."""
     tells = operations.is_told(name, before)
-    if deletes:
+    if deletes and name not in operations.of_base_alone:
         tells |= (F.col(OP) == "D") & has(BEFORE, name)
-    return F.when(tells, F.struct(F.col(ORD).alias("o"), told(name, before or deletes).alias("v")))
+    return F.when(tells, F.struct(F.col(ORD).alias("o"), operations.told(name, before or deletes).alias("v")))
 
 
 def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataFrame:
@@ -83,7 +84,7 @@ def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataF
         after_meeting = until.isNull()
         by_insert &= after_meeting | F.coalesce(reset >= until, F.lit(False))
     values: dict[str, Column] = {}
-    unknown, untold = [], F.lit(0)
+    unknown, untold = [], [F.lit(0)]
     for place, name in enumerate(operations.columns):
         if name in operations.key:
             values[found(place)] = F.col(new_key(operations.key.index(name)))
@@ -101,7 +102,7 @@ def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataF
             unknown.append(
                 ~known & ~by_insert & F.coalesce(_seq_of(rows, UNKNOWN_UNTIL) >= operations.added[name], F.lit(False))
             )
-        untold += F.when(~known, 1).otherwise(0)
+        untold.append(F.when(~known, 1).otherwise(0))
     lacking = any_of(unknown)
     reason = F.when(lacking, F.lit(NEVER_SEEN))
     if moved:
@@ -111,14 +112,9 @@ def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataF
             .when(lacking & met & ~F.coalesce(reset > F.col(UNKNOWN_UNTIL), F.lit(False)), F.lit(MET_ROW))
             .when(lacking, F.lit(NEVER_SEEN))
         )
-    return rows.withColumns(values | {UNTOLD: untold, REASON: reason})
+    return rows.withColumns(values | {UNTOLD: balanced(add, untold), REASON: reason})
 
 
 def _seq_of(rows: DataFrame, ord: str) -> Column:
     """The `seq` in a place of the order."""
     return F.col(ord).getField("s") if isinstance(rows.schema[ord].dataType, StructType) else F.col(ord)
-
-
-def named(operations: TableOperations) -> list[Column]:
-    """The columns of the table, as they are called."""
-    return [F.col(found(place)).alias(name) for place, name in enumerate(operations.columns)]
