@@ -16,8 +16,9 @@ from runs import metadata, operation, write_lines
 from survival import READ, STORY, TABLES, write_as, write_story
 
 from ggfmt.consolidation import staging as staging_module
+from ggfmt.consolidation.seen import Positions, Seen
 from ggfmt.consolidation.staged import Read, Reading
-from ggfmt.consolidation.staging import Seen, TableFiles
+from ggfmt.consolidation.staging import TableFiles
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.engine.inputs import plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
@@ -214,3 +215,33 @@ def test_what_is_seen_in_parts_is_what_is_seen_at_once() -> None:
     assert (one.first_position, one.last_position) == ("a", "b")
     one.then(Seen(first_position="c", last_position="d", truncates=[3], partial=True))
     assert (one.first_position, one.last_position, one.truncates, one.partial) == ("a", "d", [3], True)
+
+
+@pytest.mark.parametrize(
+    ("batches", "kind"),
+    [
+        ([["1", "2"], ["3"]], "numbers"),
+        ([["1"], [], ["9" * 20]], "long numbers"),
+        ([["9" * 20], ["1"]], "long numbers"),
+        ([["a.000001:4"], ["a.000002:4"]], "places in a binary log of MySQL"),
+        ([["a.000001:4"], ["b.000002:4"]], None),
+        ([["a.000001:4", "b.000001:5"]], None),
+        ([["1"], ["a.000001:4"], ["1"]], None),
+        ([["1"], [None], ["1"]], None),
+        ([["1", "x"]], None),
+        ([["x"], ["1"]], None),
+    ],
+)
+def test_the_kind_of_positions_is_the_same_however_they_come(batches: list[list[str | None]], kind: str | None) -> None:
+    at_once, in_parts = Positions(), Positions()
+    for batch in batches:
+        texts = pa.array(batch, pa.string())
+        at_once.add(texts)
+        alone = Positions()
+        alone.add(texts)
+        in_parts.then(alone)
+    for found in (at_once, in_parts):
+        assert found.orders is (kind is not None)
+        if kind is not None:
+            assert found.kind is not None
+            assert found.kind.name == kind
