@@ -176,6 +176,22 @@ def test_a_definition_that_no_file_has_is_looked_for(tmp_path: Path) -> None:
     assert len(left) == 2  # what the first try left is gone
 
 
+def test_a_column_that_comes_late_can_have_a_type_and_be_in_a_key(tmp_path: Path) -> None:
+    lines = [operation(number, "T") for number in range(9000)]
+    path = write_lines(tmp_path / "in.json", [*lines, operation(9001, "T", LATE="1")])
+    for given in ({"types": (("*.LATE", "bigint"),)}, {"keys": (("T", ("LATE",)),)}):
+        read = stage(path, tmp_path / "staged", **given)
+        assert "LATE" in read.tables["T"].types
+
+
+def test_a_table_without_columns_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lines = [operation(1, "T"), {"table": "BARE", "op_type": "T", "op_ts": "2020-01-01 00:00:00"}]
+    with caplog.at_level("WARNING", "ggfmt"):
+        read = stage(write_lines(tmp_path / "in.json", lines), tmp_path / "staged")
+    assert list(read.staged) == ["T"]
+    assert "BARE: no columns are known of it" in caplog.text
+
+
 def test_files_of_many_tables_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staging_module, "ROW_GROUP_BYTES", 2000)
     monkeypatch.setattr(staging_module, "MOST_WAITING_BYTES", 9000)

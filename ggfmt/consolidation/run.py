@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 MOST_TABLES_AT_ONCE = 4
 LEAST_DIGITS = 5
 _LARGE_BYTES = 64 << 20  # of output, which tasks measure sooner than this process
+_FINDING = "finding rows"  # a phase of nothing else
 _PLACES = 3  # of unresolved operations, in an error
 
 log = logging.getLogger("ggfmt")
@@ -110,6 +111,7 @@ class _Running:
             runner = stack.enter_context(start())
             try:
                 read = self._read(job, runner)
+                self._following.enter(_FINDING)
                 answers = self._answers(read, runner)
             except Abend:
                 check_inputs_unchanged(self._inputs)
