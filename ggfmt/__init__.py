@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ggfmt.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from ggfmt.api.consolidating import consolidate
     from ggfmt.api.converting import Result, convert
     from ggfmt.api.looking import lint, preview, schema
     from ggfmt.cli import main
@@ -40,6 +41,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "changes",
+    "consolidate",
     "convert",
     "current",
     "history",
@@ -54,6 +56,7 @@ __all__ = [
 _ERRORS = ("Abend", "Committed", "ConfigurationError", "Diagnostic", "GgfmtError", "Span", "UsageError")
 _PLACES = {
     **dict.fromkeys(("Result", "convert"), "ggfmt.api.converting"),
+    "consolidate": "ggfmt.api.consolidating",
     **dict.fromkeys(("lint", "preview", "schema"), "ggfmt.api.looking"),
     **dict.fromkeys(_ERRORS, "ggfmt.diagnostics.diagnostic"),
     "Severity": "ggfmt.diagnostics.codes",

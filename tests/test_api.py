@@ -13,7 +13,7 @@ from runs import MOMENT, operation, output_files, write_lines
 from typer.testing import CliRunner
 
 import ggfmt
-from ggfmt.cli import app, convert, preview, schemas
+from ggfmt.cli import app, consolidate, convert, preview, schemas
 from ggfmt.engine.preview.handler import Message
 
 LINES = {
@@ -36,6 +36,7 @@ def source(tmp_path: Path) -> Path:
     ("command", "function", "kept"),
     [
         (convert.run, ggfmt.convert, {"output"}),
+        (consolidate.consolidate, ggfmt.consolidate, {"output"}),
         (preview.preview, ggfmt.preview, set()),
         (schemas.schema, ggfmt.schema, set()),
     ],

@@ -36,7 +36,6 @@ LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "version"}
 LAYERS["doctor"] = {"diagnostics", "spark", "engine", "version"}
 LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
 LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
-LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs", "logs"}
 LAYERS["api"] = LAYERS["engine"] | {"engine", "frames", "spark", "consolidation"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "api", "spark", "logs"}
@@ -57,7 +56,7 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"cli", "render", "options.reference"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.goldengate.xml.records"},
-    "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read", *DEBEZIUM_AVRO},
+    "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read", "consolidation.conversion", *DEBEZIUM_AVRO},
     "msgspec": {"columnar", "formats", "engine", "definitions", "frames.stream"},
     "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames", "consolidation", "spark.connect"},
 }

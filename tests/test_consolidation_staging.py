@@ -16,8 +16,9 @@ from runs import metadata, operation, write_lines
 from survival import READ, STORY, TABLES, write_as, write_story
 
 from ggfmt.consolidation import staging as staging_module
+from ggfmt.consolidation.seen import Positions, Seen
 from ggfmt.consolidation.staged import Read, Reading
-from ggfmt.consolidation.staging import Seen, TableFiles
+from ggfmt.consolidation.staging import TableFiles
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.engine.inputs import plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
@@ -175,6 +176,22 @@ def test_a_definition_that_no_file_has_is_looked_for(tmp_path: Path) -> None:
     assert len(left) == 2  # what the first try left is gone
 
 
+def test_a_column_that_comes_late_can_have_a_type_and_be_in_a_key(tmp_path: Path) -> None:
+    lines = [operation(number, "T") for number in range(9000)]
+    path = write_lines(tmp_path / "in.json", [*lines, operation(9001, "T", LATE="1")])
+    for given in ({"types": (("*.LATE", "bigint"),)}, {"keys": (("T", ("LATE",)),)}):
+        read = stage(path, tmp_path / "staged", **given)
+        assert "LATE" in read.tables["T"].types
+
+
+def test_a_table_without_columns_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lines = [operation(1, "T"), {"table": "BARE", "op_type": "T", "op_ts": "2020-01-01 00:00:00"}]
+    with caplog.at_level("WARNING", "ggfmt"):
+        read = stage(write_lines(tmp_path / "in.json", lines), tmp_path / "staged")
+    assert list(read.staged) == ["T"]
+    assert "BARE: no columns are known of it" in caplog.text
+
+
 def test_files_of_many_tables_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staging_module, "ROW_GROUP_BYTES", 2000)
     monkeypatch.setattr(staging_module, "MOST_WAITING_BYTES", 9000)
@@ -214,3 +231,33 @@ def test_what_is_seen_in_parts_is_what_is_seen_at_once() -> None:
     assert (one.first_position, one.last_position) == ("a", "b")
     one.then(Seen(first_position="c", last_position="d", truncates=[3], partial=True))
     assert (one.first_position, one.last_position, one.truncates, one.partial) == ("a", "d", [3], True)
+
+
+@pytest.mark.parametrize(
+    ("batches", "kind"),
+    [
+        ([["1", "2"], ["3"]], "numbers"),
+        ([["1"], [], ["9" * 20]], "long numbers"),
+        ([["9" * 20], ["1"]], "long numbers"),
+        ([["a.000001:4"], ["a.000002:4"]], "places in a binary log of MySQL"),
+        ([["a.000001:4"], ["b.000002:4"]], None),
+        ([["a.000001:4", "b.000001:5"]], None),
+        ([["1"], ["a.000001:4"], ["1"]], None),
+        ([["1"], [None], ["1"]], None),
+        ([["1", "x"]], None),
+        ([["x"], ["1"]], None),
+    ],
+)
+def test_the_kind_of_positions_is_the_same_however_they_come(batches: list[list[str | None]], kind: str | None) -> None:
+    at_once, in_parts = Positions(), Positions()
+    for batch in batches:
+        texts = pa.array(batch, pa.string())
+        at_once.add(texts)
+        alone = Positions()
+        alone.add(texts)
+        in_parts.then(alone)
+    for found in (at_once, in_parts):
+        assert found.orders is (kind is not None)
+        if kind is not None:
+            assert found.kind is not None
+            assert found.kind.name == kind

@@ -95,7 +95,7 @@ OF_FORMATS = ["GG214", "GG215", "GG318", "GG319", "GG409", "GG410"]
 # These need a Spark that fails, defects of ggfmt, ten seconds, or Ctrl-C: their examples are only looked at.
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512", "GG520", "GG521", "GG522", "GG523", "GG524", "GG550"]
 OF_FRAMES = ["GG530", "GG531", "GG532", "GG533", "GG540", "GG541", "GG542", "GG543"]  # tried in the tests of frames
-OF_ROWS = ["GG551", "GG552"]  # tried in the tests of consolidation
+OF_ROWS = ["GG551", "GG552", "GG570"]  # tried in the tests of consolidation
 
 
 def test_the_example_of_times_without_a_mask() -> None:

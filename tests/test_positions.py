@@ -141,6 +141,8 @@ def test_positions_of_two_families_do_not_compare(spark: SparkSession) -> None:
         ("hexadecimal numbers", "0000:0000", "0000:00000"),
     ):
         assert KINDS[name].family_of(one) != KINDS[name].family_of(other)
+        families = KINDS[name].families(pa.array([one, None, other, one]))
+        assert families == [KINDS[name].family_of(one), KINDS[name].family_of(other)]
         frame = spark.createDataFrame(pa.table({"position": [one, None, other]}))
         orders = KINDS[name].orders(frame.position)
         assert frame.agg(orders).first() == (False,)

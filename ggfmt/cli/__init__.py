@@ -14,7 +14,19 @@ from typing import Annotated
 import typer
 
 from ggfmt import logs
-from ggfmt.cli import completion, convert, doctor, documents, preview, reference, report, schemas, validate, verify
+from ggfmt.cli import (
+    completion,
+    consolidate,
+    convert,
+    doctor,
+    documents,
+    preview,
+    reference,
+    report,
+    schemas,
+    validate,
+    verify,
+)
 from ggfmt.cli.command import LogFormat, LogLevel, Quiet, Verbose, set_up_log
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.help import HELP, calls_first, register
@@ -60,6 +72,7 @@ def common(
 
 for command in (
     convert.run,
+    consolidate.consolidate,
     preview.preview,
     schemas.schema,
     verify.verify,

@@ -126,6 +126,17 @@ class PositionKind:
             return fit
         return fit & functions.coalesce(functions.min(family) == functions.max(family), functions.lit(True))
 
+    def families(self, texts: pa.StringArray) -> list[str]:
+        """The families of texts that belong to this kind: one, where all compare."""
+        if self.same_shape:
+            own = pc.replace_substring_regex(texts, _HEX, "0")
+        elif any(part.sort == "family" for part in self.parts):
+            own = pc.utf8_lower(pc.replace_substring_regex(texts, self._whole, r"\1"))
+        else:
+            return [""]
+        found: list[str] = pc.unique(own.drop_null()).to_pylist()
+        return found
+
     def family_of(self, text: str) -> str:
         """The same of one text that belongs to this kind; empty where all compare."""
         if self.same_shape:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from ggfmt.consolidation.staging import StagedTable, Staging, gathered
 from ggfmt.consolidation.tables import Table, Types, tables_of
-from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.engine.discovery import discover, look_ahead
 from ggfmt.engine.execution import leaves_open
 from ggfmt.engine.inputs import PlannedInput
@@ -18,6 +18,7 @@ from ggfmt.engine.progress import Following
 from ggfmt.engine.runner import Runner
 from ggfmt.engine.steps import DISCOVERY, READING
 from ggfmt.engine.task import unproven
+from ggfmt.java.text import visible
 from ggfmt.options.table_keys import Keys
 
 log = logging.getLogger("ggfmt")
@@ -52,7 +53,13 @@ class Reading:
             following.enter(DISCOVERY)
             job = look_ahead(job, self.inputs) or discover(job, splits, runner, following)
         while True:
-            tables = tables_of(job, self.keys, self.types)
+            try:
+                tables = tables_of(job, self.keys, self.types)
+            except UsageError:
+                if job.settled:
+                    raise
+                job = discover(job, splits, runner, following)  # what is named may be further on in the data
+                continue
             store.make_directory("")
             told = following.tasks(READING, splits.sizes, runner.parallelism)
             outcomes = runner.run(Staging(job, tables, self.directory).stage, splits.all, told)
@@ -67,5 +74,13 @@ class Reading:
                 for outcome in outcomes:
                     if outcome.abend is not None:
                         raise Abend(outcome.abend)
+                _tell_of_bare(job, tables)
                 return Read(job, tables, gathered(outcomes))
             store.delete_tree("")
+
+
+def _tell_of_bare(job: Job, tables: Collection[str]) -> None:
+    """Says which tables have no columns, so that there is nothing to write for them."""
+    for table in job.catalog.tables():
+        if table.full_name not in tables and not job.catalog.trusted.get(table.full_name):
+            log.warning("%s: no columns are known of it, and it is left out", visible(table.full_name))

@@ -10,101 +10,22 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ggfmt.consolidation.seen import Seen
 from ggfmt.consolidation.tables import Table
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine.files import child, file_system, is_local
 from ggfmt.engine.plan import Job, Split
 from ggfmt.engine.sink import Outcome, in_task
 from ggfmt.frames.batches import Crossed, Unsettled, table_batches
-from ggfmt.frames.shapes import AFTER, BEFORE, MISSING
 
 COMPRESSION = "zstd"
 ROW_GROUP_BYTES = 16 << 20  # in memory
 MOST_WAITING_BYTES = 64 << 20  # of all tables of a task
 MOST_OPEN_FILES = 128
-
-
-@dataclass
-class Seen:
-    """What the operations of a table are like.
-
-    operations        by type
-    partial           an update does not have all columns in its after image
-    moves             an update changes the key
-    truncates         the `seq` of each truncate
-    without_position  how many operations have none; `without_time` alike
-    first_time, last_time          the earliest and the latest
-    first_position, last_position  as they come in the input
-    """
-
-    operations: Counter[str] = field(default_factory=Counter)
-    partial: bool = False
-    moves: bool = False
-    truncates: list[int] = field(default_factory=list)
-    without_position: int = 0
-    without_time: int = 0
-    first_time: datetime | None = None
-    last_time: datetime | None = None
-    first_position: str | None = None
-    last_position: str | None = None
-
-    def add(self, batch: pa.RecordBatch, key: Sequence[str]) -> None:
-        """Takes the operations of a batch of the staged shape into account, which come after those so far."""
-        ops, times, positions = batch["op_type"], batch["op_ts"], batch["position"]
-        found = Seen(
-            Counter({item["values"]: item["counts"] for item in pc.value_counts(ops).to_pylist()}),
-            without_position=positions.null_count,
-            without_time=times.null_count,
-        )
-        updates = pc.equal(ops, "U")
-        if found.operations["U"]:
-            found.partial = pc.any(pc.and_(updates, batch[MISSING[AFTER]].is_valid())).as_py()
-            found.moves = not self.moves and any(_moves(batch, updates, name) for name in key)
-        if found.operations["T"]:
-            found.truncates = batch["seq"].filter(pc.equal(ops, "T")).to_pylist()
-        if times.null_count < len(times):
-            found.first_time, found.last_time = pc.min_max(times).as_py().values()
-        if positions.null_count < len(positions):
-            there = positions.drop_null()
-            found.first_position, found.last_position = there[0].as_py(), there[-1].as_py()
-        self.then(found)
-
-    def then(self, other: Seen) -> None:
-        """Takes operations into account that come later in the input."""
-        self.operations.update(other.operations)
-        self.partial |= other.partial
-        self.moves |= other.moves
-        self.truncates += other.truncates
-        self.without_position += other.without_position
-        self.without_time += other.without_time
-        firsts = [time for time in (self.first_time, other.first_time) if time is not None]
-        lasts = [time for time in (self.last_time, other.last_time) if time is not None]
-        self.first_time, self.last_time = min(firsts, default=None), max(lasts, default=None)
-        if self.first_position is None:
-            self.first_position = other.first_position
-        if other.last_position is not None:
-            self.last_position = other.last_position
-
-
-def _moves(batch: pa.RecordBatch, updates: pa.BooleanArray, name: str) -> bool:
-    """Whether both images of an update have a column, and not the same in it."""
-    before, after = batch[BEFORE], batch[AFTER]
-    old, new = (pc.struct_field(image, [name]) for image in (before, after))
-    differs = pc.if_else(
-        pc.and_(old.is_valid(), new.is_valid()), pc.not_equal(old, new), pc.xor(old.is_valid(), new.is_valid())
-    )
-    there = pc.and_(before.is_valid(), after.is_valid())
-    rows = pc.indices_nonzero(pc.and_(pc.and_(updates, there), differs))
-    if not len(rows):
-        return False
-    lacking = zip(*(batch[MISSING[image]].take(rows).to_pylist() for image in (BEFORE, AFTER)), strict=True)
-    return any(name not in (one or ()) and name not in (other or ()) for one, other in lacking)
 
 
 @dataclass

@@ -20,7 +20,7 @@ _AVRO = "ggfmt run messages.avro --input-format avro_row -c conf/json.properties
 _EVENTS = "ggfmt run events.bin --input-format debezium_avro -c conf/json.properties -o out"
 _REGISTRY = " --input-option schemaRegistryDirectory=avsc"
 _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properties -o schemas"
-_ROWS_OF = "ggfmt consolidate changes/ -o rows"
+_ROWS_OF = "ggfmt consolidate changes/ -o out"
 
 _WRITE = ".write.format('ggfmt').mode('append').option('config', 'json.properties')"
 _TEMPLATE = "format.metaColumnsTemplate=${optype},${position}"

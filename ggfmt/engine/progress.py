@@ -61,11 +61,11 @@ class Following:
         self._standing = Standing("", clock(), clock())
 
     def enter(self, step: str) -> None:
-        """The phase of a step begins, whose end nothing tells."""
-        now = self._clock()
-        if PHASES[step] != self._standing.phase:
-            log.debug("%s", PHASES[step])
-        self._set(Standing(PHASES[step], now, now, operations=self._standing.operations))
+        """The phase of a step begins, whose end nothing tells; what is no step of a run is a phase itself."""
+        now, phase = self._clock(), PHASES.get(step, step)
+        if phase != self._standing.phase:
+            log.debug("%s", phase)
+        self._set(Standing(phase, now, now, operations=self._standing.operations))
 
     def tasks(self, step: str, sizes: Sequence[int], parallelism: int) -> Progress | None:
         """The phase of a step begins, in tasks that have so many bytes each, with so many of them at once; what a

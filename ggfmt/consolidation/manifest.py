@@ -1,0 +1,122 @@
+"""What a consolidation leaves in writing: its manifest, and what it says on standard error."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ggfmt.consolidation.asked import CURRENT, DELETED, UNRESOLVED, shown
+from ggfmt.consolidation.conversion import Written
+from ggfmt.consolidation.rows_directory import CONSOLIDATED
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.engine.files import InputFile
+from ggfmt.engine.output.manifest import LAYOUT
+from ggfmt.engine.output.names import counted, safe_name, stamp
+from ggfmt.engine.plan import Job
+from ggfmt.frames.shapes import ddl_type
+from ggfmt.version import VERSION
+
+if TYPE_CHECKING:
+    from ggfmt.consolidation.run import ConsolidationSettings
+    from ggfmt.consolidation.writing import Answer
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A file of rows, or of unresolved operations, and the name that it gets."""
+
+    answer: Answer
+    unresolved: bool
+    name: str
+    file: Written
+
+
+def table_directory(table: str) -> str:
+    """The directory with the rows of a table; no table has that of unresolved operations."""
+    return safe_name(table)
+
+
+def described(
+    run: str,
+    moment: datetime,
+    settings: ConsolidationSettings,
+    job: Job,
+    inputs: Sequence[InputFile],
+    finished: Sequence[Finished],
+    seconds: float,
+) -> dict[str, Any]:
+    """The manifest."""
+    asked = settings.asked
+    answers = {item.answer.table.name: item.answer for item in finished}
+    return {
+        "ggfmt": VERSION,
+        "layout": LAYOUT,
+        "versions": {"python": platform.python_version(), "pyarrow": pa.__version__},
+        "run": run,
+        "time": stamp(moment),
+        "mode": settings.mode,
+        CONSOLIDATED: {
+            "kind": asked.kind,
+            "as_of": asked.as_of,
+            "since": asked.since,
+            "order": asked.order,
+            "keep": sorted(asked.keep),
+            "to": settings.to,
+        },
+        "input_format": job.input_format,
+        "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in inputs],
+        "tables": {name: _table(answer, asked.marks) for name, answer in sorted(answers.items())},
+        "seconds": round(seconds, 3),
+        "files": [_entry(item) for item in finished],
+        "schemas": [],
+    }
+
+
+def _table(answer: Answer, marks: Sequence[str]) -> dict[str, Any]:
+    table, seen = answer.table, answer.staged.seen
+    counts = answer.counts
+    return {
+        "key": list(table.definition.primary_keys),
+        "columns": {name: ddl_type(type) for name, type in table.types.items()},
+        "marks": [shown(mark) for mark in marks],
+        "operations": dict(sorted(seen.operations.items())),
+        "order": answer.order,
+        "rows": counts[CURRENT],
+        "deleted": counts[DELETED],
+        "unresolved": counts[UNRESOLVED],
+        "defaults": answer.defaults,
+        "without_time": seen.without_time,
+        "without_position": seen.without_position,
+        "first_time": _time(seen.first_time),
+        "last_time": _time(seen.last_time),
+        "first_position": seen.first_position,
+        "last_position": seen.last_position,
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(timezone.utc).isoformat(timespec="microseconds")
+
+
+def _entry(item: Finished) -> dict[str, Any]:
+    entry: dict[str, Any] = {"path": item.name, "table": item.answer.table.name}
+    entry |= {"unresolved": item.file.rows} if item.unresolved else {}
+    return entry | {"bytes": item.file.size, "sha256": item.file.sha256}
+
+
+def told_of(document: dict[str, Any]) -> Iterator[str]:
+    """What is told of a run: a line for each table."""
+    for name, table in document["tables"].items():
+        parts = [counted(table["rows"], "row")]
+        if table["deleted"]:
+            parts.append(f"{table['deleted']:,} deleted")
+        if table["unresolved"]:
+            parts.append(f"{table['unresolved']:,} unresolved")
+        if table["defaults"]:
+            parts.append(f"{counted(table['defaults'], 'value')} that no operation told")
+        yield f"{name}: {', '.join(parts)}; in the order of {table['order']}"

@@ -1,0 +1,72 @@
+"""The output directory of a consolidation: what is in it already, and what may be replaced."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.engine.output.commit import Participant, cannot_write
+from ggfmt.engine.output.directory import LINK, LINK_HELP, files_below
+from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE
+from ggfmt.engine.output.records import records
+from ggfmt.engine.output.store import FAILURES
+
+CONSOLIDATED = "consolidated"  # the member of a manifest that tells what was asked
+
+
+class RowsDirectory(Participant):
+    """A directory with one directory for each table."""
+
+    what = "the output directory"
+    has_success_file = True
+
+    def replaced(self, mode: str) -> list[str]:
+        """The files that a run replaces. UsageError GG501 if `mode` does not allow it, Abend GG506 if the directory
+        cannot be read."""
+        try:
+            return list(self._replaced(mode))
+        except FAILURES as error:
+            raise Abend(cannot_write(self.root, error)) from None
+
+    def _replaced(self, mode: str) -> Iterator[str]:
+        present = sorted(self._present())
+        if not present:
+            return
+        if mode == "error":
+            help = "give `--mode overwrite`, or another output directory"
+            raise self._refused("the output directory already holds something", present[0], help)
+        listed: set[str] = set()
+        for record in records(self.store):
+            if CONSOLIDATED not in record.document:
+                help = "give another output directory"
+                raise self._refused("the output directory holds messages of `ggfmt run`", record.place, help)
+            listed.update(name for name, _ in record.files(self.store))
+            if record.is_kept:
+                yield record.name
+        for name in present:
+            if self.store.local and os.path.islink(self.store.inner(name)):
+                raise self._refused(LINK, name, LINK_HELP)
+            if name not in listed:
+                help = "move it away yourself, or give another output directory"
+                raise self._refused("the output directory holds a file that no manifest of ggfmt lists", name, help)
+        yield from present
+
+    def _present(self) -> Iterator[str]:
+        """All files and links, but for what is ggfmt's own."""
+        for name in self.store.names(""):
+            if name in (METADATA_DIRECTORY, SUCCESS_FILE):
+                continue
+            if self.store.size(name) is not None or (self.store.local and os.path.islink(self.store.inner(name))):
+                yield name
+            else:
+                yield from files_below(self.store, name)
+
+    def _refused(self, message: str, name: str, help: str) -> UsageError:
+        return UsageError(Diagnostic("GG501", message, Span(file=self.store.outer(name)), help))
+
+
+def is_of_rows(document: dict[str, Any]) -> bool:
+    """Whether a manifest is that of a consolidation."""
+    return CONSOLIDATED in document

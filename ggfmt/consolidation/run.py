@@ -1,0 +1,226 @@
+"""`ggfmt consolidate` from end to end: inputs are read into staging, Spark finds the rows, and they are committed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ggfmt.consolidation.asked import UNRESOLVED, Asked, unusable
+from ggfmt.consolidation.conversion import Conversion, convert
+from ggfmt.consolidation.manifest import Finished, described, table_directory, told_of
+from ggfmt.consolidation.rows_directory import RowsDirectory
+from ggfmt.consolidation.staged import Read, Reading
+from ggfmt.consolidation.staging import StagedTable
+from ggfmt.consolidation.tables import Table, Types
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.engine.files import below, child
+from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
+from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit, hold_all
+from ggfmt.engine.output.names import counted, folded
+from ggfmt.engine.output.records import MANIFEST, as_bytes, run_file
+from ggfmt.engine.output.store import FAILURES
+from ggfmt.engine.plan import Job
+from ggfmt.engine.preparation import check_inputs_unchanged, now, run_id
+from ggfmt.engine.progress import Following, Tell
+from ggfmt.engine.runner import InProcess, Runner
+from ggfmt.engine.steps import COMMITTING, LISTING, STARTING
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+from ggfmt.frames.plan import job_of
+from ggfmt.java.text import visible
+from ggfmt.model.table import TableDef
+from ggfmt.options.table_keys import Keys
+
+if TYPE_CHECKING:
+    from ggfmt.consolidation.writing import Answer
+
+MOST_TABLES_AT_ONCE = 4
+LEAST_DIGITS = 5
+_LARGE_BYTES = 64 << 20  # of output, which tasks measure sooner than this process
+_FINDING = "finding rows"  # a phase of nothing else
+_PLACES = 3  # of unresolved operations, in an error
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class ConsolidationSettings:
+    """What `ggfmt consolidate` was asked for."""
+
+    inputs: Sequence[str]
+    output: str
+    asked: Asked = field(default_factory=Asked)
+    to: str = "parquet"
+    mode: str = "error"
+    strict: bool = False
+    keys: Keys = ()
+    types: Types = ()
+    input_format: str = "auto"
+    source: WriterSettings = DEFAULT_SETTINGS
+    definitions: dict[str, TableDef] | None = None
+    split_size: int | None = None
+    max_record: int = MAX_RECORD_BYTES
+
+
+def execute(
+    settings: ConsolidationSettings,
+    start: Callable[[], AbstractContextManager[Runner]],
+    progress: Tell | None = None,
+) -> dict[str, Any]:
+    """Carries a consolidation out; its manifest. `start` starts the runner, which is not done before everything else
+    has been checked. `progress` is called with where it stands.
+
+    Abend if nothing was committed because of the data, UsageError if it makes no sense; KeyboardInterrupt, which says
+    so, if it was interrupted before anything was committed; Committed if something failed after that.
+    """
+    if start is InProcess:
+        message = "rows are found by Spark's SQL, and `--master none` runs without Spark"
+        raise unusable(message, "leave out `--master none`")
+    try:
+        return _Running(settings, Following(progress)).run(start)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted; nothing was committed") from None
+
+
+class _Running:
+    def __init__(self, settings: ConsolidationSettings, following: Following) -> None:
+        self._settings, self._following = settings, following
+        self._moment = now()
+        self._run = run_id(self._moment)
+        self._output = RowsDirectory(settings.output)
+        self._inputs: Sequence[PlannedInput] = ()
+
+    @property
+    def _staging(self) -> str:
+        return self._output.staging(self._run)
+
+    def run(self, start: Callable[[], AbstractContextManager[Runner]]) -> dict[str, Any]:
+        started = time.perf_counter()
+        with ExitStack() as stack:
+            self._following.enter(LISTING)
+            job = self._prepared()
+            hold_all([self._output], self._run, stack)
+            replaced = self._output.replaced(self._settings.mode)
+            self._following.enter(STARTING)
+            runner = stack.enter_context(start())
+            try:
+                read = self._read(job, runner)
+                self._following.enter(_FINDING)
+                answers = self._answers(read, runner)
+            except Abend:
+                check_inputs_unchanged(self._inputs)
+                raise
+            self._refuse_unresolved(answers)
+            check_inputs_unchanged(self._inputs)
+            self._following.enter(COMMITTING)
+            finished = list(self._finished(answers, runner))
+            seconds = time.perf_counter() - started
+            files = [item.file for item in self._inputs]
+            document = described(self._run, self._moment, self._settings, read.job, files, finished, seconds)
+            self._commit(finished, replaced, document)
+        for line in told_of(document):
+            log.info("%s", visible(line))
+        return document
+
+    def _prepared(self) -> Job:
+        settings = self._settings
+        files = list_inputs(settings.inputs)
+        input_format, reason, inputs = plan_inputs(files, settings.input_format, settings.source, settings.max_record)
+        log.info("input format %s: %s", input_format, visible(reason))
+        self._inputs = inputs
+        job = job_of(input_format, settings.definitions or {}, with_defaults(settings.source, input_format))
+        return replace(job, run=self._run)
+
+    def _read(self, job: Job, runner: Runner) -> Read:
+        settings = self._settings
+        directory = child(self._staging, "operations")
+        reading = Reading(self._inputs, directory, settings.keys, settings.types, settings.split_size)
+        try:
+            return reading.read(job, runner, self._following)
+        except OSError as error:
+            raise Abend(cannot_write(settings.output, error)) from None
+
+    def _answers(self, read: Read, runner: Runner) -> list[Answer]:
+        from ggfmt.consolidation import writing
+        from ggfmt.spark.sql import statements
+
+        question = writing.Question(self._settings.asked, self._settings.to, child(self._staging, "rows"))
+        largest = max((staged.size for staged in read.staged.values()), default=0)
+        parts = max(2 * runner.parallelism, -(-largest // writing.SHUFFLE_BYTES))
+        conf = {**writing.SETTINGS, "spark.sql.shuffle.partitions": str(parts)}
+        if largest <= writing.INTERPRETED_BYTES:
+            conf |= writing.INTERPRETED
+        items = [(number, read.tables[name], read.staged[name]) for number, name in enumerate(read.staged)]
+        items.sort(key=lambda item: -item[2].size)  # what takes longest comes first
+        threads = max(1, min(MOST_TABLES_AT_ONCE, len(items)))
+        with statements(runner, conf, threads) as sql:  # type: ignore[arg-type]
+            found = sql.each(partial(_answer, question), items)
+        return sorted(found, key=lambda answer: answer.table.name)
+
+    def _refuse_unresolved(self, answers: Sequence[Answer]) -> None:
+        """Abend GG570 under `strict` if something could not be decided."""
+        if not self._settings.strict:
+            return
+        from ggfmt.consolidation.places import first_places
+
+        rows = sum(answer.counts[UNRESOLVED] for answer in answers)
+        places = [
+            Diagnostic("GG570", f"unresolved: {reason}", place)
+            for answer in answers
+            for reason, place in first_places(answer, _PLACES)
+        ]
+        if rows or places:
+            message = f"{counted(rows, 'row')} cannot be decided"
+            help = "nothing was committed; without `--strict`, `_unresolved` has the operations of all of them"
+            raise Abend(Diagnostic("GG570", message, Span(file=self._settings.output), help), *places[:_PLACES])
+
+    def _finished(self, answers: Sequence[Answer], runner: Runner) -> Iterator[Finished]:
+        """The files of all tables, as they are to be."""
+        to, directory = self._settings.to, child(self._staging, "converted")
+        generic = "parquet" if to in ("parquet", "orc", "avro") else "json"
+        items: list[tuple[Answer, bool, Conversion]] = []
+        for number, answer in enumerate(answers):
+            table = answer.table.definition
+            for place, path in enumerate(answer.rows):
+                own = to if to in ("csv", "avro") else None
+                stem = f"rows-{number:05d}-{place:05d}"
+                items.append((answer, False, Conversion(table, path, own, directory, stem)))
+            for place, path in enumerate(answer.unresolved):
+                stem = f"unresolved-{number:05d}-{place:05d}"
+                items.append((answer, True, Conversion(table, path, generic, directory, stem, unresolved=True)))
+        large = sum(answer.staged.size for answer in answers) > _LARGE_BYTES
+        conversions = [conversion for _, _, conversion in items]
+        written = (runner if large else InProcess()).run(convert, conversions)
+        parts: dict[str, int] = {}
+        for (answer, unresolved, _), file in zip(items, written, strict=True):
+            if unresolved and not file.rows:
+                continue
+            name = "_unresolved" if unresolved else table_directory(answer.table.name)
+            number = parts[folded(name)] = parts.get(folded(name), -1) + 1
+            suffix = generic if unresolved else to
+            yield Finished(answer, unresolved, f"{name}/part-{number:0{LEAST_DIGITS}d}.{suffix}", file)
+
+    def _commit(self, finished: Sequence[Finished], replaced: Sequence[str], document: dict[str, Any]) -> None:
+        part = Part(self._output, deletes=list(replaced))
+        try:
+            for item in finished:
+                source = below(item.file.path, self._output.root)
+                assert source is not None
+                part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+            text = as_bytes(document)
+            part.moves += self._output.stage([(run_file(self._run), text), (MANIFEST, text)])
+            commit(self._run, [part])
+        except FAILURES as error:
+            raise Abend(cannot_write(self._output.root, error)) from None
+
+
+def _answer(question: Any, spark: Any, item: tuple[int, Table, StagedTable]) -> Answer:
+    from ggfmt.consolidation.writing import answer
+
+    return answer(spark, question, *item)
