@@ -65,11 +65,11 @@ class Table:
         they are NULL until an operation tells of them."""
         self.columns, self.key, self.added = tuple(columns), tuple(key), frozenset(added)
         self.rows: dict[Key, TableRow] = {}
-        self.deleted: dict[Key, Operation] = {}  # keys that no row has any more, by the D or T that took it
+        self.deleted: dict[Key, Operation] = {}  # keys that no row has any more, by the delete that took it
         self.seen: set[Key] = set()  # keys of which it is known whether there was a row
         self.versions: list[Version] = []
         self.lost: list[Lost] = []
-        self._overtaken: list[TableRow] = []
+        self.overtaken: list[TableRow] = []  # rows at whose keys others are by now
         self._open: dict[Key, Version] = {}
 
     def base(self, rows: Iterable[Row]) -> None:
@@ -106,11 +106,11 @@ class Table:
         return tuple(image[name] for name in self.key) if set(self.key) <= set(image) else None
 
     def _truncate(self, item: Operation) -> None:
-        for key in list(self.rows):
+        for key in self.rows:
             self._end(key, item)
-            self.deleted[key] = item
         self.rows.clear()
-        self._overtaken.clear()
+        self.deleted.clear()
+        self.overtaken.clear()
 
     def _insert(self, item: Operation, key: Key) -> None:
         image = item.after or {}
@@ -129,10 +129,11 @@ class Table:
     def _update(self, item: Operation, old: Key, new: Key) -> None:
         self._end(old, item)
         row = self.rows.pop(old, None) or self._unknown()
+        self.deleted.pop(old, None)
         self.seen.add(old)
         if old != new and new in self.rows:
             self._end(new, item)
-            self._overtaken.append(self.rows.pop(new))
+            self.overtaken.append(self.rows.pop(new))
             row.values, row.defaults, row.why = {}, set(), COLLISION
         image = {**(item.before or {}), **(item.after or {}), **dict(zip(self.key, new, strict=True))}
         told = {name: value for name, value in image.items() if name in self.columns}
@@ -172,7 +173,7 @@ class Table:
 
     def finish(self) -> None:
         self.versions += self._open.values()
-        self.lost += [Lost(OVERTAKEN, tuple(row.operations)) for row in self._overtaken]
+        self.lost += [Lost(OVERTAKEN, tuple(row.operations)) for row in self.overtaken]
         self.lost += [Lost(row.why, tuple(row.operations)) for row in self.rows.values() if not self.is_known(row)]
 
 
@@ -231,15 +232,16 @@ def net_changes(
     older: Story, newer: Story, columns: Sequence[str], key: Sequence[str], base: Sequence[Row] = ()
 ) -> dict[Key, tuple[str, Row]]:
     """By key what becomes of the state after a story until it is that after a longer one, which has the same operations
-    and more: `I` and `U` with the values of the row then, `D` with its key. Rows that are unresolved then are left out.
+    and more: `I` and `U` with the values of the row then, `D` with what was known of it before. Rows that are
+    unresolved then are left out.
     """
     before, after = consolidated(older, columns, key, base), consolidated(newer, columns, key, base)
     emptied = any(isinstance(item, Operation) and item.op == "T" for item in older)
     there = set(before.rows)
     heard = set(before.seen)
-    known = {id(item) for item in older}
+    earlier = {id(item) for item in older}
     for item in newer:
-        if id(item) in known or isinstance(item, Definition) or item.op == "T":
+        if id(item) in earlier or isinstance(item, Definition) or item.op == "T":
             continue
         old, new = after.keys(item)
         if old is None or new is None:
@@ -249,11 +251,11 @@ def net_changes(
         heard |= {old, new} if item.op == "U" else {old if item.op == "D" else new}
     found: dict[Key, tuple[str, Row]] = {}
     for one in there | set(after.rows):
-        row = after.rows.get(one)
+        was, row = before.rows.get(one), after.rows.get(one)
         if row is None:
-            found[one] = "D", dict(zip(key, one, strict=True))
+            known = was.values if was is not None else dict(zip(key, one, strict=True))
+            found[one] = "D", {name: known.get(name) for name in after.columns}
         elif after.is_known(row):
-            was = before.rows.get(one)
             values = after.in_order(row)
             if one not in there:
                 found[one] = "I", values

@@ -17,12 +17,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from consolidation import Definition, Key, Story
+from frame_rows import typed_rows
 from runs import write_lines
 from survival import Operation, Row
 
+from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
+
 ODD_TEXTS = ("", " ", "NULL", "null", "a b ", "Ä表😀", "'", '"', "\\", "`,|", "\n", "0", "00", "{}", "e\u0301", "é")
-KINDS = {"S": "integer", "E": "integer", "B": "number"}  # of columns in records of metadata; the others are texts
+_INTEGER, _DECIMAL = SqlType(Kind.INTEGER), SqlType(Kind.DECIMAL, precision=12, scale=2)
+KINDS = {"S": _INTEGER, "E": _INTEGER, "B": _DECIMAL}  # of columns; the others are texts
 _START = datetime(2020, 1, 1)
 
 
@@ -59,6 +65,11 @@ class Shape:
     def columns(self) -> tuple[str, ...]:
         return (*dict.fromkeys(("S", *self.key)), *self.values)
 
+    def table(self, columns: Sequence[str]) -> TableDef:
+        """A definition of the table with some columns."""
+        found = (Column(name, KINDS.get(name, STRING)) for name in columns)
+        return TableDef(self.name, tuple(found)).with_keys(self.key)
+
 
 @dataclass(frozen=True)
 class History:
@@ -71,6 +82,12 @@ class History:
     started: list[Row]
     rows: list[Row]
     tame: frozenset[int]
+
+    @property
+    def last(self) -> TableDef:
+        """The table as it is in the end."""
+        columns = [item.columns for item in self.story if isinstance(item, Definition)][-1:]
+        return self.shape.table(columns[0] if columns else self.shape.columns)
 
     def of(self, number: int) -> list[Operation | Definition]:
         """One of its stories, with what is about the table."""
@@ -119,9 +136,9 @@ class _Telling:
         random = self._random
         if random.random() < 0.25:
             return None
-        if KINDS.get(name) == "integer":
+        if KINDS.get(name) == _INTEGER:
             return str(random.randrange(-2, 5))
-        if KINDS.get(name) == "number":
+        if KINDS.get(name) == _DECIMAL:
             return f"{random.randrange(-3, 9)}.{random.randrange(10)}0"
         return random.choice((*ODD_TEXTS, f"v{random.randrange(100)}"))
 
@@ -229,7 +246,7 @@ class _Telling:
             yield Operation("U", first, second)
         else:
             keyless = {name: value for name, value in self._part(new, columns).items() if name not in shape.key}
-            images = random.choice(((None, second), (keyless, second), (first, keyless), ({}, second), (first, None)))
+            images = random.choice(((None, second), (keyless, second), (first, keyless), ({}, second), (first, {})))
             yield Operation("U", *images)
 
     def _part(self, key: Key, columns: Sequence[str]) -> Row:
@@ -297,8 +314,15 @@ def _placed(item: Operation | Definition, number: int, shape: Shape, random: Ran
     return replace(item, pos=str(number), op_ts=None if random.random() < shape.untimed else moment)
 
 
-def records(shape: Shape, story: Story) -> Iterator[dict[str, Any]]:
-    """A history as records of GoldenGate's JSON, whose first tells the columns."""
+# What is written
+
+
+def write_json(path: Path, shape: Shape, story: Story) -> Path:
+    """A history in GoldenGate's JSON, with the columns of the table first."""
+    return write_lines(path, _records(shape, story))
+
+
+def _records(shape: Shape, story: Story) -> Iterator[dict[str, Any]]:
     yield _metadata(shape, shape.columns)
     for item in story:
         if isinstance(item, Definition):
@@ -310,9 +334,16 @@ def records(shape: Shape, story: Story) -> Iterator[dict[str, Any]]:
 
 
 def _metadata(shape: Shape, columns: Sequence[str]) -> dict[str, Any]:
-    told = {name: {"type": KINDS.get(name, "string"), "null": True, "key": name in shape.key} for name in columns}
+    kinds = {name: "integer" if KINDS.get(name) == _INTEGER else "string" for name in columns}
+    told = {name: {"type": kind, "null": True, "key": name in shape.key} for name, kind in kinds.items()}
     return {"op_type": "OBJECT_METADATA", "qual_table": shape.name, "columns": told}
 
 
-def write_history(path: Path, shape: Shape, story: Story) -> Path:
-    return write_lines(path, records(shape, story))
+def write_parquet(path: Path, shape: Shape, story: Story) -> Path:
+    """A history as a frame of the typed shape; `seq` is the place in the history."""
+    table = shape.table((*shape.columns, *shape.more))
+    numbered = {number: item for number, item in enumerate(story) if isinstance(item, Operation)}
+    rows = typed_rows(numbered.values(), table)
+    place = rows.schema.get_field_index("seq")
+    pq.write_table(rows.set_column(place, "seq", pa.array(numbered, pa.int64())), path)
+    return path

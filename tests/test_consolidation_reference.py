@@ -41,7 +41,8 @@ def reasons(table: Table) -> list[tuple[str, int]]:
     return [(lost.reason, len(lost.operations)) for lost in table.lost]
 
 
-FULL = insert(K="1", A="a", B="b")
+WHOLE: Row = {"K": "1", "A": "a", "B": "b"}
+FULL = insert(**WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -161,13 +162,14 @@ def test_net_changes() -> None:
     assert changes([FULL], [two, delete(K="2")]) == {}
     assert changes([FULL], [update(None, K="1", A="x")]) == {"1": ("U", {"K": "1", "A": "x", "B": "b"})}
     assert changes([FULL], [update(None, K="1", A="x"), update(None, K="1", A="a")]) == {}
-    assert changes([FULL], [delete(K="1")]) == {"1": ("D", {"K": "1"})}
+    assert changes([FULL], [delete(K="1")]) == {"1": ("D", WHOLE)}
     assert changes([FULL], [delete(K="1"), insert(K="1")]) == {"1": ("U", {"K": "1", "A": None, "B": None})}
-    assert changes([FULL], [TRUNCATE]) == {"1": ("D", {"K": "1"})}
-    moved = {"1": ("D", {"K": "1"}), "3": ("I", {"K": "3", "A": "a", "B": "b"})}
-    assert changes([FULL], [update({"K": "1"}, K="3")]) == moved
-    assert changes([], [update({"K": "1"}, K="3", A="a", B="b")]) == moved
-    assert changes([], [delete(K="5")]) == {"5": ("D", {"K": "5"})}
+    assert changes([FULL], [TRUNCATE]) == {"1": ("D", WHOLE)}
+    arrived = {"3": ("I", {"K": "3", "A": "a", "B": "b"})}
+    assert changes([FULL], [update({"K": "1"}, K="3")]) == {"1": ("D", WHOLE), **arrived}
+    unseen = {"K": "1", "A": None, "B": None}
+    assert changes([], [update({"K": "1"}, K="3", A="a", B="b")]) == {"1": ("D", unseen), **arrived}
+    assert changes([], [delete(K="1")]) == {"1": ("D", unseen)}
     assert changes([delete(K="5")], [delete(K="5")]) == changes([TRUNCATE], [delete(K="5")]) == {}
     assert changes([], [update(None, K="5", A="x")]) == {}
     assert changes([], [update(None, K="5", A="x", B="y")]) == {"5": ("U", {"K": "5", "A": "x", "B": "y"})}
