@@ -41,12 +41,14 @@ class TableRow:
     """A row of the table: the values that are known, and every operation of it since it began.
 
     `why` tells why values may be unknown. `defaults` are the columns that are NULL because nothing ever told of them.
+    `met`: another row was at its key when it came there, so that it is not certain which of the two goes on.
     """
 
     values: Row
     operations: list[Operation] = field(default_factory=list)
     why: str = NEVER_SEEN
     defaults: set[str] = field(default_factory=set)
+    met: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,10 +133,14 @@ class Table:
         row = self.rows.pop(old, None) or self._unknown()
         self.deleted.pop(old, None)
         self.seen.add(old)
-        if old != new and new in self.rows:
-            self._end(new, item)
-            self.overtaken.append(self.rows.pop(new))
-            row.values, row.defaults, row.why = {}, set(), COLLISION
+        if old != new:
+            meets = new in self.rows
+            if meets:
+                self._end(new, item)
+                self.overtaken.append(self.rows.pop(new))
+            if meets or row.met:
+                row.values, row.defaults, row.why = {}, set(), COLLISION
+            row.met = meets
         image = {**(item.before or {}), **(item.after or {}), **dict(zip(self.key, new, strict=True))}
         told = {name: value for name, value in image.items() if name in self.columns}
         row.values |= told
@@ -241,7 +247,10 @@ def net_changes(
     heard = set(before.seen)
     earlier = {id(item) for item in older}
     for item in newer:
-        if id(item) in earlier or isinstance(item, Definition) or item.op == "T":
+        if isinstance(item, Definition) or id(item) in earlier:
+            continue
+        if item.op == "T":
+            emptied = True  # what is changed after it has come after it
             continue
         old, new = after.keys(item)
         if old is None or new is None:

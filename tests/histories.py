@@ -71,6 +71,20 @@ class Shape:
         return TableDef(self.name, tuple(found)).with_keys(self.key)
 
 
+SHAPES = {
+    shape.name: shape
+    for shape in (
+        Shape("GG.PLAIN"),
+        Shape("GG.COMPOSITE", key=("S", "K", "L"), truncates=3, untimed=0.1),
+        Shape("GG.DEFINED", definitions=5, truncates=1),
+        Shape("GG.WHOLE", full=True, moves=False, swaps=False, unkeyed=0, before=("full",)),
+        Shape("GG.MOVED", full=True),
+        Shape("GG.MIXED", key=("S", "K"), definitions=3, truncates=2, untimed=0.1, stories=300),
+        Shape("GG.KEYLESS", key=(), values=("A", "E"), truncates=1, wild=0),
+    )
+}
+
+
 @dataclass(frozen=True)
 class History:
     """`story` is in the order of positions, which are numbers. `started` are rows that were there before it, and `rows`
@@ -92,6 +106,12 @@ class History:
     def of(self, number: int) -> list[Operation | Definition]:
         """One of its stories, with what is about the table."""
         return [item for item in self.story if isinstance(item, Definition) or story_of(item) in (number, None)]
+
+    def cut(self, place: int) -> tuple[Story, Story, tuple[str, ...]]:
+        """The story before a place and from there on, and the columns that the table has there."""
+        older, newer = self.story[:place], self.story[place:]
+        columns = [item.columns for item in older if isinstance(item, Definition)][-1:]
+        return older, newer, columns[0] if columns else self.shape.columns
 
     def number_of(self, key: Key) -> int:
         """The number of the story that a key is of."""

@@ -105,6 +105,12 @@ def test_a_row_that_is_overtaken_is_gone_and_the_other_one_is_unknown() -> None:
     swapped = table_of(FULL, other, full, update({"K": "2"}, K="1", A="x", B="y"))
     assert (rows(swapped), reasons(swapped)) == ([("1", "x", "y")], [("overtaken", 1)])
     assert table_of(FULL, other, moves, TRUNCATE).lost == []
+    goes_on = update({"K": "2"}, K="3")  # it may be the one or the other that goes on
+    assert (rows(table_of(FULL, other, full, goes_on)), reasons(table_of(FULL, other, full, goes_on))) == (
+        [],
+        [("overtaken", 1), ("collision", 3)],
+    )
+    assert rows(table_of(FULL, other, full, insert(K="2"), goes_on)) == [("3", None, None)]
     unseen = table_of(other, update({"K": "1"}, K="2", A="a", B="c"))
     assert (rows(unseen), reasons(unseen)) == ([("2", "a", "c")], [("overtaken", 1)])
 
@@ -171,6 +177,7 @@ def test_net_changes() -> None:
     assert changes([], [update({"K": "1"}, K="3", A="a", B="b")]) == {"1": ("D", unseen), **arrived}
     assert changes([], [delete(K="1")]) == {"1": ("D", unseen)}
     assert changes([delete(K="5")], [delete(K="5")]) == changes([TRUNCATE], [delete(K="5")]) == {}
+    assert changes([], [TRUNCATE, update(None, K="5", A="x", B="y")])["5"][0] == "I"
     assert changes([], [update(None, K="5", A="x")]) == {}
     assert changes([], [update(None, K="5", A="x", B="y")]) == {"5": ("U", {"K": "5", "A": "x", "B": "y"})}
 
