@@ -62,10 +62,11 @@ class Lost:
 class Table:
     """A table with a key, to which operations are applied one by one."""
 
-    def __init__(self, columns: Sequence[str], key: Sequence[str], added: Iterable[str] = ()) -> None:
-        """`columns` are those of the last definition. `added` are those of them that no row has had from the start:
-        they are NULL until an operation tells of them."""
-        self.columns, self.key, self.added = tuple(columns), tuple(key), frozenset(added)
+    def __init__(self, columns: Sequence[str], key: Sequence[str], coming: Iterable[str] = ()) -> None:
+        """`columns` are those of the last definition. `coming` are those of them that are not there at the start: they
+        are NULL in every row until they come (`add`), and then until an operation tells of them."""
+        self.columns, self.key = tuple(columns), tuple(key)
+        self.coming, self.added = set(coming), set(coming)
         self.rows: dict[Key, TableRow] = {}
         self.deleted: dict[Key, Operation] = {}  # keys that no row has any more, by the delete that took it
         self.seen: set[Key] = set()  # keys of which it is known whether there was a row
@@ -139,7 +140,7 @@ class Table:
                 self._end(new, item)
                 self.overtaken.append(self.rows.pop(new))
             if meets or row.met:
-                row.values, row.defaults, row.why = {}, set(), COLLISION
+                row.values, row.defaults, row.why = dict.fromkeys(self.coming), set(self.coming), COLLISION
             row.met = meets
         image = {**(item.before or {}), **(item.after or {}), **dict(zip(self.key, new, strict=True))}
         told = {name: value for name, value in image.items() if name in self.columns}
@@ -166,7 +167,7 @@ class Table:
 
     def add(self, name: str) -> None:
         """A column comes to the table: it is NULL in all of its rows."""
-        self.added |= {name}
+        self.coming.discard(name)
         for row in self.rows.values():
             row.values[name] = None
             row.defaults.add(name)

@@ -7,21 +7,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from consolidation import Key, Story, Table, Version, arrivals, consolidated, counted, net_changes, until
+from frame_rows import typed_rows
+from frame_session import planned
 from histories import History, story_of, write_json, write_parquet
-from survival import Operation, Row
+from survival import (
+    READ,
+    STORY,
+    TABLES,
+    Operation,
+    Row,
+    handler,
+    losses_of,
+    survives,
+    write_as,
+    write_story,
+)
 
 import ggfmt
 from ggfmt.consolidation.asked import STATE, Asked
 from ggfmt.consolidation.consolidated import consolidated as made
 from ggfmt.consolidation.operations import TableOperations
 from ggfmt.consolidation.rows import UNTOLD
+from ggfmt.formats.api.context import WriterSettings
+from ggfmt.frames.batches import record_batches
 from ggfmt.frames.shapes import quoted
+from ggfmt.model.table import Column, TableDef
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -212,3 +231,52 @@ def check_keyless(spark: SparkSession, folder: Path, told: History, since: int) 
     came, went = (Counter(tuple(row.values())[:-1] for row in changes if row["_op"] == op) for op in "ID")
     older = +counted(until(told.story, position=str(since)), columns)
     assert (came, went) == (rows - older, older - rows)
+
+
+def check_formats(spark: SparkSession, folder: Path) -> None:
+    """The story in every format that is read gives the tables that it gives, less the losses of the format.
+
+    One table holds them all, told apart by a column of the key. So that they share no truncate, it is left out: what is
+    before it is another table than what is after it.
+    """
+    written = write_story(folder / "in.json", STORY)
+    place = next(number for number, item in enumerate(STORY) if item.op == "T")
+    columns = ("FORMAT", *TABLES["GG.ORDERS"].column_names)
+    found: list[Operation] = []
+    expected: list[Row] = []
+    for name in READ:
+        path, told = write_as(written, name, folder / name)
+        losses = losses_of(name, handler(name, folder / name / "dirdef"))
+        parts = [survives(STORY[:place], losses), survives(STORY[place + 1 :], losses)]
+        read = [item for item in _read(path, name, told) if item.op != "T"]
+        for part, story, own in zip("12", parts, (read[: len(parts[0])], read[len(parts[0]) :]), strict=True):
+            alone = consolidated([_marked(item, f"{name} {part}") for item in story], columns, ("FORMAT", "ID"))
+            expected += of_all_states(alone)
+            found += [_marked(item, f"{name} {part}") for item in own]
+    table = TableDef("GG.ORDERS", tuple(Column(name) for name in columns)).with_keys(("FORMAT", "ID"))
+    pq.write_table(typed_rows(found, table), folder / "operations.parquet")
+    given = TableOperations(spark.read.parquet(str(folder / "operations.parquet")), table)
+    rows = rows_of(given, order="input", keep=frozenset({"deleted", "unresolved"}))
+    for row in rows:
+        if row["_state"] == "deleted":
+            row.update(dict.fromkeys(columns[2:]))
+    more, less = (Counter(tuple(row.items()) for row in one) for one in (rows, expected))
+    assert (more - less, less - more) == (Counter(), Counter())
+    assert {str(row["FORMAT"]).partition(" ")[0] for row in rows} == set(READ)
+
+
+def _read(path: Path, name: str, told: WriterSettings) -> list[Operation]:
+    """The operations in files, by the reader of frames."""
+    plan = planned(path, name, told)
+    batches = [batch for split in plan.splits for batch in record_batches(plan.job, split, plan.wanted)]
+    rows = pa.Table.from_batches(batches, plan.wanted.schema).sort_by("seq").to_pylist(maps_as_pydicts="strict")
+    return [Operation(row["op_type"], row["before"], row["after"], pos=row["position"]) for row in rows]
+
+
+def _marked(item: Operation, name: str) -> Operation:
+    """The operation with the name of a format in both images, wherever there is one."""
+
+    def marked(image: Row | None) -> Row | None:
+        return None if image is None else {"FORMAT": name, **image}
+
+    return replace(item, before=marked(item.before), after=marked(item.after))

@@ -79,7 +79,7 @@ SHAPES = {
         Shape("GG.DEFINED", definitions=5, truncates=1),
         Shape("GG.WHOLE", full=True, moves=False, swaps=False, unkeyed=0, before=("full",)),
         Shape("GG.MOVED", full=True),
-        Shape("GG.MIXED", key=("S", "K"), definitions=3, truncates=2, untimed=0.1, stories=300),
+        Shape("GG.MIXED", ("S", "K"), ("A", "E"), ("B",), definitions=3, truncates=2, untimed=0.1, stories=300),
         Shape("GG.KEYLESS", key=(), values=("A", "E"), truncates=1, wild=0),
     )
 }
