@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
@@ -17,9 +16,6 @@ from ggfmt.consolidation.order import until
 from ggfmt.consolidation.profile import Profile, place_of, profile, profile_by
 from ggfmt.consolidation.rows import BY, NO_KEY, REASON, UNTOLD, Identified, found, identified
 from ggfmt.consolidation.versions import versions
-from ggfmt.engine.output.names import counted
-
-log = logging.getLogger("ggfmt")
 
 
 @dataclass(frozen=True)
@@ -62,9 +58,6 @@ def consolidated(operations: TableOperations, asked: Asked, seen: Profile | None
     frame = operations.with_base()
     if seen is None:
         seen = profile(operations, frame, asked)
-    log.info(
-        "%s: %s, in the order of %s", operations.table.full_name, counted(seen.operations, "operation"), seen.ordering
-    )
     kind = seen.ordering.by
     if asked.as_of is not None:
         frame = frame.where(until(asked.as_of, kind))

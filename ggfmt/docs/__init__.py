@@ -26,6 +26,8 @@ _ORDER = (
         "output",
         "repeated",
         "dataframes",
+        "consolidation",
+        "comparing",
         "formats",
         "fidelity",
         "consumers",
