@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ggfmt.consolidation.operations import TableOperations
 from ggfmt.consolidation.tables import tables_of
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.engine.plan import Job
 from ggfmt.frames.plan import Request, make_plan
 from ggfmt.frames.session import register_source
 from ggfmt.frames.source import signed
@@ -41,9 +42,14 @@ def operations_of(
     wanted = replace(plan.wanted, schema=table.wanted.schema)
     frame = spark.read.format("ggfmt").options(**signed(replace(plan, wanted=wanted))).load()
     definition = table.definition
-    if base is not None and name not in plan.job.catalog.trusted:
+    if base is not None and not is_defined(plan.job, name):
         definition = with_columns(definition, base.columns)
     return TableOperations(frame, definition, table.added, base)
+
+
+def is_defined(job: Job, name: str) -> bool:
+    """Whether somebody says which columns a table has: the user, or a metadata record."""
+    return name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
 
 
 def with_columns(table: TableDef, names: Sequence[str]) -> TableDef:
