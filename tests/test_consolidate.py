@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -369,3 +375,47 @@ def test_the_session_of_the_user_stays_as_it_was(spark: SparkSession, tmp_path: 
     consolidate(spark, STORY, tmp_path / "out")
     assert dict(spark.conf.getAll) == before
     assert spark.range(3).count() == 3
+
+
+def at_work(out: Path, seconds: float = 120) -> None:
+    """Waits until Spark writes rows."""
+    until = time.monotonic() + seconds
+    while not any(out.glob("_ggfmt/staging/*/rows/*")):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_leaves_nothing_and_a_session_that_works(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def interrupt() -> None:
+        at_work(out)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watching = threading.Thread(target=interrupt)
+    watching.start()
+    with pytest.raises(KeyboardInterrupt, match="interrupted; nothing was committed"):
+        consolidate(spark, STORY, out)
+    watching.join()
+    assert not out.exists()
+    assert spark.range(3).count() == 3
+    assert list(spark.sparkContext.statusTracker().getActiveJobsIds()) == []
+
+
+def test_a_run_that_is_killed_leaves_no_output(spark: SparkSession, tmp_path: Path) -> None:
+    out, path = tmp_path / "out", write_lines(tmp_path / "in.json", STORY)
+    call = [sys.executable, "-m", "ggfmt", "consolidate", str(path), "-o", str(out), "--primary-keys", "ID"]
+    with subprocess.Popen(call, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        at_work(out)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert [item.name for item in out.iterdir()] == ["_ggfmt"]
+    until = time.monotonic() + 120
+    while True:  # until Spark has seen that nobody is there any more
+        ggfmt.consolidate(path, out, spark=spark, primary_keys="ID", mode="overwrite")
+        if list((out / "_ggfmt").glob("staging/*")) == []:
+            break
+        assert time.monotonic() < until
+    assert read(out, "S.T", "parquet") == ROWS
+    assert verify(str(out)).findings == []
