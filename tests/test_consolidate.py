@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -177,7 +183,7 @@ def test_rows_are_those_of_the_story_in_each_format(results: dict[str, Path], to
     assert read(out, "S.GONE", to) == []
     told = manifest(out)
     table = told["tables"]["S.T"]
-    assert (table["rows"], table["deleted"], table["unresolved"], table["defaults"]) == (2, 1, 1, 0)
+    assert (table["rows"], table["deleted"], table["unresolved"], table["defaults"]) == (2, None, 1, 0)
     assert (table["key"], table["columns"]) == (["ID"], dict.fromkeys(("ID", "N", "V"), "string"))
     assert table["operations"] == {"D": 1, "I": 3, "U": 3}
     assert (table["first_position"], table["last_position"]) == (f"{1:020d}", f"{7:020d}")
@@ -276,7 +282,8 @@ def test_history_changes_and_kept_rows_have_their_marks(spark: SparkSession, tmp
     net = {row["ID"]: row["_op"] for row in pq.read_table(tmp_path / "changes" / "S.T").to_pylist()}
     assert net == {"1": "U", "2": "D", "4": "I"}
     assert changes["tables"]["S.T"]["marks"] == ["_op"]
-    consolidate(spark, STORY, tmp_path / "kept", keep="deleted,unresolved")
+    told = consolidate(spark, STORY, tmp_path / "kept", keep="deleted,unresolved")
+    assert told["tables"]["S.T"]["deleted"] == 1
     kept = {row["ID"]: row["_state"] for row in pq.read_table(tmp_path / "kept" / "S.T").to_pylist()}
     assert kept == {"1": "current", "2": "deleted", "4": "current", "9": "unresolved"}
 
@@ -295,7 +302,7 @@ def test_strict_commits_nothing_and_tells_where(
     write_lines(path, STORY[:5])
     assert main(["consolidate", str(path), "-o", str(out), "--primary-keys", "ID", "--strict"]) == 0
     told = capsys.readouterr().err
-    assert "S.T: 2 rows, 1 deleted, 1 value that no operation told; in the order of positions (numbers)" in told
+    assert "S.T: 2 rows, 1 value that no operation told; in the order of positions (numbers)" in told
 
 
 def test_output_that_is_there_is_refused_or_replaced(spark: SparkSession, tmp_path: Path) -> None:
@@ -369,3 +376,107 @@ def test_the_session_of_the_user_stays_as_it_was(spark: SparkSession, tmp_path: 
     consolidate(spark, STORY, tmp_path / "out")
     assert dict(spark.conf.getAll) == before
     assert spark.range(3).count() == 3
+
+
+def at_work(out: Path, seconds: float = 120) -> None:
+    """Waits until Spark writes rows."""
+    until = time.monotonic() + seconds
+    while not any(out.glob("_ggfmt/staging/*/rows/*")):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_leaves_nothing_and_a_session_that_works(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def interrupt() -> None:
+        at_work(out)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watching = threading.Thread(target=interrupt)
+    watching.start()
+    with pytest.raises(KeyboardInterrupt, match="interrupted; nothing was committed"):
+        consolidate(spark, STORY, out)
+    watching.join()
+    assert not out.exists()
+    assert spark.range(3).count() == 3
+    assert list(spark.sparkContext.statusTracker().getActiveJobsIds()) == []
+
+
+def test_a_run_that_is_killed_leaves_no_output(spark: SparkSession, tmp_path: Path) -> None:
+    out, path = tmp_path / "out", write_lines(tmp_path / "in.json", STORY)
+    call = [sys.executable, "-m", "ggfmt", "consolidate", str(path), "-o", str(out), "--primary-keys", "ID"]
+    with subprocess.Popen(call, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        at_work(out)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert [item.name for item in out.iterdir()] == ["_ggfmt"]
+    until = time.monotonic() + 120
+    while True:  # until Spark has seen that nobody is there any more
+        ggfmt.consolidate(path, out, spark=spark, primary_keys="ID", mode="overwrite")
+        if list((out / "_ggfmt").glob("staging/*")) == []:
+            break
+        assert time.monotonic() < until
+    assert read(out, "S.T", "parquet") == ROWS
+    assert verify(str(out)).findings == []
+
+
+OLD = change("I", 1, "S.OLD", after={"ID": "7", "N": "\n"})
+BEFORE, TODAY = [*STORY[:5], OLD], [STORY[6], STORY[7]]
+
+
+@pytest.mark.parametrize("to", ["parquet", "csv", "json", "orc"])
+def test_changes_of_today_are_merged_into_an_earlier_result(spark: SparkSession, tmp_path: Path, to: str) -> None:
+    base, out = tmp_path / "base", tmp_path / "out"
+    consolidate(spark, BEFORE, base, to=to)
+    told = consolidate(spark, TODAY, out, to=to, base=base, primary_keys=None)
+    assert read(out, "S.T", to) == ROWS
+    assert read(out, "S.OLD", to) == [{"ID": "7", "N": "\n"}]
+    assert read(out, "S.GONE", to) == [{"ID": "1", "N": "b"}]
+    assert told["consolidated"]["base"] == str(base)
+    assert told["tables"]["S.OLD"]["operations"] == {}
+    if to == "parquet":  # in place
+        consolidate(spark, [change("D", 50, before={"ID": "1"})], out, base=out, mode="overwrite", primary_keys=None)
+        assert read(out, "S.T", to) == ROWS[1:]
+        assert read(out, "S.OLD", to) == [{"ID": "7", "N": "\n"}]
+        assert verify(str(out)).findings == []
+
+
+def test_a_dump_is_a_base(spark: SparkSession, tmp_path: Path) -> None:
+    base, out = tmp_path / "base", tmp_path / "out"
+    (base / "S.TYPED").mkdir(parents=True)
+    dump = base / "S.TYPED" / "dump.csv"
+    dump.write_text(f'ID,NAME,AMOUNT,RATE,FLAG\n1,"a ""b""\nc",{LONG},0.1,true\n2,"",,,\n3,,,,\n')
+    today = [change("U", 1, "S.TYPED", before={"ID": 3}, after={"ID": 3, "RATE": 2.5})]
+    settings: dict[str, Any] = {"base": base, "definitions": {"S.TYPED": TYPED}, "primary_keys": None}
+    consolidate(spark, today, out, **settings)
+    rest = dict.fromkeys(("AMOUNT", "RATE", "FLAG"))
+    assert read(out, "S.TYPED", "parquet") == [
+        {"ID": 1, "NAME": 'a "b"\nc', "AMOUNT": Decimal(LONG), "RATE": 0.1, "FLAG": True},
+        {"ID": 2, "NAME": "", **rest},
+        {"ID": 3, "NAME": None, **rest, "RATE": 2.5},
+    ]
+    dump.write_text("ID,NAME\none,a\n")
+    with pytest.raises(UsageError, match="`one` is no value of the type `bigint`") as raised:
+        consolidate(spark, today, out, mode="overwrite", **settings)
+    assert (raised.value.diagnostics[0].span.file, raised.value.diagnostics[0].span.field) == (str(dump), "ID")
+
+
+def test_a_base_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    consolidate(spark, STORY, base)
+    before = snapshot(base)
+    with pytest.raises(Abend, match="1 unresolved row, whose operations are not taken into account"):
+        consolidate(spark, TODAY, base, base=base, mode="overwrite")
+    assert snapshot(base) == before
+    with pytest.raises(Abend, match="GG570"):
+        consolidate(spark, TODAY, tmp_path / "out", base=base, strict=True)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="there are no rows in"):
+        consolidate(spark, TODAY, tmp_path / "out", base=tmp_path / "empty")
+    messages = tmp_path / "messages"
+    run_ggfmt([write_lines(tmp_path / "in.json", [operation(1)])], messages)
+    with pytest.raises(UsageError, match="holds messages of `ggfmt run`"):
+        consolidate(spark, TODAY, tmp_path / "out", base=messages)
+    assert not (tmp_path / "out").exists()

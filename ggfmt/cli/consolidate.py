@@ -37,6 +37,10 @@ def consolidate(
     changes: Annotated[
         bool, typer.Option("--changes", help="Net changes: one insert, update or delete for each key.")
     ] = False,
+    base: Annotated[
+        str | None,
+        typer.Option("--base", metavar="DIR", help="The rows from before: an earlier result, or a directory by table."),
+    ] = None,
     keep: Annotated[
         str | None,
         typer.Option("--keep", metavar="STATES", help="Other rows, too: `deleted`, `unresolved`, with a mark."),
@@ -95,6 +99,7 @@ def consolidate(
             since=since,
             history=history,
             changes=changes,
+            base=base,
             keep=keep,
             primary_keys=primary_keys,
             order=order,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from ggfmt.engine.files import InputFile
 from ggfmt.engine.output.manifest import LAYOUT
 from ggfmt.engine.output.names import counted, safe_name, stamp
 from ggfmt.engine.plan import Job
-from ggfmt.frames.shapes import ddl_type
 from ggfmt.version import VERSION
 
 if TYPE_CHECKING:
@@ -67,27 +66,28 @@ def described(
             "order": asked.order,
             "keep": sorted(asked.keep),
             "to": settings.to,
+            "base": None if settings.base is None else without_credentials(settings.base),
         },
         "input_format": job.input_format,
         "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in inputs],
-        "tables": {name: _table(answer, asked.marks) for name, answer in sorted(answers.items())},
+        "tables": {name: _table(answer, asked.marks, asked.keep) for name, answer in sorted(answers.items())},
         "seconds": round(seconds, 3),
         "files": [_entry(item) for item in finished],
         "schemas": [],
     }
 
 
-def _table(answer: Answer, marks: Sequence[str]) -> dict[str, Any]:
+def _table(answer: Answer, marks: Sequence[str], kept: Collection[str]) -> dict[str, Any]:
     table, seen = answer.table, answer.staged.seen
     counts = answer.counts
     return {
         "key": list(table.definition.primary_keys),
-        "columns": {name: ddl_type(type) for name, type in table.types.items()},
+        "columns": answer.types,
         "marks": [shown(mark) for mark in marks],
         "operations": dict(sorted(seen.operations.items())),
         "order": answer.order,
         "rows": counts[CURRENT],
-        "deleted": counts[DELETED],
+        "deleted": counts[DELETED] if DELETED in kept else None,
         "unresolved": counts[UNRESOLVED],
         "defaults": answer.defaults,
         "without_time": seen.without_time,

@@ -11,14 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.consolidation.asked import UNRESOLVED, Asked, unusable
+from ggfmt.consolidation.base import Base, BaseTable, CsvFile, csv_to_parquet, named, read_base, tell_of_unresolved
 from ggfmt.consolidation.conversion import Conversion, convert
 from ggfmt.consolidation.manifest import Finished, described, table_directory, told_of
 from ggfmt.consolidation.rows_directory import RowsDirectory
 from ggfmt.consolidation.staged import Read, Reading
 from ggfmt.consolidation.staging import StagedTable
-from ggfmt.consolidation.tables import Table, Types
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.engine.files import below, child
+from ggfmt.consolidation.tables import Types
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.engine.files import absolute, below, child
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit, hold_all
@@ -59,6 +60,7 @@ class ConsolidationSettings:
     to: str = "parquet"
     mode: str = "error"
     strict: bool = False
+    base: str | None = None
     keys: Keys = ()
     types: Types = ()
     input_format: str = "auto"
@@ -95,6 +97,7 @@ class _Running:
         self._run = run_id(self._moment)
         self._output = RowsDirectory(settings.output)
         self._inputs: Sequence[PlannedInput] = ()
+        self._base: Base | None = None
 
     @property
     def _staging(self) -> str:
@@ -107,6 +110,7 @@ class _Running:
             job = self._prepared()
             hold_all([self._output], self._run, stack)
             replaced = self._output.replaced(self._settings.mode)
+            self._base = self._read_base()
             self._following.enter(STARTING)
             runner = stack.enter_context(start())
             try:
@@ -137,10 +141,19 @@ class _Running:
         job = job_of(input_format, settings.definitions or {}, with_defaults(settings.source, input_format))
         return replace(job, run=self._run)
 
+    def _read_base(self) -> Base | None:
+        settings = self._settings
+        if settings.base is None:
+            return None
+        base = read_base(absolute(settings.base))
+        tell_of_unresolved(base, self._output.root, settings.strict)
+        return base
+
     def _read(self, job: Job, runner: Runner) -> Read:
         settings = self._settings
         directory = child(self._staging, "operations")
-        reading = Reading(self._inputs, directory, settings.keys, settings.types, settings.split_size)
+        keys = {} if self._base is None else self._base.keys
+        reading = Reading(self._inputs, directory, settings.keys, settings.types, settings.split_size, keys)
         try:
             return reading.read(job, runner, self._following)
         except OSError as error:
@@ -150,18 +163,49 @@ class _Running:
         from ggfmt.consolidation import writing
         from ggfmt.spark.sql import statements
 
-        question = writing.Question(self._settings.asked, self._settings.to, child(self._staging, "rows"))
-        largest = max((staged.size for staged in read.staged.values()), default=0)
+        trusted = frozenset(read.job.catalog.trusted)
+        question = writing.Question(self._settings.asked, self._settings.to, child(self._staging, "rows"), trusted)
+        bases = self._bases(read, runner)
+        names = sorted({*read.staged, *bases})
+        items = [
+            writing.Known(number, name, read.tables.get(name), read.staged.get(name, StagedTable()), bases.get(name))
+            for number, name in enumerate(names)
+        ]
+        largest = max((item.size for item in items), default=0)
         parts = max(2 * runner.parallelism, -(-largest // writing.SHUFFLE_BYTES))
         conf = {**writing.SETTINGS, "spark.sql.shuffle.partitions": str(parts)}
         if largest <= writing.INTERPRETED_BYTES:
             conf |= writing.INTERPRETED
-        items = [(number, read.tables[name], read.staged[name]) for number, name in enumerate(read.staged)]
-        items.sort(key=lambda item: -item[2].size)  # what takes longest comes first
+        items.sort(key=lambda item: -item.size)  # what takes longest comes first
         threads = max(1, min(MOST_TABLES_AT_ONCE, len(items)))
         with statements(runner, conf, threads) as sql:  # type: ignore[arg-type]
-            found = sql.each(partial(_answer, question), items)
+            found = sql.each(partial(writing.answer, question), items)
         return sorted(found, key=lambda answer: answer.table.name)
+
+    def _bases(self, read: Read, runner: Runner) -> dict[str, BaseTable]:
+        """The rows from before, as files that Spark reads."""
+        if self._base is None:
+            return {}
+        tables = named(self._base, read.tables)
+        directory = child(self._staging, "base")
+        items = []
+        for number, table in enumerate(tables.values()):
+            if table.suffix == "csv":
+                known = read.tables.get(table.name)
+                types = {**table.types, **({} if known is None else known.types)}
+                items += [
+                    CsvFile(table.name, path, types, directory, f"{number:05d}-{place:05d}")
+                    for place, path in enumerate(table.files)
+                ]
+        parquet: dict[str, list[str]] = {}
+        for item, path in zip(items, runner.run(csv_to_parquet, items), strict=True):
+            if isinstance(path, Diagnostic):
+                raise UsageError(path)
+            parquet.setdefault(item.table, []).append(path)
+        return {
+            name: replace(table, suffix="parquet", files=tuple(parquet[table.name])) if table.name in parquet else table
+            for name, table in tables.items()
+        }
 
     def _refuse_unresolved(self, answers: Sequence[Answer]) -> None:
         """Abend GG570 under `strict` if something could not be decided."""
@@ -218,9 +262,3 @@ class _Running:
             commit(self._run, [part])
         except FAILURES as error:
             raise Abend(cannot_write(self._output.root, error)) from None
-
-
-def _answer(question: Any, spark: Any, item: tuple[int, Table, StagedTable]) -> Answer:
-    from ggfmt.consolidation.writing import answer
-
-    return answer(spark, question, *item)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ggfmt.consolidation.staging import StagedTable, Staging, gathered
 from ggfmt.consolidation.tables import Table, Types, tables_of
@@ -42,6 +42,7 @@ class Reading:
     keys: Keys = ()
     types: Types = ()
     split_size: int | None = None
+    known_keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def read(self, job: Job, runner: Runner, following: Following | None = None) -> Read:
         """Abend for what cannot be read, or is no value of its column; UsageError GG551 as of `tables_of`."""
@@ -54,7 +55,7 @@ class Reading:
             job = look_ahead(job, self.inputs) or discover(job, splits, runner, following)
         while True:
             try:
-                tables = tables_of(job, self.keys, self.types)
+                tables = tables_of(job, self.keys, self.types, self.known_keys)
             except UsageError:
                 if job.settled:
                     raise

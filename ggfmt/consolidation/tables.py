@@ -58,15 +58,24 @@ class Table:
         return Wanted(pa.schema([*head, *images]))
 
 
-def tables_of(job: Job, keys: Keys = (), types: Types = ()) -> dict[str, Table]:
-    """All tables that are known, in the order of their names. UsageError GG551 for a key of columns that there are not,
+def tables_of(
+    job: Job, keys: Keys = (), types: Types = (), known_keys: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Table]:
+    """All tables that are known, in the order of their names; `known_keys` are those of tables whose key neither `keys`
+    nor a definition tells. UsageError GG551 for a key of columns that there are not,
     for a type that there is not, and for a pattern that no column has."""
-    chosen = [(pattern, _type(name)) for pattern, name in types]
+    chosen = [(pattern, type_named(name)) for pattern, name in types]
     known = [*(table for table in job.catalog.tables() if table.columns), *(event.table for event in job.events)]
     by_name: dict[str, list[TableDef]] = {}
     for definition in known:
         by_name.setdefault(definition.full_name, []).append(definition)
-    tables = {name: _table(job, by_name[name], keys, chosen) for name in sorted(by_name)}
+    tables = {}
+    for name in sorted(by_name):
+        table = _table(job, by_name[name], keys, chosen)
+        key = (known_keys or {}).get(name)
+        if key and not table.definition.primary_keys:
+            table = replace(table, definition=with_key(table.definition, key))
+        tables[name] = table
     if tables:
         _check_patterns(tables, chosen)
     return tables
@@ -114,7 +123,8 @@ def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
     return keyed
 
 
-def _type(name: str) -> pa.DataType:
+def type_named(name: str) -> pa.DataType:
+    """A type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
     found = _DECIMAL.fullmatch(name)
     if found is not None and 1 <= int(found[1]) <= MOST_DIGITS and int(found[2]) <= int(found[1]):
         return pa.decimal128(int(found[1]), int(found[2]))

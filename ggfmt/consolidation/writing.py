@@ -6,22 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from ggfmt.consolidation.asked import CURRENT, DELETED, STATE, UNRESOLVED, Asked, shown
+from ggfmt.consolidation.base import BaseTable
 from ggfmt.consolidation.consolidated import Consolidated, consolidated
 from ggfmt.consolidation.moment import time_of
 from ggfmt.consolidation.operations import TableOperations
 from ggfmt.consolidation.order import Ordering
 from ggfmt.consolidation.profile import Profile
+from ggfmt.consolidation.reading import with_columns
 from ggfmt.consolidation.rows import UNTOLD
 from ggfmt.consolidation.staging import StagedTable
 from ggfmt.consolidation.tables import Table
-from ggfmt.engine.files import child
+from ggfmt.engine.files import child, file_system
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.uris import is_uri
 from ggfmt.frames.shapes import ddl
+from ggfmt.frames.spark_types import arrow_schema
+from ggfmt.model.table import Column, TableDef
 
 SPARK_FORMATS = {"parquet": "parquet", "json": "json", "orc": "orc", "csv": "parquet", "avro": "parquet"}
 OPTIONS: Mapping[str, Mapping[str, str]] = {"json": {"ignoreNullFields": "false"}}
@@ -51,48 +56,102 @@ class Question:
     asked: Asked
     to: str
     directory: str
+    trusted: frozenset[str] = frozenset()  # tables whose columns a definition tells
+
+
+@dataclass(frozen=True)
+class Known:
+    """What there is of a table: operations, rows from before, or both; the `number` is that of its directory."""
+
+    number: int
+    name: str
+    table: Table | None = None
+    staged: StagedTable = field(default_factory=StagedTable)
+    base: BaseTable | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes in files."""
+        base = () if self.base is None else self.base.files
+        return self.staged.size + sum(map(size_of, base))
 
 
 @dataclass
 class Answer:
     """The rows of a table in staging: files of rows, and files of unresolved operations (typed, with a `reason`).
 
-    `counts` has rows by state, `defaults` how many columns of current rows no operation told; `order` is what ordered
-    the operations.
+    `types` are those of columns, `counts` has rows by state, `defaults` how many columns of current rows no operation
+    told; `order` is what ordered the operations.
     """
 
     table: Table
     staged: StagedTable
     order: str = ""
+    types: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     defaults: int = 0
     rows: list[str] = field(default_factory=list)
     unresolved: list[str] = field(default_factory=list)
 
 
-def answer(spark: SparkSession, question: Question, number: int, table: Table, staged: StagedTable) -> Answer:
-    """Finds and writes the rows of one table, the `number`-th."""
+def answer(question: Question, spark: SparkSession, known: Known) -> Answer:
+    """Finds and writes the rows of one table."""
+    asked, staged = question.asked, known.staged
+    base = None if known.base is None else base_frame(spark, known.base, known.table)
+    table = known.table
+    if table is None:
+        assert base is not None and known.base is not None
+        table = _of_base(known.name, known.base, base)
     frame = operations_frame(spark, table, staged)
-    asked = question.asked
-    operations = TableOperations(frame, table.definition, table.added)
-    found = consolidated(operations, _with_all_states(asked, table), _profile(asked, staged))
+    definition = table.definition
+    if base is not None and known.name not in question.trusted:
+        definition = with_columns(definition, base.columns)
+    operations = TableOperations(frame, definition, table.added, base)
+    found = consolidated(operations, _with_all_states(asked, table), _profile(asked, staged, operations))
     rows, counting = _counted(found, asked)
-    directory = child(question.directory, f"rows-{number:05d}")
-    result = Answer(table, staged, str(found.profile.ordering))
-    result.rows = _write(rows, directory, question.to)
+    types = {column.name: column.dataType.simpleString() for column in rows.schema.fields}
+    types = {name: types[name] for name in definition.column_names}
+    result = Answer(replace(table, definition=definition), staged, str(found.profile.ordering), types)
+    result.rows = _write(rows, child(question.directory, f"rows-{known.number:05d}"), question.to)
     told = counting.get
     result.counts = {state: int(told.get(state) or 0) for state in (CURRENT, DELETED, UNRESOLVED)}
     result.defaults = int(told.get(UNTOLD) or 0)
     if result.counts[UNRESOLVED] or staged.seen.without_key:
         listed = frame.join(found.listed, "seq").select("reason", *frame.columns)
-        result.unresolved = _write(listed, child(question.directory, f"unresolved-{number:05d}"), "parquet")
+        directory = child(question.directory, f"unresolved-{known.number:05d}")
+        result.unresolved = _write(listed, directory, "parquet")
     return result
+
+
+def base_frame(spark: SparkSession, base: BaseTable, table: Table | None) -> DataFrame:
+    """The rows that were there before. JSON tells no types: those of the manifest or of the table are taken."""
+    if not base.files:
+        return spark.createDataFrame([], ddl(pa.schema(list(base.types.items()))))
+    reader = spark.read.option("__globPaths__", "false")
+    if base.suffix == "json":
+        types = base.types or ({} if table is None else table.types)
+        reader = reader.schema(ddl(pa.schema(list(types.items())))) if types else reader
+        reader = reader.option("mode", "FAILFAST")
+    return reader.format(base.suffix).load(list(map(spark_path, base.files)))
+
+
+def _of_base(name: str, base: BaseTable, frame: DataFrame) -> Table:
+    """A table of which there are no operations."""
+    types = {column.name: column.type for column in arrow_schema(frame.schema)}
+    return Table(TableDef(name, tuple(map(Column, types))).with_keys(base.key), {}, types)
 
 
 def operations_frame(spark: SparkSession, table: Table, staged: StagedTable) -> DataFrame:
     """The staged operations of a table. Names of files are taken as they are, not as patterns."""
+    if not staged.files:
+        return spark.createDataFrame([], ddl(table.wanted.schema))
     reader = spark.read.schema(ddl(table.wanted.schema)).option("__globPaths__", "false")
     return reader.parquet(*map(spark_path, staged.files))
+
+
+def size_of(path: str) -> int:
+    fs, inner = file_system(path)
+    return int(fs.get_file_info(inner).size or 0)
 
 
 def spark_path(path: str) -> str:
@@ -104,10 +163,11 @@ def spark_path(path: str) -> str:
 
 
 def _with_all_states(asked: Asked, table: Table) -> Asked:
-    """The same question with all rows in the answer, to count them; not where a column is called like their mark."""
+    """The same question with unresolved rows in the answer, to count them; not where a column is called like their
+    mark. To count those that were deleted would take longer."""
     if shown(STATE) in table.definition.column_names:
         return asked
-    return replace(asked, keep=asked.keep | {UNRESOLVED, *((DELETED,) if asked.kind == "current" else ())})
+    return replace(asked, keep=asked.keep | {UNRESOLVED})
 
 
 def _counted(found: Consolidated, asked: Asked) -> tuple[DataFrame, Observation]:
@@ -130,7 +190,7 @@ def _write(frame: DataFrame, directory: str, to: str) -> list[str]:
     return [child(directory, name) for name in Store(directory).names("") if not name.startswith(("_", "."))]
 
 
-def _profile(asked: Asked, staged: StagedTable) -> Profile | None:
+def _profile(asked: Asked, staged: StagedTable, operations: TableOperations) -> Profile | None:
     """What staging has seen of a table, where that is all there is to know: with truncates, or where a position bounds
     the operations, Spark has to look."""
     seen = staged.seen
@@ -142,7 +202,7 @@ def _profile(asked: Asked, staged: StagedTable) -> Profile | None:
     return Profile(
         Ordering(kind),
         (),
-        seen.partial,
+        seen.partial or bool(operations.of_base_alone),
         seen.before,
         seen.moves,
         seen.operations.total(),
