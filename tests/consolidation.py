@@ -113,6 +113,7 @@ class Table:
             self._end(key, item)
         self.rows.clear()
         self.deleted.clear()
+        self.lost.clear()
         self.overtaken.clear()
 
     def _insert(self, item: Operation, key: Key) -> None:

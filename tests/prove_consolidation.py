@@ -24,6 +24,7 @@ from consolidation_proof import (
     check_changes,
     check_files,
     check_keyless,
+    check_keyless_changes,
     check_moment,
     check_rows,
     check_told,
@@ -42,7 +43,7 @@ def checks(told: History, random: Random) -> dict[str, Check]:
     """What there is to check of a history, at places and moments by chance."""
     places = sorted(random.sample(range(len(told.story)), 2))
     if not told.shape.key:
-        return {f"keyless, since {places[0]}": partial(check_keyless, since=places[0])}
+        return {"rows": check_keyless, f"changes since {places[0]}": partial(check_keyless_changes, since=places[0])}
     times = [item.op_ts for item in told.story if isinstance(item, Operation) and item.op_ts is not None]
     moment = random.choice(times)
     every: dict[str, Check] = {

@@ -93,6 +93,7 @@ def test_an_operation_without_a_key_changes_no_row() -> None:
     for item in (insert(A="x"), update({"A": "x"}, B="y"), delete(A="x"), Operation("U"), Operation("I", {"K": "1"})):
         table = table_of(FULL, item)
         assert (rows(table), table.lost) == ([("1", "a", "b")], [Lost("no key", (item,))])
+    assert table_of(insert(A="x"), TRUNCATE).lost == []
 
 
 def test_a_row_that_is_overtaken_is_gone_and_the_other_one_is_unknown() -> None:

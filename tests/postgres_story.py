@@ -1,27 +1,13 @@
-"""What a PostgreSQL has after random transactions is what comes of the changes that its logical decoding tells."""
+"""Random transactions of a PostgreSQL: what its logical decoding tells of them, and the rows that there are then."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pytest
-from frame_session import frame_session
-from postgres import SLOT, Server, decoded, programs, server
-from runs import write_lines
+from postgres import SLOT, Server, decoded
 from survival import Operation, Row
-
-import ggfmt
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-PROGRAMS = programs()
-pytestmark = [pytest.mark.spark, pytest.mark.skipif(PROGRAMS is None, reason="there is no PostgreSQL here")]
 
 TABLES = """
 create table orders(id int primary key, name text, price numeric(12,2), qty int, note text);
@@ -129,61 +115,3 @@ def happen(of: Server, random: Random, parts: int, transactions: int) -> list[Pa
         if part < len(ALTERED):
             of.run(ALTERED[part])
     return found
-
-
-@pytest.fixture(scope="module")
-def parts() -> list[Part]:
-    assert PROGRAMS is not None
-    with server(PROGRAMS) as found:
-        return happen(found, Random(15), 3, 80)
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with frame_session() as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
-def changes(parts: list[Part], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_lines(tmp_path_factory.mktemp("changes") / "all.json", [one for part in parts for one in part.records])
-
-
-Counted = Counter[tuple[tuple[str, str | None], ...]]
-
-
-def counted(rows: Iterable[Mapping[str, Any]]) -> Counted:
-    """How often each row is there, with values as texts."""
-    return Counter(tuple((name, None if value is None else str(value)) for name, value in row.items()) for row in rows)
-
-
-def collected(frame: DataFrame) -> Counted:
-    return counted(row.asDict() for row in frame.collect())
-
-
-def test_images_lack_what_the_database_does_not_tell(parts: list[Part]) -> None:
-    records = [record for part in parts for record in part.records]
-    assert {record["op_type"] for record in records} == {"I", "U", "D", "T", "OBJECT_METADATA"}
-    updates = [record for record in records if record["op_type"] == "U" and record["table"] == "public.orders"]
-    assert any("note" not in record["after"] for record in updates)
-    assert any(record["before"]["id"] != record["after"]["id"] for record in updates if "before" in record)
-
-
-def test_rows_are_those_of_the_database(spark: SparkSession, parts: list[Part], changes: Path) -> None:
-    early = parts[0].rows["orders"]
-    base = spark.createDataFrame([tuple(row.values()) for row in early], [str(name) for name in early[0]])
-    orders = ggfmt.current(spark, changes, "public.orders", base=base, types=dict.fromkeys(base.columns, "string"))
-    assert collected(orders) == counted(parts[-1].rows["orders"])
-    nokey = ggfmt.current(spark, changes, "public.nokey")
-    assert collected(nokey) == counted(parts[-1].rows["nokey"])
-
-
-def test_net_changes_are_those_of_the_database(spark: SparkSession, parts: list[Part], changes: Path) -> None:
-    key = KEYS["lines"]
-    before, after = ({tuple(row[name] for name in key): row for row in part.rows["lines"]} for part in parts[-2:])
-    before = {one: {**row, "extra": None} for one, row in before.items()}  # the column is not there yet
-    expected = [{**row, "_op": "U" if one in before else "I"} for one, row in after.items() if before.get(one) != row]
-    expected += [{**row, "_op": "D"} for one, row in before.items() if one not in after]
-    found = ggfmt.changes(spark, changes, "public.lines", since=parts[-2].end)
-    assert collected(found) == counted(expected)
-    assert len({row["_op"] for row in expected}) > 1
