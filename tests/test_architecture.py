@@ -192,6 +192,7 @@ def test_every_module_says_what_it_is() -> None:
         ["docs"],
         ["docs", "GG205"],
         ["init", "json"],
+        ["compare", "samples/rows.csv", "samples/dump.txt", "--key", "ID", "--csv-option", "b.dialect=mysql"],
         ["run", "samples/tcustord.json", "-c", "conf/json.properties", "-o", "OUT", "--master", "none"],
     ],
     ids=" ".join,
