@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ggfmt.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from ggfmt.api.comparing import compare
     from ggfmt.api.consolidating import consolidate
     from ggfmt.api.converting import Result, convert
     from ggfmt.api.looking import lint, preview, schema
@@ -41,6 +42,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "changes",
+    "compare",
     "consolidate",
     "convert",
     "current",
@@ -55,6 +57,7 @@ __all__ = [
 
 _ERRORS = ("Abend", "Committed", "ConfigurationError", "Diagnostic", "GgfmtError", "Span", "UsageError")
 _PLACES = {
+    "compare": "ggfmt.api.comparing",
     **dict.fromkeys(("Result", "convert"), "ggfmt.api.converting"),
     "consolidate": "ggfmt.api.consolidating",
     **dict.fromkeys(("lint", "preview", "schema"), "ggfmt.api.looking"),

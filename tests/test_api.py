@@ -13,7 +13,7 @@ from runs import MOMENT, operation, output_files, write_lines
 from typer.testing import CliRunner
 
 import ggfmt
-from ggfmt.cli import app, consolidate, convert, preview, schemas
+from ggfmt.cli import app, compare, consolidate, convert, preview, schemas
 from ggfmt.engine.preview.handler import Message
 
 LINES = {
@@ -23,7 +23,7 @@ LINES = {
     "gg.handler.j.format.jsonDelimiter": "CDATA[\n]",
 }
 # What only a terminal, or only a program, has.
-ONLY_COMMANDS = {"report", "progress", "output", "check"}
+ONLY_COMMANDS = {"report", "progress", "output", "check", "output_format"}
 ONLY_FUNCTIONS = {"warn", "progress", "spark"}
 
 
@@ -39,6 +39,7 @@ def source(tmp_path: Path) -> Path:
         (consolidate.consolidate, ggfmt.consolidate, {"output"}),
         (preview.preview, ggfmt.preview, set()),
         (schemas.schema, ggfmt.schema, set()),
+        (compare.compare, ggfmt.compare, set()),
     ],
 )
 def test_a_function_has_the_names_and_defaults_of_its_command(

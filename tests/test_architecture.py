@@ -33,11 +33,12 @@ LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "version"}
+LAYERS["comparison"] = LAYERS["engine"] | {"engine"}
 LAYERS["doctor"] = {"diagnostics", "spark", "engine", "version"}
 LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
 LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
-LAYERS["render"] = LAYERS["engine"] | {"engine", "doctor", "docs", "logs"}
-LAYERS["api"] = LAYERS["engine"] | {"engine", "frames", "spark", "consolidation"}
+LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs"}
+LAYERS["api"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "consolidation"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "api", "spark", "logs"}
 LAYERS["__main__"] = {"cli", "without_pandas"}
 LAYERS["ggfmt"] = {"api", "cli", "consolidation", "diagnostics", "frames", "version"}
@@ -56,9 +57,16 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"cli", "render", "options.reference"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.goldengate.xml.records"},
-    "fastavro": {"formats.goldengate.avro", "formats.qlik.avro_read", "consolidation.conversion", *DEBEZIUM_AVRO},
-    "msgspec": {"columnar", "formats", "engine", "definitions", "frames.stream"},
-    "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames", "consolidation", "spark.connect"},
+    "fastavro": {
+        "formats.goldengate.avro",
+        "formats.qlik.avro_read",
+        "comparison.files",
+        "consolidation.conversion",
+        *DEBEZIUM_AVRO,
+    },
+    "msgspec": {"columnar", "formats", "engine", "definitions", "frames.stream", "comparison.files"},
+    "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames", "spark.connect"}
+    | {"comparison", "consolidation"},
 }
 
 MOST_LINES = 400
@@ -184,6 +192,7 @@ def test_every_module_says_what_it_is() -> None:
         ["docs"],
         ["docs", "GG205"],
         ["init", "json"],
+        ["compare", "samples/rows.csv", "samples/dump.txt", "--key", "ID", "--csv-option", "b.dialect=mysql"],
         ["run", "samples/tcustord.json", "-c", "conf/json.properties", "-o", "OUT", "--master", "none"],
     ],
     ids=" ".join,

@@ -37,6 +37,7 @@ WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None
 FAILING = {  # what is shown because it fails
     "validate-config samples/mistakes.properties": 1,
     "run samples/tcustord.json -c samples/mistakes.properties -o out": 1,
+    "compare samples/rows.csv samples/dump.csv --key ID": 1,
 }
 PROGRAM: Any = typer.main.get_command(app)
 OPTIONS = {  # of each command
@@ -255,7 +256,7 @@ def test_every_command_of_a_page_runs(block: str, checkout: Path) -> None:
 def test_every_example_for_programs_runs(checkout: Path) -> None:
     """One after the other, as in a notebook."""
     blocks = re.findall(r"```python\n(.*?)```", PAGES["ggfmt/docs/python.md"], re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     names: dict[str, object] = {}
     for block in blocks:
         exec(block, names)

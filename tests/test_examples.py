@@ -89,6 +89,7 @@ OF_OTHERS = [
     "GG561",
     "GG562",
     "GG563",
+    "GG587",
 ]
 # Tried in the tests of the formats that they are of.
 OF_FORMATS = ["GG214", "GG215", "GG318", "GG319", "GG409", "GG410"]
@@ -96,6 +97,7 @@ OF_FORMATS = ["GG214", "GG215", "GG318", "GG319", "GG409", "GG410"]
 OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512", "GG520", "GG521", "GG522", "GG523", "GG524", "GG550"]
 OF_FRAMES = ["GG530", "GG531", "GG532", "GG533", "GG540", "GG541", "GG542", "GG543"]  # tried in the tests of frames
 OF_ROWS = ["GG551", "GG552", "GG570"]  # tried in the tests of consolidation
+OF_COMPARISONS = ["GG580", "GG581", "GG582", "GG583", "GG584", "GG585", "GG586"]
 
 
 def test_the_example_of_times_without_a_mask() -> None:
@@ -115,6 +117,7 @@ def test_every_code_has_an_example_that_is_tried() -> None:
         *OF_FORMATS,
         *OF_FRAMES,
         *OF_ROWS,
+        *OF_COMPARISONS,
         *OF_SPARK,
     ]
     assert sorted(tried) == sorted(CODES) == sorted(EXAMPLES)
@@ -314,6 +317,41 @@ def test_a_report_of_an_output(code: str, checkout: Path) -> None:
             manifest.write_text(whole, encoding="utf-8")
         else:
             assert run(command) == set()
+
+
+@pytest.mark.parametrize("code", OF_COMPARISONS)
+def test_places_that_are_compared(code: str, checkout: Path) -> None:
+    for table in ("out/GG.T", "dump/GG.T"):
+        Path(table).mkdir(parents=True)
+        Path(table, "part-0.csv").write_text("ID,NAME,UPDATED_AT\n1,ä,5\n2,ä,6\n", encoding="utf-8")
+    Path("latin1.csv").write_text("ID,NAME,UPDATED_AT\n1,ä,5\n2,ä,6\n", encoding="latin-1")
+    other = Path("dump/GG.T/part-0.csv")
+    if code == "GG583":
+        other.write_text("ID,NAME,UPDATED_AT\n1,ä,5\n2,ä,7\n", encoding="utf-8")
+    elif code == "GG585":
+        other.write_text("ID,NAME,UPDATED_AT,LOADED_AT\n1,ä,5,\n2,ä,6,\n", encoding="utf-8")
+    elif code == "GG584":
+        Path("dump/GG.U").mkdir()
+        Path("dump/GG.U/part-0.csv").write_text("ID\n", encoding="utf-8")
+    before, after = EXAMPLES[code]
+    if code in ("GG580", "GG581", "GG582"):
+        assert run(before) == {code}
+    else:
+        ended = CliRunner().invoke(app, shlex.split(before)[1:])
+        assert (ended.exit_code, re.findall(r"\[(GG...)\]", ended.output)) == (
+            int(code != "GG586"),
+            [code] * (1 + (code == "GG586")),
+        )
+    assert run(after) == set()
+
+
+def test_a_directory_without_room(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(prefix: str) -> str:
+        raise OSError(28, "No space left on device")
+
+    Path("out.csv").write_text("ID\n1\n", encoding="utf-8")
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    assert run("ggfmt compare out.csv out.csv --key ID") == {"GG587"}
 
 
 def _old_schemas() -> None:

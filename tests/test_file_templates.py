@@ -97,6 +97,13 @@ def written(tmp_path: Path, *settings: str, mode: str = "error") -> list[str]:
     return sorted(str(path.relative_to(out / "d")) for path in (out / "d").rglob("*") if path.is_file())
 
 
+def test_a_name_does_not_pack_a_file(tmp_path: Path) -> None:
+    """Arrow packs what is written to a name that ends with `.gz`."""
+    (one, other) = written(tmp_path, "fileNameMappingTemplate=${fullyQualifiedTableName}.gz")
+    assert one.endswith(".gz") and other.endswith(".gz")
+    assert (tmp_path / "out" / "d" / one).read_bytes().startswith(b"I|GG.A|")
+
+
 LOWER = (
     "pathMappingTemplate=/ogg/./${toLowerCase[${tableName}]}/${currentTimestamp[yyyy/MM]}",
     "fileNameMappingTemplate=${fullyQualifiedTableName}.csv",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import os
@@ -107,6 +108,14 @@ def test_a_run_from_and_to_a_store_writes_what_a_local_run_writes(store: Store, 
     assert {key for key in left if not key.startswith("j/")} == own
     assert [item["path"] for item in listed["inputs"]] == [f"{scheme}://{store.bucket}/in/{n}.json" for n in "ab"]
     assert {item["path"] for item in listed["files"]} == {key for key in left if key.startswith("j/")}
+
+
+def test_a_compressed_object_is_unpacked_once(store: Store, tmp_path: Path) -> None:
+    data = gzip.compress(lines(tmp_path, *range(20)))
+    with store.fs.open_output_stream(f"{store.bucket}/a.json.gz", compression=None) as stream:
+        stream.write(data)
+    run([f"s3://{store.bucket}/a.json.gz"], f"s3://{store.bucket}/out")
+    assert sorted(store.numbers("out")) == list(range(20))
 
 
 def test_modes_hold_in_a_store(store: Store, tmp_path: Path) -> None:

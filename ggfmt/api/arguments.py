@@ -53,15 +53,15 @@ def lines(properties: Properties) -> list[str]:
     return [line_of(key, value) for key, value in properties.items()]
 
 
-def pairs(properties: Properties, what: str) -> tuple[tuple[str, str], ...]:
-    """Properties of Spark: of a mapping, or of texts like `KEY=VALUE`."""
+def pairs(properties: Properties, what: str, example: str = "`spark.driver.memory=2g`") -> tuple[tuple[str, str], ...]:
+    """Properties of Spark and others that are as they are: of a mapping, or of texts like `KEY=VALUE`."""
     if isinstance(properties, Mapping):
         return tuple((str(key), str(value)) for key, value in properties.items())
     split = []
     for text in words(properties):
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise wrong(f"{what} `{text}` is not KEY=VALUE", "for example `spark.driver.memory=2g`")
+            raise wrong(f"{what} `{text}` is not KEY=VALUE", f"for example {example}")
         split.append((key, value))
     return tuple(split)
 

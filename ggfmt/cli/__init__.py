@@ -15,6 +15,7 @@ import typer
 
 from ggfmt import logs
 from ggfmt.cli import (
+    compare,
     completion,
     consolidate,
     convert,
@@ -76,6 +77,7 @@ for command in (
     preview.preview,
     schemas.schema,
     verify.verify,
+    compare.compare,
     report.report,
     validate.validate_config,
     reference.options,

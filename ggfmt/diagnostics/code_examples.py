@@ -62,6 +62,7 @@ _TRANSFORM = (
     " gg.transform.notes.converter=regex",
     r" gg.transform.notes.converter.replaceRegex=[\r\n]+",
 )
+_COMPARE = "ggfmt compare out dump --key ID"
 
 EXAMPLES: dict[str, _Pair] = {
     # Configuration
@@ -329,4 +330,15 @@ EXAMPLES: dict[str, _Pair] = {
     "GG563": ("ggfmt report out --html out/report.html", "ggfmt report out --html report.html"),
     "GG565": _run(" --split-size many", " --split-size 64m"),
     "GG570": (f"{_ROWS_OF} --strict", _ROWS_OF),
+    "GG580": (_COMPARE.replace("ID", "IDENTIFIER"), _COMPARE),
+    "GG581": (_COMPARE.replace("dump", "conf"), _COMPARE),
+    "GG582": (
+        "ggfmt compare out/GG.T latin1.csv --key ID",
+        "ggfmt compare out/GG.T latin1.csv --key ID --csv-option b.encoding=latin-1",
+    ),
+    "GG583": (_COMPARE, f"{_COMPARE} --ignore UPDATED_AT"),
+    "GG584": (_COMPARE, f"{_COMPARE} --table GG.T"),
+    "GG585": (_COMPARE, f"{_COMPARE} --ignore LOADED_AT"),
+    "GG586": (_COMPARE.replace("ID", "NAME"), _COMPARE),
+    "GG587": (_COMPARE, f"TMPDIR=/var/tmp {_COMPARE}"),
 }

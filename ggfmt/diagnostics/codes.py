@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ggfmt.diagnostics.code import Code, Severity, error, warning
 from ggfmt.diagnostics.code_examples import EXAMPLES
+from ggfmt.diagnostics.codes_of_comparison import CODES_OF_COMPARISON
 from ggfmt.diagnostics.codes_of_configuration import CODES_OF_CONFIGURATION
 
 __all__ = ["CODES", "Code", "Severity"]
@@ -357,6 +358,7 @@ _DECLARED: dict[str, Code] = {
         "key, or an operation without its key does not. Nothing was committed. Without `--strict`, `_unresolved` has "
         "these operations.",
     ),
+    **CODES_OF_COMPARISON,
 }
 
 CODES: dict[str, Code] = {

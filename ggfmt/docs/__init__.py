@@ -32,6 +32,7 @@ _ORDER = (
         "fidelity",
         "consumers",
         "preview",
+        "comparing",
         "checking",
     ),
     *(

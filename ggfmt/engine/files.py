@@ -180,13 +180,13 @@ def _stored(file: InputFile) -> pa.NativeFile:
     if not is_uri(file.path):
         return pa.PythonFile(_opened(file), "r")
     fs, inner = file_system(file.path)
-    return fs.open_input_stream(inner)
+    return fs.open_input_stream(inner, compression=None)
 
 
 @contextmanager
 def lines_of(fs: pafs.FileSystem, inner: str) -> Iterator[Iterator[bytes]]:
     """The lines of a file in a file system, one at a time."""
-    with fs.open_input_stream(inner) as raw:
+    with fs.open_input_stream(inner, compression=None) as raw:
         yield iter(_buffered(raw))
 
 

@@ -182,5 +182,5 @@ def _exists(path: str) -> bool:
 
 def _touch(path: str) -> None:
     fs, inner = file_system(path)
-    with fs.open_output_stream(inner):
+    with fs.open_output_stream(inner, compression=None):
         pass

@@ -19,9 +19,7 @@ from ggfmt.frames.frame_shape import FrameShape, plain_type
 from ggfmt.frames.shapes import IMAGES, MISSING, NAMES, TEXT, TEXTS
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.table_keys import Keys, keys_of
-
-EVERY_TABLE = "*"  # in keys
+from ggfmt.options.table_keys import Keys, key_of
 
 
 @dataclass
@@ -276,7 +274,7 @@ def other_columns(table: TableDef, column: str) -> Diagnostic:
 
 def keyed(table: TableDef, keys: Keys) -> TableDef:
     """The table with its key, if one is given; Abend GG541 for columns of it that there are not."""
-    names = keys_of(table.full_name, keys) or keys_of(EVERY_TABLE, keys)
+    names = key_of(table.full_name, keys)
     found = table.with_keys(names) if names else table
     for lacking in found.not_in_key(names):
         message = f"the option `keyColumns` names `{lacking}`, which is no column of the table"

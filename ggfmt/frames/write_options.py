@@ -13,10 +13,10 @@ from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 from ggfmt.engine.output.commit import MODES
 from ggfmt.engine.preparation import RunSettings
-from ggfmt.frames.operations import EVERY_TABLE, keyed
+from ggfmt.frames.operations import keyed
 from ggfmt.java.text import IllegalValue
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.table_keys import Keys, TableKeys
+from ggfmt.options.table_keys import Keys, given_keys
 
 FRAME = "dataframe"  # where a manifest has the format of the input
 
@@ -56,7 +56,7 @@ class WriteOptions:
         given = {spelled[name.lower()]: value for name, value in options.items()}
         lines = given.get("settings", "").splitlines()
         configuration = read_configuration(_listed(given, "config"), lines, _listed(given, "handlers"))
-        keys = _parsed("keyColumns", given.get("keyColumns"), _keys) or ()
+        keys = _parsed("keyColumns", given.get("keyColumns"), given_keys) or ()
         definitions = {**_columns(given.get("columns"), keys), **load_definitions(_listed(given, "definitions"))}
         settings = RunSettings(
             inputs=(),
@@ -114,10 +114,6 @@ def _moment(text: str) -> datetime:
         return datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError:
         raise IllegalValue(f"cannot be `{text}`", "give a time as `2015-09-18T13:39:35.447000`") from None
-
-
-def _keys(text: str) -> Keys:
-    return TableKeys().parse(text if "=" in text else f"{EVERY_TABLE}={text}")
 
 
 def _columns(text: str | None, keys: Keys) -> dict[str, TableDef]:

@@ -9,6 +9,8 @@ from ggfmt.options.value_types import ValueType
 
 Keys = tuple[tuple[str, tuple[str, ...]], ...]
 
+EVERY_TABLE = "*"  # in keys that may be given for all
+
 
 class TableKeys(ValueType[Keys]):
     """Pairs of a table and its key columns; a table by its full name or the last part of it."""
@@ -34,7 +36,17 @@ class TableKeys(ValueType[Keys]):
         return ";".join(f"{table}={','.join(columns)}" for table, columns in value)
 
 
+def given_keys(text: str) -> Keys:
+    """Keys of tables, or `ID` for the key of every table. IllegalValue if the text is none of that."""
+    return TableKeys().parse(text if "=" in text else f"{EVERY_TABLE}={text}")
+
+
 def keys_of(table: str, keys: Keys) -> tuple[str, ...]:
     """The key columns given for a table; none if it is not among them."""
     last = table.rpartition(".")[2]
     return next((columns for name, columns in keys if name in (table, last)), ())
+
+
+def key_of(table: str, keys: Keys) -> tuple[str, ...]:
+    """The same of keys that may be given for every table."""
+    return keys_of(table, keys) or keys_of(EVERY_TABLE, keys)

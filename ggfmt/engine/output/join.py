@@ -89,7 +89,7 @@ def join_group(group: Group, attempt: int) -> StagedFile:
     path = extended(first.path, f"-joined-{attempt}")
     digest, size = hashlib.sha256(), 0
     fs, inner = file_system(path)
-    with fs.open_output_stream(inner) as out:
+    with fs.open_output_stream(inner, compression=None) as out:
         for block in joined(group.parts):
             out.write(block)
             digest.update(block)
@@ -131,7 +131,7 @@ def _last_said(file: StagedFile) -> dict[str, str]:
 def _blocks(file: StagedFile, without_header: bool, left_out: Sequence[PlacedPreamble]) -> Iterator[bytes]:
     """The bytes of a file less some."""
     fs, inner = file_system(file.path)
-    with fs.open_input_stream(inner) as stream:
+    with fs.open_input_stream(inner, compression=None) as stream:
         place = len(stream.read(file.header)) if without_header and file.header else 0
         for preamble in left_out:
             while place < preamble.offset:

@@ -105,6 +105,6 @@ def _first_lines(store: Store, name: str) -> list[bytes]:
         return []
     if store.size(name) is None:
         return []
-    with store.fs.open_input_stream(store.inner(name)) as stream:
+    with store.fs.open_input_stream(store.inner(name), compression=None) as stream:
         lines = bytes(stream.read(REASON_BYTES)).split(b"\n")
     return lines[:-1]

@@ -106,7 +106,7 @@ class _LineFile:
         if self._stream is None:
             self._path = unique_path(self._directory)
             fs, inner = file_system(self._path)
-            self._stream = fs.open_output_stream(inner)
+            self._stream = fs.open_output_stream(inner, compression=None)
         data = b"".join(self._lines)
         self._lines, self._waiting = [], 0
         self._stream.write(data)
@@ -123,7 +123,7 @@ def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[Rejected]:
             continue
         fs, inner = file_system(resolved(name, root))
         reasons, records = inner, f"{inner.removesuffix(REASONS)}{RECORDS}"
-        with fs.open_input_stream(reasons) as lines, fs.open_input_file(records) as data:
+        with fs.open_input_stream(reasons, compression=None) as lines, fs.open_input_file(records) as data:
             for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):
                 reason = msgspec.json.decode(line)
                 record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))

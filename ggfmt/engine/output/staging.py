@@ -252,11 +252,11 @@ class StagedSeries:
         _, inner = file_system(self._path)
         if self._local:
             # Closed after each write: a task may have more tables than a process may have open files.
-            with self._fs.open_append_stream(inner) as stream:
+            with self._fs.open_append_stream(inner, compression=None) as stream:
                 self._write_to(stream)
         else:
             if self._stream is None:
-                self._stream = self._fs.open_output_stream(inner)
+                self._stream = self._fs.open_output_stream(inner, compression=None)
             self._write_to(self._stream)
         self._buffers = []
         self._waiting.written(self)

@@ -93,13 +93,13 @@ class Store:
         """The content of a small file; None if there is none."""
         if self.size(name) is None:
             return None
-        with self.fs.open_input_stream(self.inner(name)) as stream:
+        with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
             return bytes(stream.read())
 
     def digest(self, name: str) -> str:
         """The SHA-256 of a file."""
         digest = hashlib.sha256()
-        with self.fs.open_input_stream(self.inner(name)) as stream:
+        with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
             while block := stream.read(BLOCK_BYTES):
                 digest.update(block)
         return digest.hexdigest()
@@ -113,7 +113,7 @@ class Store:
         """Writes a small file. On a disk it may be there in part if that is interrupted."""
         self.make_directory(parent(name))
         try:
-            with self.fs.open_output_stream(self.inner(name)) as stream:
+            with self.fs.open_output_stream(self.inner(name), compression=None) as stream:
                 stream.write(content)
         except FAILURES:
             with suppress(*FAILURES):  # what was closed after an error may be a part of it
@@ -159,8 +159,8 @@ class Store:
             draft = _draft(source, target) if into.renames else target
             into.make_directory(parent(target))
             with (
-                self.fs.open_input_stream(self.inner(source)) as old,
-                into.fs.open_output_stream(into.inner(draft)) as new,
+                self.fs.open_input_stream(self.inner(source), compression=None) as old,
+                into.fs.open_output_stream(into.inner(draft), compression=None) as new,
             ):
                 while block := old.read(BLOCK_BYTES):
                     new.write(block)

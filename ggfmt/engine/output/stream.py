@@ -124,5 +124,5 @@ def _not_one(files: Sequence[StagedFile], target: HandlerOutput) -> str | None:
 
 def _header(file: StagedFile) -> bytes:
     fs, inner = file_system(file.path)
-    with fs.open_input_stream(inner) as stream:
+    with fs.open_input_stream(inner, compression=None) as stream:
         return bytes(stream.read(file.header))

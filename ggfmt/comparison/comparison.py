@@ -1,0 +1,222 @@
+"""Two places compared: what was asked for, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from ggfmt.comparison.csv_options import csv_options
+from ggfmt.comparison.matching import (
+    Matched,
+    Names,
+    has_key,
+    is_called,
+    matched_columns,
+    matched_tables,
+    named_columns,
+    with_key,
+)
+from ggfmt.comparison.parts import PartComparison
+from ggfmt.comparison.places import Place, find_tables
+from ggfmt.comparison.rows import Example, RowComparison
+from ggfmt.comparison.tables import TableRows
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
+from ggfmt.engine.output.store import stored
+from ggfmt.options.table_keys import EVERY_TABLE, Keys, key_of
+from ggfmt.scratch import Scratch, remove_abandoned
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`keys` of tables or of every table; `table` alone, if there is one; columns to be left out; options of CSV files
+    by name; how many examples of each kind to keep for a table."""
+
+    a: str
+    b: str
+    keys: Keys = ()
+    table: str | None = None
+    ignored: Sequence[str] = ()
+    csv: Sequence[tuple[str, str]] = ()
+    examples: int = 5
+
+
+@dataclass(frozen=True)
+class TableComparison:
+    """What was found of a table. Rows are `equal`, `missing` (in A alone), `extra` (in B alone) or `different` (of one
+    key, with other values), and `by_column` tells in how many different rows a column differs. Without a `key` rows are
+    compared as wholes, and none is different. `repeated_a` and `repeated_b`: how many keys a side has more than once;
+    their rows are compared as wholes. `columns_a` and `columns_b` are those of one side alone. `only` is the side that
+    has the table, if the other has not; its rows are not counted."""
+
+    table: str
+    key: tuple[str, ...] = ()
+    equal: int = 0
+    missing: int = 0
+    extra: int = 0
+    different: int = 0
+    by_column: Mapping[str, int] = field(default_factory=dict)
+    repeated_a: int = 0
+    repeated_b: int = 0
+    columns_a: tuple[str, ...] = ()
+    columns_b: tuple[str, ...] = ()
+    only: str | None = None
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Whether both sides have the same rows of the same columns."""
+        differs = self.missing or self.extra or self.different or self.columns_a or self.columns_b
+        return not differs and self.only is None
+
+    @property
+    def rows_a(self) -> int:
+        return self.equal + self.different + self.missing
+
+    @property
+    def rows_b(self) -> int:
+        return self.equal + self.different + self.extra
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was found of two places (without credentials), table by table; numbers of rows are those of all tables."""
+
+    a: str
+    b: str
+    tables: tuple[TableComparison, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether both have the same tables, columns and rows."""
+        return all(table.same for table in self.tables)
+
+    @property
+    def equal(self) -> int:
+        return sum(table.equal for table in self.tables)
+
+    @property
+    def missing(self) -> int:
+        return sum(table.missing for table in self.tables)
+
+    @property
+    def extra(self) -> int:
+        return sum(table.extra for table in self.tables)
+
+    @property
+    def different(self) -> int:
+        return sum(table.different for table in self.tables)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of both sides, and how it is compared."""
+
+    name: str
+    a: TableRows
+    b: TableRows
+    columns: Matched
+
+
+def compare(asked: Asked) -> Comparison:
+    """UsageError GG310 for a place that is not there, GG580 and GG581 for what cannot be asked for; Abend GG582 for a
+    file that cannot be read, GG587 where there is no room for temporary files."""
+    if asked.examples < 0:
+        raise UsageError(Diagnostic("GG580", f"there cannot be {asked.examples} examples", help="give 0 or more"))
+    places = find_tables(asked.a), find_tables(asked.b)
+    names = [_chosen(place, asked.table) for place in places]
+    alone = all(len(of) == 1 for of in names) and (asked.table or not all(place.named for place in places))
+    pairs = [(names[0][0], names[1][0])] if alone else matched_tables(*names)
+    tables = list(_tables(asked, places, pairs))
+    with _scratch() as directory:
+        compared = {table.name: _compared(table, asked.examples, directory / f"{n}") for n, table in enumerate(tables)}
+    found = []
+    for a, b in pairs:
+        both = a is not None and b is not None
+        found.append(compared[a or ""] if both else TableComparison(a or b or "", only="b" if a is None else "a"))
+    return Comparison(stored(asked.a), stored(asked.b), tuple(found))
+
+
+def _chosen(place: Place, table: str | None) -> list[str]:
+    """The tables of a side that are compared. A file, or a directory of one table, has whatever table is asked for."""
+    names = list(place.tables)
+    if table is None or table in names:
+        return names if table is None else [table]
+    called = [name for name in names if is_called(name, table)] or ([] if place.named else names)
+    if len(called) != 1:
+        message = f"there is no table `{table}`" if not called else f"there are several tables `{table}`"
+        help = suggestion(table, names) or f"give one of {', '.join(f'`{name}`' for name in names[:10])}"
+        raise UsageError(Diagnostic("GG580", message, Span(file=place.given), help))
+    return called
+
+
+def _tables(asked: Asked, places: Sequence[Place], pairs: Sequence[Names]) -> Iterator[_Table]:
+    """The tables of both sides, looked at before any is compared, so that what is wrong with names is told at once."""
+    options = csv_options(asked.csv, "a"), csv_options(asked.csv, "b")
+    parts = {part for place in places for name in place.tables for part in (name, name.rpartition(".")[2])}
+    keyed = {table for table, _ in asked.keys if table != EVERY_TABLE and table not in parts}
+    if keyed:
+        raise UsageError(Diagnostic("GG580", f"there is no table `{min(keyed)}` to have a key", help="check the names"))
+    unused = set(asked.ignored) if all(None not in names for names in pairs) else set()
+    for a, b in pairs:
+        if a is None or b is None:
+            continue
+        rows_a = TableRows(places[0].tables[a], options[0])
+        rows_b = TableRows(places[1].tables[b], options[1])
+        named = named_columns(asked.ignored, rows_a.columns, rows_b.columns)
+        unused -= named.keys()
+        ignored = {column for columns in named.values() for column in columns}
+        columns = matched_columns(a, rows_a, rows_b, ignored)
+        key = key_of(a, asked.keys) or key_of(b, asked.keys)
+        if not key:  # one of a manifest is no key of what is compared if a part of it is ignored
+            known = (place.keys.get(name, ()) for place, name in zip(places, (a, b), strict=True))
+            key = next((names for names in known if names and has_key(columns, names)), ())
+        yield _Table(a, rows_a, rows_b, with_key(a, columns, key))
+    if unused:
+        message = f"no table has a column `{min(unused)}`, which is to be ignored"
+        raise UsageError(Diagnostic("GG580", message, help="name a column of one of the sides"))
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A directory for temporary files. What goes wrong with files that are read is no OSError any more."""
+    remove_abandoned()
+    try:
+        with Scratch() as directory:
+            yield directory
+    except OSError as error:
+        help = "export TMPDIR with a directory that has room for the rows of both sides"
+        message = f"rows cannot be kept in temporary files: {error.strerror or error}"
+        raise Abend(Diagnostic("GG587", message, help=help)) from None
+
+
+def _compared(table: _Table, examples: int, directory: Path) -> TableComparison:
+    columns = table.columns
+    rows = RowComparison(columns.pairs, columns.keys, examples)
+    if columns.pairs:
+        directory.mkdir()
+        schemas = [
+            pa.schema([(f"{place}", getattr(pair, of)) for place, pair in enumerate(columns.pairs)])
+            for of in ("type_a", "type_b")
+        ]
+        PartComparison(rows, columns.keys, schemas, directory).compare(
+            table.a.batches([pair.a for pair in columns.pairs]), table.b.batches([pair.b for pair in columns.pairs])
+        )
+    found = rows.found
+    return TableComparison(
+        table.name,
+        tuple(pair.a for pair in columns.pairs[: columns.keys]),
+        found.equal,
+        found.missing,
+        found.extra,
+        found.different,
+        {columns.pairs[place].a: count for place, count in sorted(found.by_column.items())},
+        repeated_a=found.repeated[0],
+        repeated_b=found.repeated[1],
+        columns_a=columns.only_a,
+        columns_b=columns.only_b,
+        examples=tuple(found.examples),
+    )

@@ -1,0 +1,229 @@
+"""The files of a table: their columns, and their rows as batches of stored columns."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, BinaryIO, ClassVar
+
+import fastavro
+import msgspec
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as parquet
+
+from ggfmt.columnar.from_python import raw_column
+from ggfmt.comparison.values import STRING, as_json, stored, stored_type
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.engine.files import COMPRESSIONS, InputFile, open_input
+from ggfmt.engine.uris import is_uri
+
+BATCH_ROWS = 1 << 16
+_AVRO_ROWS = 1 << 14
+_BLOCK_BYTES = 4 << 20
+
+Columns = dict[str, pa.DataType]  # by name, of stored types
+Arrays = list[pa.Array]
+
+
+class TableFile(ABC):
+    """A file of a table. Not `named`: the columns are called by their places, from `1`. `sparse`: a column may lack in
+    the file where it is NULL in all rows. Everything raises Abend GG582 for a file that cannot be read."""
+
+    named = True
+    sparse: ClassVar[bool] = False
+
+    def __init__(self, file: InputFile) -> None:
+        self.file = file
+        with reading(file):
+            self.columns = self._columns()
+
+    def batches(self, names: Sequence[str]) -> Iterator[Arrays]:
+        """Batches of columns of these names, all of them in the file."""
+        with reading(self.file):
+            stream = open_input(self.file)
+        with stream:
+            batches = self._batches(stream, names)
+            while True:
+                with reading(self.file):
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                yield batch
+
+    @abstractmethod
+    def _columns(self) -> Columns: ...
+
+    @abstractmethod
+    def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]: ...
+
+
+def distinct(columns: Iterable[tuple[str, pa.DataType]]) -> Columns:
+    """Columns by their names. ValueError for two of one name."""
+    found: Columns = {}
+    for name, type in columns:
+        if name in found:
+            raise ValueError(f"it has two columns `{name}`")
+        found[name] = type
+    return found
+
+
+def ending_of(path: str) -> str:
+    """What the name of a file ends with, less what tells that it is compressed: `csv` of `T.csv.gz`."""
+    root, ending = os.path.splitext(path.partition("?")[0] if is_uri(path) else path)
+    return (os.path.splitext(root)[1] if ending in COMPRESSIONS else ending).lstrip(".").lower()
+
+
+@contextmanager
+def reading(file: InputFile) -> Iterator[None]:
+    """What goes wrong with a file is told of it. The readers of formats raise whatever they met."""
+    try:
+        yield
+    except (Abend, KeyboardInterrupt, MemoryError):
+        raise
+    except Exception as error:
+        raise Abend(unreadable(file, getattr(error, "strerror", None) or str(error))) from None
+
+
+def unreadable(file: InputFile, reason: str, help: str | None = None, offset: int | None = None) -> Diagnostic:
+    first = reason.split("\n", 1)[0].strip() or "its bytes are no data of that format"
+    first = first if len(first) <= 200 else first[:197] + "..."
+    return Diagnostic("GG582", f"the file cannot be read: {first}", Span(file=file.shown, offset=offset), help)
+
+
+class ParquetFile(TableFile):
+    def _columns(self) -> Columns:
+        with open_input(self.file) as stream:
+            return distinct((field.name, stored_type(field.type)) for field in self._parquet(stream).schema_arrow)
+
+    def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
+        for batch in self._parquet(stream).iter_batches(BATCH_ROWS, columns=list(names)):
+            yield [stored(batch.column(name)) for name in names]
+
+    def _parquet(self, stream: BinaryIO) -> parquet.ParquetFile:
+        return parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us")
+
+
+class OrcFile(TableFile):
+    def _columns(self) -> Columns:
+        with open_input(self.file) as stream:
+            return distinct((field.name, stored_type(field.type)) for field in orc.ORCFile(stream).schema)
+
+    def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
+        opened = orc.ORCFile(stream)
+        for stripe in range(opened.nstripes):
+            batch = opened.read_stripe(stripe, columns=list(names))
+            yield [stored(batch.column(name)) for name in names]
+
+
+class JsonFile(TableFile):
+    """JSON lines: strings are texts, and so are numbers and truth values, in their own characters."""
+
+    sparse = True
+
+    def _columns(self) -> Columns:
+        with open_input(self.file) as stream:
+            names = dict.fromkeys(name for rows in self._rows(stream) for row in rows for name in row)
+        return dict.fromkeys(names, STRING)
+
+    def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
+        null = msgspec.Raw(b"null")
+        for rows in self._rows(stream):
+            yield [raw_column([row.get(name, null) for row in rows]).values for name in names]
+
+    def _rows(self, stream: BinaryIO) -> Iterator[list[dict[str, msgspec.Raw]]]:
+        decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+        place, rest = 0, b""
+        while block := stream.read(_BLOCK_BYTES):
+            lines, newline, block = (rest + block).rpartition(b"\n")
+            yield self._decoded(decoder, lines, place)
+            place, rest = place + len(lines) + len(newline), block
+        yield self._decoded(decoder, rest, place)
+
+    def _decoded(self, decoder: Any, lines: bytes, place: int) -> list[dict[str, msgspec.Raw]]:
+        try:
+            rows: list[dict[str, msgspec.Raw]] = decoder.decode_lines(lines)
+            return rows
+        except msgspec.MsgspecError:
+            for line in lines.split(b"\n"):
+                try:
+                    decoder.decode_lines(line)
+                except msgspec.MsgspecError:
+                    help = "each line has to be an object, as `ggfmt consolidate --to json` writes them"
+                    raise Abend(unreadable(self.file, "a line is no JSON object", help, place)) from None
+                place += len(line) + 1
+            raise
+
+
+class AvroFile(TableFile):
+    """A container of records."""
+
+    def _columns(self) -> Columns:
+        with open_input(self.file) as stream:
+            return distinct((name, stored_type(type)) for name, type in self._types(fastavro.reader(stream)))
+
+    def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
+        reader = fastavro.reader(stream)
+        types = dict(self._types(reader))
+        rows: list[Any] = []
+        for row in reader:
+            rows.append(row)
+            if len(rows) == _AVRO_ROWS:
+                yield [_avro_column([row[name] for row in rows], types[name]) for name in names]
+                rows = []
+        yield [_avro_column([row[name] for row in rows], types[name]) for name in names]
+
+    def _types(self, reader: Any) -> Iterator[tuple[str, pa.DataType]]:
+        schema = reader.writer_schema
+        if not isinstance(schema, dict) or schema.get("type") != "record":
+            raise ValueError("its values are no records")
+        for field in schema["fields"]:
+            yield field["name"], _avro_type(field["type"])
+
+
+_AVRO_TYPES = {
+    "null": pa.null(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "bytes": pa.binary(),
+    "fixed": pa.binary(),
+}
+_AVRO_LOGICAL_TYPES = {
+    "date": pa.date32(),
+    "time-millis": pa.time64("us"),
+    "time-micros": pa.time64("us"),
+    "timestamp-millis": pa.timestamp("us", "UTC"),
+    "timestamp-micros": pa.timestamp("us", "UTC"),
+    "local-timestamp-millis": pa.timestamp("us"),
+    "local-timestamp-micros": pa.timestamp("us"),
+}
+_MOST_DIGITS = 76
+
+
+def _avro_type(schema: Any) -> pa.DataType:
+    """The Arrow type of an Avro type; texts for what has none, such as records and unions of several types."""
+    if isinstance(schema, list):
+        others = [branch for branch in schema if branch != "null"]
+        return _avro_type(others[0]) if len(others) == 1 else STRING
+    if not isinstance(schema, dict):
+        return _AVRO_TYPES.get(schema, STRING)
+    logical = schema.get("logicalType")
+    if logical == "decimal" and schema["precision"] <= _MOST_DIGITS:
+        return pa.decimal256(schema["precision"], schema.get("scale", 0))
+    if logical == "decimal":
+        return STRING
+    return _AVRO_LOGICAL_TYPES.get(str(logical)) or _avro_type(schema["type"])
+
+
+def _avro_column(values: list[Any], type: pa.DataType) -> pa.Array:
+    if type == STRING:
+        values = [value if value is None or isinstance(value, str) else as_json(value) for value in values]
+    elif pa.types.is_timestamp(type) and type.tz is None:
+        values = [value.replace(tzinfo=None) if isinstance(value, datetime) else value for value in values]
+    return stored(pa.array(values, type))

@@ -1,0 +1,176 @@
+"""Which tables a place has, and their files.
+
+A directory of directories has a table in each, as `ggfmt consolidate` writes it; one of files alone is a table, or
+where their names are those of tables, one for each. A file is a table.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+import pyarrow.fs as pafs
+
+from ggfmt.comparison.csv_files import CsvFile
+from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.engine.files import COMPRESSIONS, InputFile, absolute, child, open_input, unreadable
+from ggfmt.engine.output.journal import damaged, read_document
+from ggfmt.engine.output.names import counted, safe_name
+from ggfmt.engine.output.records import MANIFEST
+from ggfmt.engine.output.store import FAILURES, Store
+from ggfmt.engine.uris import is_uri, quoted
+from ggfmt.java.text import visible
+
+log = logging.getLogger("ggfmt")
+
+_CSV = ("csv", "tsv", "tab", "txt", "psv", "dat", "unl", "del")
+_KINDS: dict[str, type[TableFile]] = {
+    **dict.fromkeys(("parquet", "pq"), ParquetFile),
+    "orc": OrcFile,
+    "avro": AvroFile,
+    **dict.fromkeys(("json", "jsonl", "ndjson"), JsonFile),
+    **dict.fromkeys(_CSV, CsvFile),
+}
+_MARKS: dict[bytes, type[TableFile]] = {b"PAR1": ParquetFile, b"ORC": OrcFile, b"Obj\1": AvroFile, b"{": JsonFile}
+_HEAD_BYTES = 4
+_PART = re.compile(r"part[-_.].*|[0-9_]+")  # names of files that are parts of one table
+_NUMBER = re.compile(r"[0-9]+$")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of a table, how it is read, and the values of columns that the names of its directories have, as Spark
+    writes them (`day=2026-01-31`)."""
+
+    file: InputFile
+    kind: type[TableFile]
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The tables of a side with their files. `named`: the tables have names
+    of their own, and not that of a file or a directory that has just one.
+    `keys`: as the manifest of `ggfmt consolidate` has them, or empty."""
+
+    given: str
+    tables: Mapping[str, tuple[Part, ...]]
+    named: bool
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def find_tables(given: str) -> Place:
+    """The tables of a path or URI. UsageError GG310 where there is nothing of that name, GG581 where there is no table;
+    Abend GG582 where it cannot be read."""
+    try:
+        store = Store(absolute(given))
+        kind = store.fs.get_file_info(store.inner()).type
+        if kind == pafs.FileType.NotFound:
+            raise UsageError(Diagnostic("GG310", "there is no such input", Span(file=given), "check the path"))
+        if kind != pafs.FileType.Directory:
+            return _of_file(store, given)
+        return _of_directory(store, given)
+    except FAILURES as error:
+        raise UsageError(unreadable(given, error)) from None
+
+
+def _of_file(store: Store, given: str) -> Place:
+    info = store.fs.get_file_info(store.inner())
+    if info.type != pafs.FileType.File:
+        help = "give a file, or a directory of files"
+        raise UsageError(Diagnostic("GG310", "the input is a pipe, a socket or a device", Span(file=given), help))
+    file = InputFile(store.root, info.size, given)
+    return Place(given, {_stem(info.base_name): (Part(file, _kind(file) or CsvFile),)}, named=False)
+
+
+def _of_directory(store: Store, given: str) -> Place:
+    keys = _keys(store, given)
+    names = {safe_name(name): name for name in keys}
+    tables: dict[str, list[Part]] = {name: [] for name in keys}
+    single: dict[str, Part] = {}
+    left: list[str] = []
+    for name, size in sorted(store.below("").items()):
+        *directories, last = name.split("/")
+        if any(part[:1] in "_." for part in (*directories, last)):
+            continue
+        file = InputFile(store.outer(quoted(name) if is_uri(store.root) else name), size, child(given, name))
+        kind = _kind(file)
+        if kind is None:
+            left.append(name)
+            continue
+        part = Part(file, kind, _partition(directories))
+        if directories and "=" not in directories[0]:
+            tables.setdefault(names.get(directories[0], directories[0]), []).append(part)
+        else:
+            single[name] = part
+    named = True
+    if tables:
+        left += single
+    elif single:
+        tables = _of_files(single, given)
+        named = len(tables) > 1
+    if left:
+        log.warning("left out, as of no table: %s, such as `%s`", counted(len(left), "file"), visible(left[0]))
+    if not tables:
+        help = f"give a directory of tables, or of files that end with {', '.join(f'`.{ending}`' for ending in _KINDS)}"
+        raise UsageError(Diagnostic("GG581", "the directory has no table", Span(file=given), help))
+    return Place(given, {name: tuple(parts) for name, parts in tables.items()}, named, keys)
+
+
+def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
+    """The tables of a manifest with their keys, which may be empty."""
+    document = read_document(store, MANIFEST)
+    if document is None:
+        return {}
+    tables = document.get("tables")
+    if not isinstance(tables, dict):
+        help = "give the output of `ggfmt consolidate`"
+        raise UsageError(
+            Diagnostic("GG581", "the directory has messages of a run, and no rows", Span(file=given), help)
+        )
+    found = {}
+    for name, entry in tables.items():
+        key = entry.get("key") if isinstance(entry, dict) else None
+        if not (key is None or (isinstance(key, list) and all(isinstance(column, str) for column in key))):
+            raise damaged(store, MANIFEST, f"is damaged: the key of `{name}` is no list of columns")
+        found[name] = tuple(key or ())
+    return found
+
+
+def _kind(file: InputFile) -> type[TableFile] | None:
+    """How a file is read: by what its name ends with, or if it has no ending by its first bytes."""
+    ending = ending_of(file.path)
+    if ending:
+        return _KINDS.get(ending)
+    with reading(file), open_input(file) as stream:
+        head = stream.read(_HEAD_BYTES)
+    return next((kind for mark, kind in _MARKS.items() if head.startswith(mark)), None)
+
+
+def _partition(directories: Sequence[str]) -> dict[str, str | None]:
+    pairs = (directory.partition("=") for directory in directories if "=" in directory)
+    return {unquote(name): None if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
+
+
+def _of_files(files: Mapping[str, Part], given: str) -> dict[str, list[Part]]:
+    """One table if the names are numbers of its parts, or are the same but for a number; otherwise one for each."""
+    stems = {name: _stem(name.rpartition("/")[2]) for name in files}
+    if all(map(_PART.fullmatch, stems.values())) or len({_NUMBER.sub("", stem) for stem in stems.values()}) == 1:
+        return {_stem(os.path.basename(absolute(given).rstrip("/"))): list(files.values())}
+    tables: dict[str, list[Part]] = {}
+    for name, part in files.items():
+        tables.setdefault(stems[name], []).append(part)
+    return tables
+
+
+def _stem(name: str) -> str:
+    """The name of a file less its ending."""
+    root, ending = os.path.splitext(name)
+    root, ending = os.path.splitext(root) if ending in COMPRESSIONS else (root, ending)
+    return root if ending.lstrip(".").lower() in _KINDS else root + ending

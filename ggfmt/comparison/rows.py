@@ -1,0 +1,249 @@
+"""Rows of two sides compared that are in memory.
+
+Rows are matched by numbers that Arrow gives to values (`dictionary_encode`): the first value is 0, and each new one the
+next. Where each row of A has a key of its own, the number of a key of B is the number of the row in A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggfmt.comparison.values import Common, as_common, common_type
+
+_LONG = pa.int64()
+COUNT = pa.field("count", _LONG)  # behind whole rows: how many each stands for
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A column of both sides: its name on either, and the type it has there."""
+
+    a: str
+    b: str
+    type_a: pa.DataType
+    type_b: pa.DataType
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type in which its values are compared."""
+        return common_type(self.type_a, self.type_b)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row that is missing (in A alone), extra (in B alone) or different: its key, and its values on each side; of a
+    different row those of the columns that differ. `rows`: so many rows are alike."""
+
+    kind: str
+    key: Row
+    a: Row | None
+    b: Row | None
+    rows: int = 1
+
+
+@dataclass
+class Tally:
+    """What was found. `by_column`: in how many of the different rows each column of the pairs differs. `repeated`: how
+    many keys each side has more than once."""
+
+    equal: int = 0
+    missing: int = 0
+    extra: int = 0
+    different: int = 0
+    by_column: dict[int, int] = field(default_factory=dict)
+    repeated: list[int] = field(default_factory=lambda: [0, 0])
+    examples: list[Example] = field(default_factory=list)
+
+
+class RowComparison:
+    """Compares rows of `pairs`, of which the first `keys` are the key, and adds what it finds up. `examples`: how many
+    of each kind to keep. Batches have the columns of the pairs, in order."""
+
+    def __init__(self, pairs: Sequence[Pair], keys: int, examples: int) -> None:
+        self.found = Tally()
+        self._pairs = pairs
+        self._keys = keys
+        self._left = dict.fromkeys(("missing", "extra", "different"), examples)
+        self._types = [pair.type for pair in pairs]
+
+    def common(self, batch: pa.RecordBatch, column: int) -> Common:
+        return as_common(batch.column(column), self._types[column])
+
+    def keyed(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
+        """Rows with a key. Those of a key that a side has more than once are compared as wholes."""
+        a, b = (self._with_keys_of_the_type(batch, kind) for batch, kind in ((a, "missing"), (b, "extra")))
+        codes = _codes(*([self.common(batch, at)[0] for at in range(self._keys)] for batch in (a, b)))
+        of_a, of_b = codes.slice(0, len(a)), codes.slice(len(a))
+        repeated = [_repeated(of_a), _repeated(of_b)]
+        if any(map(len, repeated)):
+            for number, keys in enumerate(repeated):
+                self.found.repeated[number] += len(keys)
+            alike = pa.concat_arrays(repeated)
+            in_a, in_b = (pc.is_in(of_side, value_set=alike) for of_side in (of_a, of_b))
+            self.wholes(with_counts(a.filter(in_a)), with_counts(b.filter(in_b)))
+            alone_a, alone_b = pc.invert(in_a), pc.invert(in_b)
+            a, b = a.filter(alone_a), b.filter(alone_b)
+            codes = _codes([of_a.filter(alone_a)], [of_b.filter(alone_b)])
+            of_a, of_b = codes.slice(0, len(a)), codes.slice(len(a))
+        there = pc.less(of_b, len(a))
+        rows_a, rows_b = of_b.filter(there), pc.indices_nonzero(there)
+        if len(rows_b) < len(b):
+            self._tell_alone("extra", b.filter(pc.invert(there)))
+        if len(rows_a) < len(a):
+            self._tell_alone("missing", a.filter(pc.invert(pc.is_in(of_a, value_set=rows_a))))
+        self._compare_pairs(
+            a if rows_a.equals(of_a) else a.take(rows_a), b if len(rows_b) == len(b) else b.take(rows_b)
+        )
+
+    def _with_keys_of_the_type(self, batch: pa.RecordBatch, kind: str) -> pa.RecordBatch:
+        """The rows less those whose key is no value of the other side's type, which match nothing."""
+        odd = _any(self.common(batch, at)[1] for at in range(self._keys))
+        if odd is None:
+            return batch
+        self._tell_alone(kind, batch.filter(odd))
+        return batch.filter(pc.invert(odd))
+
+    def _compare_pairs(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
+        """Rows of one key each, in one order."""
+        differing = {}
+        for at in range(self._keys, len(self._pairs)):
+            differs = _differ(self.common(a, at), self.common(b, at))
+            count = pc.sum(differs).as_py()
+            if count:
+                self.found.by_column[at] = self.found.by_column.get(at, 0) + count
+                differing[at] = differs
+        different = _any(differing.values())
+        count = 0 if different is None else pc.sum(different).as_py()
+        self.found.different += count
+        self.found.equal += len(a) - count
+        if different is None:
+            return
+        for row in pc.indices_nonzero(different)[: self._left["different"]].to_pylist():
+            columns = [at for at, differs in differing.items() if differs[row].as_py()]
+            of_a, of_b = (self._row(batch, row, columns) for batch in (a, b))
+            self._keep(Example("different", self._row(a, row, range(self._keys)), of_a, of_b))
+
+    def wholes(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
+        """Whole rows, with a last column of how many each stands for."""
+        if not len(a) + len(b):  # Arrow 18 does not survive columns without a chunk
+            return
+        counts = [batch.column(len(self._pairs)) for batch in (a, b)]
+        nothing = [pa.repeat(pa.scalar(0, _LONG), len(batch)) for batch in (a, b)]
+        codes = self._codes_of_wholes(a, b)
+        table = pa.table(
+            {
+                "code": codes,
+                "a": pa.concat_arrays([counts[0], nothing[1]]),
+                "b": pa.concat_arrays([nothing[0], counts[1]]),
+                "row": pa.array(range(len(codes)), _LONG),
+            }
+        )
+        wanted = [("a", "sum"), ("b", "sum"), ("row", "min"), ("row", "max")]
+        groups = table.group_by("code", use_threads=False).aggregate(wanted)
+        more = pc.subtract(groups["a_sum"], groups["b_sum"])
+        self.found.equal += pc.sum(pc.min_element_wise(groups["a_sum"], groups["b_sum"])).as_py() or 0
+        for kind, batch, surplus, rows, first in (
+            ("missing", a, more, groups["row_min"], 0),
+            ("extra", b, pc.negate(more), groups["row_max"], len(a)),
+        ):
+            there = pc.greater(surplus, 0)
+            total = pc.sum(surplus.filter(there)).as_py() or 0
+            setattr(self.found, kind, getattr(self.found, kind) + total)
+            some = pc.indices_nonzero(there)[: self._left[kind]]
+            for row, count in zip(rows.take(some).to_pylist(), surplus.take(some).to_pylist(), strict=True):
+                self._keep_alone(kind, batch, row - first, count)
+
+    def _codes_of_wholes(self, a: pa.RecordBatch, b: pa.RecordBatch) -> pa.Int64Array:
+        sides = [[self.common(batch, at) for at in range(len(self._pairs))] for batch in (a, b)]
+        codes = _codes(*([values for values, _ in side] for side in sides))
+        odd = [_any(mask for _, mask in side) for side in sides]
+        if odd == [None, None]:
+            return codes
+        # What is no value is equal to nothing: each such row has a number of its own.
+        masks = (
+            pa.repeat(False, len(batch)) if mask is None else mask for mask, batch in zip(odd, (a, b), strict=True)
+        )
+        own = pc.subtract(-1, pa.array(range(len(codes)), _LONG))
+        return pc.if_else(pa.concat_arrays(masks), own, codes)
+
+    def _tell_alone(self, kind: str, batch: pa.RecordBatch) -> None:
+        setattr(self.found, kind, getattr(self.found, kind) + len(batch))
+        for row in range(min(self._left[kind], len(batch))):
+            self._keep_alone(kind, batch, row, 1)
+
+    def _keep_alone(self, kind: str, batch: pa.RecordBatch, row: int, count: int) -> None:
+        is_extra = kind == "extra"
+        values = self._row(batch, row, range(len(self._pairs)), is_extra)
+        key = self._row(batch, row, range(self._keys), is_extra)
+        self._keep(Example(kind, key, None if is_extra else values, values if is_extra else None, count))
+
+    def _keep(self, example: Example) -> None:
+        self._left[example.kind] -= 1
+        self.found.examples.append(example)
+
+    def _row(self, batch: pa.RecordBatch, row: int, columns: Iterable[int], of_b: bool = False) -> Row:
+        return {self._pairs[at].b if of_b else self._pairs[at].a: _value(batch.column(at)[row]) for at in columns}
+
+
+def with_counts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows, each of which stands for one."""
+    return pa.RecordBatch.from_arrays(
+        [*batch.columns, pa.repeat(pa.scalar(1, _LONG), len(batch))], schema=batch.schema.append(COUNT)
+    )
+
+
+def _codes(a: Sequence[pa.Array], b: Sequence[pa.Array]) -> pa.Int64Array:
+    """Numbers for the rows of both sides, by their columns: equal rows have equal ones, and a new one is the next."""
+    codes = None
+    for columns in zip(a, b, strict=True):
+        coded = pa.concat_arrays(columns).dictionary_encode("encode")
+        indices = coded.indices.cast(_LONG)
+        if codes is None:
+            codes = indices
+        else:
+            pairs = pc.add(pc.multiply(codes, len(coded.dictionary)), indices)
+            codes = pairs.dictionary_encode().indices.cast(_LONG)
+    assert codes is not None
+    return codes
+
+
+def _repeated(codes: pa.Int64Array) -> pa.Int64Array:
+    """The numbers that are there more than once."""
+    counts = pc.value_counts(codes)
+    return counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+
+
+def _differ(a: Common, b: Common) -> pa.BooleanArray:
+    """In which rows two columns differ; NULL is NULL."""
+    differs = pc.not_equal(a[0], b[0])
+    if differs.null_count:
+        differs = pc.if_else(differs.is_valid(), differs, pc.xor(a[0].is_null(), b[0].is_null()))
+    found = _any(mask for mask in (differs, a[1], b[1]))
+    assert found is not None
+    return found
+
+
+def _any(masks: Iterable[pa.BooleanArray | None]) -> pa.BooleanArray | None:
+    """The rows that any of the masks has; None if there is no mask."""
+    found = None
+    for mask in masks:
+        if mask is not None:
+            found = mask if found is None else pc.or_(found, mask)
+    return found
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    """The value, or what there is of one that Python does not have."""
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return scalar.cast(pa.binary()).as_py()
+    except (ValueError, OverflowError):  # a time beyond the years 1 to 9999
+        return scalar.cast(pa.string()).as_py()

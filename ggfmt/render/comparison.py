@@ -1,0 +1,192 @@
+"""What `ggfmt compare` found: as text for a person, as JSON for a program, and for GitHub Actions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ggfmt.comparison.comparison import Comparison, TableComparison
+from ggfmt.comparison.rows import Example
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.engine.output.names import counted
+from ggfmt.java.text import visible
+from ggfmt.render.diagnostics.github import diagnostics_github
+from ggfmt.render.diagnostics.text import diagnostics_json, print_diagnostics, sound, write_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_WIDEST = 60  # characters of a value, and of a list of columns
+_MARKS = {"missing": "-", "extra": "+", "different": "~"}
+
+
+def findings_of(found: Comparison) -> list[Diagnostic]:
+    """What is not the same, and keys that are none, as findings of the tables."""
+    return [finding for table in found.tables for finding in _of_table(found, table)]
+
+
+def _of_table(found: Comparison, table: TableComparison) -> Iterator[Diagnostic]:
+    place = Span(table=table.table)
+    if table.only is not None:
+        has, lacks = (found.a, found.b) if table.only == "a" else (found.b, found.a)
+        yield Diagnostic("GG584", f"the table is in `{has}`, and not in `{lacks}`", place)
+    for columns, side in ((table.columns_a, found.a), (table.columns_b, found.b)):
+        if columns:
+            message = f"{counted(len(columns), 'column')} only in `{side}`: {_names(columns)}"
+            yield Diagnostic("GG585", message, place, "leave them out by `--ignore` if that is as it should be")
+    for repeated, side in ((table.repeated_a, found.a), (table.repeated_b, found.b)):
+        if repeated:
+            message = f"{counted(repeated, 'key')} more than once in `{side}`, by the key {_names(table.key)}"
+            yield Diagnostic("GG586", message, place, "their rows were compared as wholes; name a key that is one")
+    if table.missing or table.extra or table.different:
+        yield Diagnostic("GG583", _counts(table), place)
+
+
+def _counts(table: TableComparison) -> str:
+    parts = [f"{number:,} {kind}" for kind, number in (("missing", table.missing), ("extra", table.extra)) if number]
+    if table.different:
+        columns = _names(f"{name} ({count:,})" for name, count in table.by_column.items())
+        parts.append(f"{table.different:,} different in {columns}")
+    return f"rows are not the same: {', '.join(parts)}; {table.equal:,} equal"
+
+
+def comparison_github(found: Comparison) -> str:
+    """A workflow command for each finding; its help has the examples."""
+    examples = {table.table: [_line(example) for example in table.examples] for table in found.tables}
+    findings = []
+    for finding in findings_of(found):
+        help = " / ".join(examples[finding.span.table or ""]) if finding.code == "GG583" else finding.help
+        findings.append(Diagnostic(finding.code, f"{finding.span}: {finding.message}", Span(), help or None))
+    return diagnostics_github(findings)
+
+
+def comparison_json(found: Comparison) -> str:
+    document = {
+        "same": found.same,
+        "a": found.a,
+        "b": found.b,
+        "tables": [_table_dict(table) for table in found.tables],
+        "findings": json.loads(diagnostics_json(findings_of(found))),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _table_dict(table: TableComparison) -> dict[str, Any]:
+    return {
+        "table": sound(table.table),
+        "same": table.same,
+        "only": table.only,
+        "key": table.key,
+        "rows": {"a": table.rows_a, "b": table.rows_b},
+        "equal": table.equal,
+        "missing": table.missing,
+        "extra": table.extra,
+        "different": table.different,
+        "by_column": table.by_column,
+        "repeated_keys": {"a": table.repeated_a, "b": table.repeated_b},
+        "columns": {"a": table.columns_a, "b": table.columns_b},
+        "examples": [
+            {
+                "kind": example.kind,
+                "key": _plain(example.key),
+                "a": _plain(example.a),
+                "b": _plain(example.b),
+                "rows": example.rows,
+            }
+            for example in table.examples
+        ],
+    }
+
+
+def _plain(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if row is None else {name: _json_value(value) for name, value in row.items()}
+
+
+def _json_value(value: object) -> object:
+    """Numbers and truth values as they are, all else as a text."""
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return sound(_text(value))
+
+
+def print_comparison(found: Comparison, stream: TextIO) -> None:
+    """A table of all tables, then findings and examples of each, and the sum in the last line."""
+    from ggfmt.render.tables import print_rich
+
+    print_rich(_summary(found), stream)
+    for table in found.tables:
+        findings = list(_of_table(found, table))
+        if findings:
+            write_text("\n", stream)
+            print_diagnostics(findings, stream)
+        write_text("".join(f"  {_line(example)}\n" for example in table.examples), stream)
+    different = sum(not table.same for table in found.tables)
+    tables = counted(len(found.tables), "table")
+    result = "the same" if found.same else f"{different:,} of them not the same"
+    write_text(f"\n{tables}, {counted(found.equal, 'row')} equal: {result}\n", stream)
+
+
+def _summary(found: Comparison) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("table", "key"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("equal", "missing", "extra", "different"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in found.tables:
+        counts = (row.equal, row.missing, row.extra, row.different)
+        cells = ["" if row.only else f"{count:,}" for count in counts]
+        key = ", ".join(row.key) or ("" if row.only else "whole rows")
+        style = "" if row.same else "red"
+        table.add_row(Text(visible(row.table), style), Text(visible(key)), *cells)
+    return table
+
+
+def _line(example: Example) -> str:
+    """An example in one line: its mark, its key, and the values, those of A first."""
+    parts = [_MARKS[example.kind], *(_pair(name, value) for name, value in example.key.items())]
+    if example.a is not None and example.b is not None:
+        parts += [
+            f"{_name(name)}: {_shown(value)} | {_shown(example.b.get(name))}" for name, value in example.a.items()
+        ]
+    else:
+        row = example.a if example.a is not None else example.b or {}
+        parts += [_pair(name, value) for name, value in row.items() if name not in example.key]
+    if example.rows > 1:
+        parts.append(f"({example.rows:,} such rows)")
+    return "  ".join(parts)
+
+
+def _pair(name: str, value: object) -> str:
+    return f"{_name(name)}={_shown(value)}"
+
+
+def _name(name: str) -> str:
+    return visible(name) if name and " " not in name else json.dumps(visible(name), ensure_ascii=False)
+
+
+def _names(names: Iterable[str]) -> str:
+    text = ", ".join(names)
+    return text if len(text) <= 3 * _WIDEST else f"{text[: 3 * _WIDEST]}..."
+
+
+def _shown(value: object) -> str:
+    """A value for a person: texts in quotes, so that an empty one, blanks and the text `NULL` are seen for what they
+    are."""
+    if value is None:
+        return "NULL"
+    text = visible(_text(value))
+    text = text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
+    return f"'{text}'" if isinstance(value, str) else text
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return f"\\x{value.hex()}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
