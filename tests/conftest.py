@@ -9,10 +9,16 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Tests start hundreds of Pythons. Where nothing that is compiled is kept, as in many containers, each of them would
+# compile ggfmt anew, which takes as long as what most of them do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 pytest.register_assert_rewrite("contract", "dialects")  # what they assert is shown as in tests
 
