@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -80,3 +81,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The modules that start Spark come first: they take longest, and a process that ends late waits for no other."""
     slow = {item.path for item in items if item.get_closest_marker("spark")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: thousands of tests and parameters need not be looked through for garbage again."""
+    gc.collect()
+    gc.freeze()
