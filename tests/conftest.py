@@ -6,13 +6,20 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Tests start hundreds of Pythons. Where nothing that is compiled is kept, as in many containers, each of them would
+# compile ggfmt anew, which takes as long as what most of them do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 pytest.register_assert_rewrite("contract", "dialects")  # what they assert is shown as in tests
 
@@ -66,7 +73,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     named = [argument.partition("::")[0] for argument in config.args]
     modules = len(set(named)) if all(name.endswith(".py") for name in named) else MOST_WORKERS
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = min(modules, cpus, MOST_WORKERS)
+    waiting = cpus // 2  # tests that start Spark wait for a third of their time
+    workers = min(modules, cpus + waiting, MOST_WORKERS)
     return workers if workers > 1 else 0
 
 
@@ -74,3 +82,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The modules that start Spark come first: they take longest, and a process that ends late waits for no other."""
     slow = {item.path for item in items if item.get_closest_marker("spark")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: thousands of tests and parameters need not be looked through for garbage again."""
+    gc.collect()
+    gc.freeze()

@@ -22,6 +22,9 @@ from ggfmt.spark.jvm import tolerant_home
 _START_SECONDS = 120.0
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
+# An executor of a test has less to do than the best code would take to make.
+QUICK_EXECUTORS = ("spark.executor.extraJavaOptions", _QUICK)
+
 
 @contextlib.contextmanager
 def standalone_cluster(directory: Path, workers: int = 2, cores: int = 1, memory: str = "512m") -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from runs import JSON_LINES, MOMENT, operation, run_ggfmt, snapshot, write_lines
-from spark_cluster import closed_port, connect_server, standalone_cluster
+from spark_cluster import QUICK_EXECUTORS, closed_port, connect_server, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.doctor.checks import LIBRARIES
@@ -248,6 +248,7 @@ MAIN = "import sys, ggfmt\nsys.exit(ggfmt.main())\n"
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_spark_submit_on_a_cluster(place: Place) -> None:
     """Workers that have another ggfmt get this one, and those that were given this one by `--py-files` get nothing."""
     main = place.work / "main.py"
@@ -259,7 +260,7 @@ def test_spark_submit_on_a_cluster(place: Place) -> None:
     sent = zipped(cluster)
     with standalone_cluster(cluster) as master:
         submit = ["--master", master, "--executor-memory", "512m", "--conf"]
-        submit += [f"spark.executorEnv.PYTHONPATH={other.parent}"]
+        submit += [f"spark.executorEnv.PYTHONPATH={other.parent}", "--conf", "=".join(QUICK_EXECUTORS)]
         for name, more in (("other", []), ("given", ["--py-files", str(sent)])):
             out = place.work / name
             words = [*submit, *more, str(main), "--log-level", "info", "run", str(place.source), "-o", str(out)]

@@ -7,6 +7,7 @@ import hashlib
 import locale
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from strategies import examples
 
 from ggfmt.formats.api.framing import TextFraming
-from ggfmt.java import charset_names
+from ggfmt.java import charset_codecs, charset_names
 from ggfmt.java.charset_codecs import tables
 from ggfmt.java.charsets import aliases, byte_order_mark, codec_of, encoder, native_charset, refusal
 from ggfmt.java.text import IllegalValue
@@ -36,8 +37,6 @@ REFUSED = {
     "x-ISO-2022-CN-CNS": "ggfmt does not encode it",
     "x-ISO-2022-CN-GB": "ggfmt does not encode it",
 }
-TABLES = tables()
-BY_MESSAGE = [name for name in SERVED if not encoder(name).whole]
 
 # The whole of the BMP, what is beyond it in any charset but those of all Unicode, and the edges.
 CODES = [*range(0xD800), *range(0xE000, 0x10100), *range(0x1F100, 0x1F700), *range(0x20000, 0x30000), 0x10FFFF]
@@ -46,6 +45,19 @@ COMBINING = "\u0300\u0301\u0304\u030c\u02e5\u02e9\u309a\uff9e\uff9f"
 
 
 pytestmark = pytest.mark.spark
+TABLES = cache(tables)  # a run seldom needs more than one, and the tests need them all
+
+
+@pytest.fixture(autouse=True, scope="module")
+def tables_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(charset_codecs, "tables", TABLES)
+        yield
+
+
+def by_message(charset: str) -> bool:
+    """Whether what a character becomes depends on its neighbours."""
+    return not encoder(charset).whole
 
 
 class Java:
@@ -212,7 +224,7 @@ def test_lost_characters_are_counted(java: Java) -> None:
 
 def repertoire(charset: str) -> str:
     """Characters of a charset that matter to its state, and some that it lacks."""
-    table = TABLES.get(charset)
+    table = TABLES().get(charset)
     modes = [mode[2] for mode in table["modes"]] if table else ["aé\u4e00\ud55c\U00020000"]
     some = [*(character for mode in modes for character in islice(mode, 0, None, max(1, len(mode) // 60)))]
     odd = "\n\r \0~\\\u00a5\u203e\U0001f600かセㇷæɔʌəɚÊê"
@@ -238,7 +250,7 @@ def test_runs_of_characters_have_the_bytes_of_java(java: Java, charset: str) -> 
     framing = TextFraming(charset)
     plain = st.text(st.sampled_from(repertoire(charset)), max_size=30)
 
-    @examples(100 if charset in BY_MESSAGE else 15)
+    @examples(100 if by_message(charset) else 15)
     @given(st.lists(plain | st.text(max_size=10), min_size=1, max_size=4))
     def check(messages: list[str]) -> None:
         expected = [java.get_bytes(charset, message) for message in messages]
@@ -253,7 +265,7 @@ def test_runs_of_characters_have_the_bytes_of_java(java: Java, charset: str) -> 
 
 
 def test_what_depends_on_its_neighbours_is_encoded_message_by_message() -> None:
-    assert set(BY_MESSAGE) == {
+    assert set(filter(by_message, SERVED)) == {
         *("ISO-2022-JP", "ISO-2022-JP-2", "x-windows-50220", "x-windows-50221", "x-windows-iso2022jp"),
         *("x-IBM930", "x-IBM933", "x-IBM935", "x-IBM937", "x-IBM939", "x-IBM1364"),
         *("x-SJIS_0213", "x-MS932_0213"),
@@ -307,10 +319,11 @@ def test_byte_order_marks_are_java_s(java: Java) -> None:
     }
 
 
+@pytest.mark.long
 def test_tables_are_those_of_the_jdk(java: Java) -> None:
     home = find_java().home
     if java.version != "17" or len(java.charsets) < len(aliases()) or not (home / "bin" / "javac").exists():
         pytest.skip(f"only a full JDK 17 makes the tables, and {home} is none")
     module, made = make_charset_tables.made(str(home))
     assert module == Path(charset_names.__file__).read_text(encoding="ascii")
-    assert made == TABLES
+    assert made == TABLES()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_cluster import closed_port, standalone_cluster
+from spark_cluster import QUICK_EXECUTORS, closed_port, standalone_cluster
 from typer.testing import CliRunner
 
 from ggfmt import __version__
@@ -408,20 +408,23 @@ with SparkRunner(SparkSettings("local[1]")) as session:
 """
 
 
-@pytest.mark.spark
-def test_the_archive_is_made_by_command_and_used_by_a_session(tmp_path: Path, cache: Path) -> None:
-    def session(file: Path) -> str:
-        ended = subprocess.run(
-            [sys.executable, "-c", USES_ARCHIVE, str(file)],
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert (ended.returncode, ended.stderr) == (0, "")
-        return ended.stdout.strip()
+def maps(file: Path) -> bool:
+    """Whether a session has an archive in its memory; it has to start, and to say nothing, whether or not."""
+    ended = subprocess.run(
+        [sys.executable, "-c", USES_ARCHIVE, str(file)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout.strip() == "True"
 
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_the_archive_is_made_by_command_and_used_by_a_session(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "tmp").mkdir()
     ended = apart("--class-archive", "--json", environment={"TMPDIR": str(tmp_path / "tmp")})
     assert os.listdir(tmp_path / "tmp") == []
@@ -435,10 +438,21 @@ def test_the_archive_is_made_by_command_and_used_by_a_session(tmp_path: Path, ca
     assert finding["facts"] == {"status": "present", "path": str(file), "bytes": file.stat().st_size}
     assert finding["help"] == f"`rm {file}` removes it"
     assert "making the class archive" in ended.stderr
-    assert session(file) == "True"
+    assert maps(file)
     file.chmod(0o600)
     file.write_bytes(b"no archive" + os.urandom(file.stat().st_size - 10))
-    assert session(file) == "False"
+    assert not maps(file)
+    assert file.exists(), "what a command made, a run does not remove"
+
+
+@pytest.mark.spark
+def test_an_archive_that_is_none_is_passed_over(cache: Path) -> None:
+    place = class_archive(find_java(), spark_home())
+    if place is None:
+        assert not can_have_archive(find_java())
+        return
+    file = kept(place, 1000)
+    assert not maps(file)
     assert file.exists(), "what a command made, a run does not remove"
 
 
@@ -562,12 +576,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield master
 
 
-MEMORY = ("--spark-conf", "spark.executor.memory=512m")
+SMALL = ("--spark-conf", "spark.executor.memory=512m", "--spark-conf", "=".join(QUICK_EXECUTORS))
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_a_cluster_of_two(cluster: str) -> None:
-    ended = apart("--master", cluster, *MEMORY, "--json")
+    ended = apart("--master", cluster, *SMALL, "--json")
     found = by_name(ended.stdout)
     assert ended.returncode == 0, ended.stdout
     facts = found["executors"]["facts"]
@@ -577,6 +592,7 @@ def test_a_cluster_of_two(cluster: str) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_workers_with_another_python(cluster: str, tmp_path: Path) -> None:
     other = tmp_path / "python"
     fields = "major minor micro releaselevel serial"
@@ -586,7 +602,7 @@ def test_workers_with_another_python(cluster: str, tmp_path: Path) -> None:
     )
     other.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
     other.chmod(0o755)
-    ended = apart("--master", cluster, *MEMORY, "--json", environment={"PYSPARK_PYTHON": str(other)})
+    ended = apart("--master", cluster, *SMALL, "--json", environment={"PYSPARK_PYTHON": str(other)})
     found = by_name(ended.stdout)
     assert ended.returncode == 1
     assert found["session"]["state"] == "ok"

@@ -280,6 +280,9 @@ def test_what_ci_needs_is_there() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", script], check=True)
+    installed = "-e '.[java,test]'"  # which the second command of the README does before its tests
+    assert script.read_text(encoding="utf-8").count(installed) == 2
+    assert documents.shell_blocks(README)[1].count(f" {installed} && ") == 1
 
 
 def test_changes_are_kept_in_the_known_form() -> None:

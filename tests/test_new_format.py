@@ -71,7 +71,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with one more format."""
     root = tmp_path_factory.mktemp("project")
     for name in ("ggfmt", "tests", "samples", "conf"):
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "golden"))
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("golden"))
     (root / "tests" / "golden").symlink_to(ROOT / "tests" / "golden")
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, root / name)

@@ -26,7 +26,9 @@ from oracle import json_message
 from runs import JSON_LINES, MOMENT, PIPES, metadata, operation, output_files, run_ggfmt, write_lines
 from strategies import Changes, changes, examples, json_numbers, table_def, texts
 from test_terminal import ESCAPE, on_terminal
+from typer.testing import CliRunner
 
+from ggfmt.cli import app
 from ggfmt.config.handler_options import HandlerConfig, HandlerOptions
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
@@ -837,11 +839,13 @@ def test_no_operations_at_all(tmp_path: Path) -> None:
     assert preview_text(first([tmp_path / "in.json"], *JSON_LINES)) == "There are no operations.\n"
 
 
-def test_nothing_is_written(tmp_path: Path) -> None:
+def test_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0)])
+    monkeypatch.chdir(tmp_path)
     for name in WRITTEN:
-        done = command(str(source), "-c", str(ROOT / "conf" / f"{name}.properties"), cwd=tmp_path)
-        assert done.returncode == 0
+        arguments = ["preview", str(source), "-c", str(ROOT / "conf" / f"{name}.properties")]
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert command(str(source), "-c", str(ROOT / "conf" / "json.properties"), cwd=tmp_path).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["in.json"]
 
 

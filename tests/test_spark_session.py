@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from spark_cluster import closed_port, standalone_cluster
+from spark_cluster import QUICK_EXECUTORS, closed_port, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.spark.home import spark_home
@@ -437,15 +437,17 @@ def test_on_the_java_of_the_package_index(tmp_path: Path) -> None:
 def test_on_a_local_cluster(tmp_path: Path) -> None:
     home = spark_home()
     before = sorted(os.listdir(home))
-    _, package = in_subprocess(tmp_path, "'local-cluster[2,1,1024]'").splitlines()
+    _, package = in_subprocess(tmp_path, f"'local-cluster[2,1,1024]', ({QUICK_EXECUTORS},)").splitlines()
     assert SENT.search(package)
     assert sorted(os.listdir(home)) == before
 
 
+@pytest.mark.long
 def test_on_a_standalone_master_with_two_workers(tmp_path: Path) -> None:
     cluster = tmp_path / "cluster"
     cluster.mkdir()
     with standalone_cluster(cluster) as master:
-        _, package = in_subprocess(tmp_path, f"{master!r}, (('spark.executor.memory', '512m'),)").splitlines()
+        conf = (("spark.executor.memory", "512m"), QUICK_EXECUTORS)
+        _, package = in_subprocess(tmp_path, f"{master!r}, {conf}").splitlines()
     assert SENT.search(package)
     assert len(list(cluster.glob("work-?/app-*"))) == 2
