@@ -53,20 +53,21 @@ class Stretch:
 def stretches(events: Iterable[Row], parts: int) -> Iterator[Stretch]:
     """The stretches of keys, from all operations of keys that ever move (in order, with truncates among them)."""
     lives: dict[tuple[Any, ...], _Life] = {}
-    number = 0
+    number, begin = 0, None
 
     def life(key: tuple[Any, ...]) -> _Life:
         nonlocal number
         if key not in lives:
             number += 1
-            lives[key] = _Life(number)
+            lives[key] = _Life(number, begin)
         return lives[key]
 
     for event in events:
         op, ord = event[OP], event[ORD]
         if op == "T":
-            for each in lives.values():
-                each.there = each.met = False
+            yield from (Stretch(key, each.since, ord, each.identity, each.unknown) for key, each in lives.items())
+            lives.clear()
+            begin = ord
             continue
         new = tuple(event[new_key(place)] for place in range(parts))
         if not event[MOVES]:

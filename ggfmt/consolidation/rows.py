@@ -78,11 +78,12 @@ def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataF
     """
     reset, op = F.col(RESET).getField("o"), F.col(RESET).getField("op")
     by_insert = F.coalesce(op == "I", F.lit(False))
-    after_meeting: Column = F.lit(True)
+    after_meeting, met = F.lit(True), F.lit(False)
     if moved:
         until = F.col(UNKNOWN_UNTIL)
         after_meeting = until.isNull()
         by_insert &= after_meeting | F.coalesce(reset >= until, F.lit(False))
+        met = until.isNotNull() & ~F.coalesce(reset > until, F.lit(False))
     values: dict[str, Column] = {}
     unknown, untold = [], [F.lit(0)]
     for place, name in enumerate(operations.columns):
@@ -99,17 +100,14 @@ def resolved(rows: DataFrame, operations: TableOperations, moved: bool) -> DataF
         if name not in operations.added:
             unknown.append(~known & ~by_insert)
         elif moved:  # it was told since it was added, and of which row is not certain
-            unknown.append(
-                ~known & ~by_insert & F.coalesce(_seq_of(rows, UNKNOWN_UNTIL) >= operations.added[name], F.lit(False))
-            )
+            unknown.append(~known & ~by_insert & met & (_seq_of(rows, UNKNOWN_UNTIL) >= operations.added[name]))
         untold.append(F.when(~known, 1).otherwise(0))
     lacking = any_of(unknown)
     reason = F.when(lacking, F.lit(NEVER_SEEN))
     if moved:
-        met = F.col(UNKNOWN_UNTIL).isNotNull()
         reason = (
             F.when(F.col(OVERTAKEN), F.lit(OVERTAKEN_ROW))
-            .when(lacking & met & ~F.coalesce(reset > F.col(UNKNOWN_UNTIL), F.lit(False)), F.lit(MET_ROW))
+            .when(lacking & met, F.lit(MET_ROW))
             .when(lacking, F.lit(NEVER_SEEN))
         )
     return rows.withColumns(values | {UNTOLD: balanced(add, untold), REASON: reason})
