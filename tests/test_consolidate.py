@@ -170,9 +170,12 @@ def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
         *(change("I", 1, "S.TYPED", after={"ID": n, "NAME": t, "AMOUNT": LONG}) for n, t in enumerate(HOSTILE, 10)),
         change("I", 1, "S.TYPED", after={"ID": 99, "NAME": None, "RATE": 0.1, "FLAG": True}),
     ]
+    before = dict(spark.conf.getAll)
     for to in FORMATS:
         told = consolidate(spark, lines, folder / to, to=to, definitions={"S.TYPED": TYPED})
         assert told == manifest(folder / to)
+    assert dict(spark.conf.getAll) == before
+    assert spark.range(3).count() == 3
     return {to: folder / to for to in FORMATS}
 
 
@@ -371,13 +374,6 @@ def test_what_makes_no_sense_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_session_of_the_user_stays_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    before = dict(spark.conf.getAll)
-    consolidate(spark, STORY, tmp_path / "out")
-    assert dict(spark.conf.getAll) == before
-    assert spark.range(3).count() == 3
-
-
 def at_work(out: Path, seconds: float = 120) -> None:
     """Waits until Spark writes rows."""
     until = time.monotonic() + seconds
@@ -422,24 +418,30 @@ def test_a_run_that_is_killed_leaves_no_output(spark: SparkSession, tmp_path: Pa
     assert verify(str(out)).findings == []
 
 
-OLD = change("I", 1, "S.OLD", after={"ID": "7", "N": "\n"})
-BEFORE, TODAY = [*STORY[:5], OLD], [STORY[6], STORY[7]]
+TODAY = [
+    change("U", 51, before={"ID": "4"}, after={"ID": "4", "N": "new"}),
+    change("D", 52, before={"ID": "1"}),
+    change("I", 53, "S.GONE", after={"ID": "1", "N": "b"}),
+]
 
 
-@pytest.mark.parametrize("to", ["parquet", "csv", "json", "orc"])
-def test_changes_of_today_are_merged_into_an_earlier_result(spark: SparkSession, tmp_path: Path, to: str) -> None:
-    base, out = tmp_path / "base", tmp_path / "out"
-    consolidate(spark, BEFORE, base, to=to)
-    told = consolidate(spark, TODAY, out, to=to, base=base, primary_keys=None)
-    assert read(out, "S.T", to) == ROWS
-    assert read(out, "S.OLD", to) == [{"ID": "7", "N": "\n"}]
+@pytest.mark.parametrize("to", ["parquet", "csv", "json"])
+def test_changes_of_today_are_merged_into_an_earlier_result(
+    spark: SparkSession, tmp_path: Path, results: dict[str, Path], to: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "out"
+    told = consolidate(spark, TODAY, out, to=to, base=results[to], primary_keys=None)
+    assert read(out, "S.T", to) == [{"ID": "4", "N": "new", "V": ""}]
+    assert read(out, "S.TYPED", to) == read(results[to], "S.TYPED", to)
     assert read(out, "S.GONE", to) == [{"ID": "1", "N": "b"}]
-    assert told["consolidated"]["base"] == str(base)
-    assert told["tables"]["S.OLD"]["operations"] == {}
+    assert told["consolidated"]["base"] == str(results[to])
+    assert told["tables"]["S.TYPED"]["operations"] == {}
+    assert told["tables"]["S.TYPED"]["columns"] == manifest(results[to])["tables"]["S.TYPED"]["columns"]
+    assert "the base has 1 unresolved row" in caplog.text
     if to == "parquet":  # in place
-        consolidate(spark, [change("D", 50, before={"ID": "1"})], out, base=out, mode="overwrite", primary_keys=None)
-        assert read(out, "S.T", to) == ROWS[1:]
-        assert read(out, "S.OLD", to) == [{"ID": "7", "N": "\n"}]
+        consolidate(spark, TODAY[1:], out, base=out, mode="overwrite", primary_keys=None)
+        assert read(out, "S.T", to) == [{"ID": "4", "N": "new", "V": ""}]
+        assert read(out, "S.TYPED", to) == read(results[to], "S.TYPED", to)
         assert verify(str(out)).findings == []
 
 
@@ -463,12 +465,22 @@ def test_a_dump_is_a_base(spark: SparkSession, tmp_path: Path) -> None:
     assert (raised.value.diagnostics[0].span.file, raised.value.diagnostics[0].span.field) == (str(dump), "ID")
 
 
-def test_a_base_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    base = tmp_path / "base"
-    consolidate(spark, STORY, base)
+def test_verify_reads_rows_back_and_there_is_no_report(
+    results: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(results["orc"])]) == 0
+    told = capsys.readouterr().out
+    assert "no findings" in told
+    assert "handler" not in told
+    assert main(["report", str(results["orc"])]) == 2
+    assert "rows of `ggfmt consolidate`, and no run" in capsys.readouterr().err
+
+
+def test_a_base_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path, results: dict[str, Path]) -> None:
+    base, path = results["parquet"], write_lines(tmp_path / "today.json", TODAY)
     before = snapshot(base)
     with pytest.raises(Abend, match="1 unresolved row, whose operations are not taken into account"):
-        consolidate(spark, TODAY, base, base=base, mode="overwrite")
+        ggfmt.consolidate(path, base, spark=spark, base=base, mode="overwrite")
     assert snapshot(base) == before
     with pytest.raises(Abend, match="GG570"):
         consolidate(spark, TODAY, tmp_path / "out", base=base, strict=True)

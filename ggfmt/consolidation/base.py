@@ -14,13 +14,12 @@ import pyarrow.parquet as pq
 from ggfmt.columnar.typed import typed_values
 from ggfmt.consolidation.asked import unusable
 from ggfmt.consolidation.manifest import table_directory
-from ggfmt.consolidation.rows_directory import CONSOLIDATED
 from ggfmt.consolidation.tables import type_named
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.files import child, file_system, is_local
 from ggfmt.engine.output.journal import read_document
 from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.records import MANIFEST, output_to_read
+from ggfmt.engine.output.records import CONSOLIDATED, MANIFEST, output_to_read
 from ggfmt.engine.output.store import Store
 from ggfmt.frames.shapes import TEXT, ddl_type
 from ggfmt.java.text import visible

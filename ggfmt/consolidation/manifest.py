@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from ggfmt.consolidation.asked import CURRENT, DELETED, UNRESOLVED, shown
 from ggfmt.consolidation.conversion import Written
-from ggfmt.consolidation.rows_directory import CONSOLIDATED
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.files import InputFile
 from ggfmt.engine.output.manifest import LAYOUT
 from ggfmt.engine.output.names import counted, safe_name, stamp
+from ggfmt.engine.output.records import CONSOLIDATED
 from ggfmt.engine.plan import Job
 from ggfmt.version import VERSION
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.output.commit import Participant, cannot_write
 from ggfmt.engine.output.directory import LINK, LINK_HELP, files_below
 from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE
-from ggfmt.engine.output.records import records
+from ggfmt.engine.output.records import CONSOLIDATED, records
 from ggfmt.engine.output.store import FAILURES
-
-CONSOLIDATED = "consolidated"  # the member of a manifest that tells what was asked
 
 
 class RowsDirectory(Participant):
@@ -65,8 +62,3 @@ class RowsDirectory(Participant):
 
     def _refused(self, message: str, name: str, help: str) -> UsageError:
         return UsageError(Diagnostic("GG501", message, Span(file=self.store.outer(name)), help))
-
-
-def is_of_rows(document: dict[str, Any]) -> bool:
-    """Whether a manifest is that of a consolidation."""
-    return CONSOLIDATED in document

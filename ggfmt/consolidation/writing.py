@@ -41,8 +41,13 @@ SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
 }
-# A query over little is done before Java code for it would be compiled.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# A query over little is done before Java code for it would be compiled, or parts of it planned one by one.
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
 INTERPRETED_BYTES = 1 << 20  # of staged operations
 SHUFFLE_BYTES = 32 << 20  # of staged operations, for each part of a shuffle
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.engine.output.records import Record
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.engine.output.records import CONSOLIDATED, Record
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.timeline import STEPS
 
@@ -121,8 +121,12 @@ class Manifest(Struct, frozen=True):
 
 
 def manifest_of(record: Record, store: Store) -> Manifest:
-    """The manifest of a record. Abend GG561 if a later ggfmt wrote it, GG562 if it is none."""
+    """The manifest of a record. UsageError GG560 if it is of rows, Abend GG561 if a later ggfmt wrote it, GG562 if it is
+    none."""
     place = Span(file=store.outer(record.place))
+    if CONSOLIDATED in record.document:
+        message = "the directory holds rows of `ggfmt consolidate`, and no run that has a report"
+        raise UsageError(Diagnostic("GG560", message, place, "its manifest has the counts of all tables"))
     later = later_layout(record.document)
     if later is not None:
         raise Abend(Diagnostic("GG561", later, place, LATER_HELP))

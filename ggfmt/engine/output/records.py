@@ -20,6 +20,7 @@ from ggfmt.engine.output.store import FAILURES, Store
 
 MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
 RUNS = f"{METADATA_DIRECTORY}/runs"
+CONSOLIDATED = "consolidated"  # the member of the manifest of a consolidation that tells what was asked
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,8 @@ def _verify(store: Store, root: str) -> Verification:
             for name, entry in record.files(store):
                 found.files += 1
                 listed.setdefault(name, set()).add(_expected(entry))
+                if "handler" not in entry:  # rows of a consolidation
+                    continue
                 if "table" in entry:
                     found.messages[str(entry.get("handler")), str(entry["table"])] += int(entry.get("operations", 0))
                 elif name.endswith(".records"):
