@@ -108,15 +108,23 @@ class ParquetFile(TableFile):
 
 
 class OrcFile(TableFile):
+    """Spark has time stamps without a zone as numbers, and says so beside the column."""
+
     def _columns(self) -> Columns:
         with open_input(self.file) as stream:
-            return distinct((field.name, stored_type(field.type)) for field in orc.ORCFile(stream).schema)
+            return distinct((field.name, stored_type(_orc_type(field))) for field in orc.ORCFile(stream).schema)
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
         opened = orc.ORCFile(stream)
+        types = [_orc_type(opened.schema.field(name)) for name in names]
         for stripe in range(opened.nstripes):
             batch = opened.read_stripe(stripe, columns=list(names))
-            yield [stored(batch.column(name)) for name in names]
+            yield [stored(batch.column(name).cast(type)) for name, type in zip(names, types, strict=True)]
+
+
+def _orc_type(field: pa.Field) -> pa.DataType:
+    told = (field.metadata or {}).get(b"spark.sql.catalyst.type")
+    return pa.timestamp("us") if told == b"timestamp_ntz" and field.type == pa.int64() else field.type
 
 
 class JsonFile(TableFile):
