@@ -574,6 +574,14 @@ def test_parquet_of_spark_has_times_in_96_bits(tmp_path: Path) -> None:
     assert differing(tmp_path / "a.parquet", parquet_file(tmp_path / "b.parquet", ID=table["ID"], T=times)) == []
 
 
+def test_orc_of_spark_has_times_without_a_zone_as_numbers(tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("T", pa.int64(), metadata={"spark.sql.catalyst.type": "timestamp_ntz"})])
+    orc.write_table(pa.table([pa.array([5, None])], schema), tmp_path / "a.orc")
+    typed = parquet_file(tmp_path / "b.parquet", T=pa.array([None, 5], pa.timestamp("us")))
+    assert compared(tmp_path / "a.orc", typed).same
+    assert compared(tmp_path / "a.orc", parquet_file(tmp_path / "c.parquet", T=pa.array([5, None]))).equal == 1
+
+
 # Tables, columns and keys
 
 

@@ -21,8 +21,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import COMPRESSIONS, InputFile, open_input
 from ggfmt.engine.uris import is_uri
 
-BATCH_ROWS = 1 << 16
-_AVRO_ROWS = 1 << 14
+BATCH_ROWS, _BATCH_BYTES = 1 << 16, 16 << 20
 _BLOCK_BYTES = 4 << 20
 
 Columns = dict[str, pa.DataType]  # by name, of stored types
@@ -100,7 +99,11 @@ class ParquetFile(TableFile):
             return distinct((field.name, stored_type(field.type)) for field in self._parquet(stream).schema_arrow)
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
-        for batch in self._parquet(stream).iter_batches(BATCH_ROWS, columns=list(names)):
+        opened = self._parquet(stream)
+        about = opened.metadata
+        size = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+        rows = min(max(_BATCH_BYTES * about.num_rows // max(size, 1), 1), BATCH_ROWS)
+        for batch in opened.iter_batches(rows, columns=list(names)):
             yield [stored(batch.column(name)) for name in names]
 
     def _parquet(self, stream: BinaryIO) -> parquet.ParquetFile:
@@ -108,15 +111,23 @@ class ParquetFile(TableFile):
 
 
 class OrcFile(TableFile):
+    """Spark has time stamps without a zone as numbers, and says so beside the column."""
+
     def _columns(self) -> Columns:
         with open_input(self.file) as stream:
-            return distinct((field.name, stored_type(field.type)) for field in orc.ORCFile(stream).schema)
+            return distinct((field.name, stored_type(_orc_type(field))) for field in orc.ORCFile(stream).schema)
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
         opened = orc.ORCFile(stream)
+        types = [_orc_type(opened.schema.field(name)) for name in names]
         for stripe in range(opened.nstripes):
             batch = opened.read_stripe(stripe, columns=list(names))
-            yield [stored(batch.column(name)) for name in names]
+            yield [stored(batch.column(name).cast(type)) for name, type in zip(names, types, strict=True)]
+
+
+def _orc_type(field: pa.Field) -> pa.DataType:
+    told = (field.metadata or {}).get(b"spark.sql.catalyst.type")
+    return pa.timestamp("us") if told == b"timestamp_ntz" and field.type == pa.int64() else field.type
 
 
 class JsonFile(TableFile):
@@ -166,14 +177,16 @@ class AvroFile(TableFile):
             return distinct((name, stored_type(type)) for name, type in self._types(fastavro.reader(stream)))
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
-        reader = fastavro.reader(stream)
+        reader: Any = fastavro.block_reader(stream)
         types = dict(self._types(reader))
         rows: list[Any] = []
-        for row in reader:
-            rows.append(row)
-            if len(rows) == _AVRO_ROWS:
+        size = 0
+        for block in reader:
+            rows += block
+            size += block.bytes_.getbuffer().nbytes
+            if size > _BATCH_BYTES or len(rows) >= BATCH_ROWS:
                 yield [_avro_column([row[name] for row in rows], types[name]) for name in names]
-                rows = []
+                rows, size = [], 0
         yield [_avro_column([row[name] for row in rows], types[name]) for name in names]
 
     def _types(self, reader: Any) -> Iterator[tuple[str, pa.DataType]]:
