@@ -9,6 +9,7 @@ import typer
 from ggfmt.api import consolidating
 from ggfmt.api.consolidating import RowFormat, RowMode, RowOrder
 from ggfmt.cli.parameters import (
+    Checkpointing,
     Definitions,
     InputConfig,
     InputFormat,
@@ -16,6 +17,7 @@ from ggfmt.cli.parameters import (
     Inputs,
     JavaHome,
     Remote,
+    Settling,
     SparkConf,
 )
 from ggfmt.cli.telling import nothing_committed_yet
@@ -41,6 +43,8 @@ def consolidate(
         str | None,
         typer.Option("--base", metavar="DIR", help="The rows from before: an earlier result, or a directory by table."),
     ] = None,
+    checkpoint: Checkpointing = None,
+    settle: Settling = None,
     keep: Annotated[
         str | None,
         typer.Option("--keep", metavar="STATES", help="Other rows, too: `deleted`, `unresolved`, with a mark."),
@@ -100,6 +104,8 @@ def consolidate(
             history=history,
             changes=changes,
             base=base,
+            checkpoint=checkpoint,
+            settle=settle,
             keep=keep,
             primary_keys=primary_keys,
             order=order,

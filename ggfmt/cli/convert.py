@@ -14,6 +14,7 @@ from ggfmt.api.converting import Mode, OnReject, convert
 from ggfmt.cli.dry_run import show_plan
 from ggfmt.cli.garbage import nothing_collected
 from ggfmt.cli.parameters import (
+    Checkpointing,
     Configuration,
     CurrentTimestamp,
     Definitions,
@@ -26,6 +27,7 @@ from ggfmt.cli.parameters import (
     Master,
     Remote,
     Settings,
+    Settling,
     SparkConf,
     To,
 )
@@ -60,23 +62,8 @@ def run(
         bool, typer.Option("--strict-fidelity", help="Stop where a handler cannot show a value as it is.")
     ] = False,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Also run where there is no input file.")] = False,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="DIR",
-            help="Read what no earlier run with this DIR has read, and add it to the output.",
-        ),
-    ] = None,
-    settle: Annotated[
-        float | None,
-        typer.Option(
-            "--settle",
-            metavar="SECONDS",
-            min=0,
-            help="With `--checkpoint`: leave files that were just written to, and those behind them, for later.",
-        ),
-    ] = None,
+    checkpoint: Checkpointing = None,
+    settle: Settling = None,
     current_timestamp: CurrentTimestamp = None,
     master: Master = None,
     remote: Remote = None,

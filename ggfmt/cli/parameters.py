@@ -15,6 +15,23 @@ Inputs = Annotated[
         metavar="INPUT", help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input."
     ),
 ]
+Checkpointing = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="DIR",
+        help="Read what no earlier run with this DIR has read, and add it to the output.",
+    ),
+]
+Settling = Annotated[
+    float | None,
+    typer.Option(
+        "--settle",
+        metavar="SECONDS",
+        min=0,
+        help="With `--checkpoint`: leave files that were just written to, and those behind them, for later.",
+    ),
+]
 OptionalInputs = Annotated[
     list[str] | None, typer.Argument(metavar="INPUT", help="Files, directories or globs to find tables in.")
 ]

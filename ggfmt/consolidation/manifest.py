@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from ggfmt.consolidation.conversion import Written
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.files import InputFile
 from ggfmt.engine.output.manifest import LAYOUT
-from ggfmt.engine.output.names import counted, safe_name, stamp
+from ggfmt.engine.output.names import counted, folded, safe_name, stamp
 from ggfmt.engine.output.records import CONSOLIDATED
 from ggfmt.engine.plan import Job
 from ggfmt.version import VERSION
@@ -120,3 +120,30 @@ def told_of(document: dict[str, Any]) -> Iterator[str]:
         if table["defaults"]:
             parts.append(f"{counted(table['defaults'], 'value')} that no operation told")
         yield f"{name}: {', '.join(parts)}; in the order of {table['order']}"
+
+
+@dataclass(frozen=True)
+class Previous:
+    """The result that is merged into, by its manifest."""
+
+    document: Mapping[str, Any]
+
+    def last_parts(self) -> dict[str, int]:
+        """By directory, folded, the number of its last file."""
+        last: dict[str, int] = {}
+        for entry in self.document["files"]:
+            directory, _, name = entry["path"].rpartition("/")
+            key = folded(directory)
+            last[key] = max(last.get(key, -1), int(name.partition(".")[0].rpartition("-")[2]))
+        return last
+
+    def merged(self, document: dict[str, Any], removed: Mapping[str, int], gone: set[str]) -> dict[str, Any]:
+        """The manifest of a run with what stays of this one. `removed` are rows by table that were written anew, and
+        `gone` the files that they were in."""
+        tables = dict(self.document["tables"])
+        for name, table in document["tables"].items():
+            before = tables.get(name, {"rows": 0, "unresolved": 0, "defaults": 0})
+            counts = {what: before[what] + table[what] for what in ("unresolved", "defaults")}
+            tables[name] = {**table, **counts, "rows": before["rows"] - removed.get(name, 0) + table["rows"]}
+        stay = [entry for entry in self.document["files"] if entry["path"] not in gone]
+        return {**document, "tables": dict(sorted(tables.items())), "files": [*stay, *document["files"]]}

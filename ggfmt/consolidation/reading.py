@@ -8,13 +8,12 @@ from glob import escape
 from typing import TYPE_CHECKING
 
 from ggfmt.consolidation.operations import TableOperations
-from ggfmt.consolidation.tables import tables_of
+from ggfmt.consolidation.tables import is_defined, tables_of, with_columns
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.engine.plan import Job
 from ggfmt.frames.plan import Request, make_plan
 from ggfmt.frames.session import register_source
 from ggfmt.frames.source import signed
-from ggfmt.model.table import Column, TableDef
+from ggfmt.model.table import TableDef
 from ggfmt.spark.runners import runner_for
 
 if TYPE_CHECKING:
@@ -45,18 +44,6 @@ def operations_of(
     if base is not None and not is_defined(plan.job, name):
         definition = with_columns(definition, base.columns)
     return TableOperations(frame, definition, table.added, base)
-
-
-def is_defined(job: Job, name: str) -> bool:
-    """Whether somebody says which columns a table has: the user, or a metadata record."""
-    return name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
-
-
-def with_columns(table: TableDef, names: Sequence[str]) -> TableDef:
-    """A table that was found in data, with the columns of rows that were there before: data may show changed ones
-    alone."""
-    own = {column.name: column for column in table.columns}
-    return replace(table, columns=tuple(({name: own.get(name, Column(name)) for name in names} | own).values()))
 
 
 def check_case(spark: SparkSession, table: TableDef) -> None:

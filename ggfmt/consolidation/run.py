@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Any
 from ggfmt.consolidation.asked import UNRESOLVED, Asked, unusable
 from ggfmt.consolidation.base import Base, BaseTable, CsvFile, csv_to_parquet, named, read_base, tell_of_unresolved
 from ggfmt.consolidation.conversion import Conversion, convert
-from ggfmt.consolidation.manifest import Finished, described, table_directory, told_of
+from ggfmt.consolidation.manifest import Finished, Previous, described, table_directory, told_of
 from ggfmt.consolidation.rows_directory import RowsDirectory
 from ggfmt.consolidation.staged import Read, Reading
 from ggfmt.consolidation.staging import StagedTable
-from ggfmt.consolidation.tables import Types
+from ggfmt.consolidation.tables import Types, is_defined
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.files import absolute, below, child
+from ggfmt.engine.checkpoint import open_checkpoint
+from ggfmt.engine.files import InputFile, absolute, below, child
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit, hold_all
+from ggfmt.engine.output.journal import read_document
 from ggfmt.engine.output.names import counted, folded
-from ggfmt.engine.output.records import MANIFEST, as_bytes, run_file
+from ggfmt.engine.output.records import CONSOLIDATED, MANIFEST, as_bytes, kept_runs, run_file
 from ggfmt.engine.output.store import FAILURES
 from ggfmt.engine.plan import Job
 from ggfmt.engine.preparation import check_inputs_unchanged, now, run_id
@@ -45,6 +47,7 @@ MOST_TABLES_AT_ONCE = 4
 LEAST_DIGITS = 5
 _LARGE_BYTES = 64 << 20  # of output, which tasks measure sooner than this process
 _FINDING = "finding rows"  # a phase of nothing else
+MERGEABLE = ("parquet", "orc")
 _PLACES = 3  # of unresolved operations, in an error
 
 log = logging.getLogger("ggfmt")
@@ -61,6 +64,8 @@ class ConsolidationSettings:
     mode: str = "error"
     strict: bool = False
     base: str | None = None
+    checkpoint: str | None = None
+    settle: float | None = None
     keys: Keys = ()
     types: Types = ()
     input_format: str = "auto"
@@ -90,6 +95,14 @@ def execute(
         raise KeyboardInterrupt("interrupted; nothing was committed") from None
 
 
+@dataclass(frozen=True)
+class _RowsTarget:
+    """What a checkpoint is bound to."""
+
+    root: str
+    handler: str = "rows"
+
+
 class _Running:
     def __init__(self, settings: ConsolidationSettings, following: Following) -> None:
         self._settings, self._following = settings, following
@@ -98,6 +111,7 @@ class _Running:
         self._output = RowsDirectory(settings.output)
         self._inputs: Sequence[PlannedInput] = ()
         self._base: Base | None = None
+        self._previous: Previous | None = None
 
     @property
     def _staging(self) -> str:
@@ -107,9 +121,21 @@ class _Running:
         started = time.perf_counter()
         with ExitStack() as stack:
             self._following.enter(LISTING)
-            job = self._prepared()
-            hold_all([self._output], self._run, stack)
-            replaced = self._output.replaced(self._settings.mode)
+            settings = self._settings
+            checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, [self._output])
+            files: Sequence[InputFile] = list_inputs(settings.inputs, checkpoint is not None)
+            hold_all([self._output, *([] if checkpoint is None else [checkpoint])], self._run, stack)
+            if checkpoint is not None:
+                self._check_mergeable()
+                if checkpoint.bind([_RowsTarget(self._output.root)], [self._output], settings.mode) == "append":
+                    self._previous = Previous(read_document(self._output.store, MANIFEST) or {})
+                chosen = checkpoint.choose(files, settings.settle)
+                if not chosen.files:
+                    log.info("nothing to do: %s", chosen)
+                    return {} if self._previous is None else dict(self._previous.document)
+                files = chosen.files
+            job = self._prepared(files)
+            replaced = [] if self._previous is not None else self._output.replaced(settings.mode)
             self._base = self._read_base()
             self._following.enter(STARTING)
             runner = stack.enter_context(start())
@@ -126,15 +152,29 @@ class _Running:
             finished = list(self._finished(answers, runner))
             seconds = time.perf_counter() - started
             files = [item.file for item in self._inputs]
-            document = described(self._run, self._moment, self._settings, read.job, files, finished, seconds)
-            self._commit(finished, replaced, document)
-        for line in told_of(document):
+            document = described(self._run, self._moment, settings, read.job, files, finished, seconds)
+            told = list(told_of(document))
+            if self._previous is not None:
+                again = [below(path, self._output.root) or path for answer in answers for path in answer.replaced]
+                merged = {answer.table.name: answer.merged for answer in answers}
+                document = self._previous.merged(document, merged, set(again))
+                replaced = [*again, *map(run_file, kept_runs(self._output.store))]
+            targets = [_RowsTarget(self._output.root)]
+            others = [] if checkpoint is None else [checkpoint.part(self._run, targets, files)]
+            self._commit(finished, replaced, document, others)
+        for line in told:
             log.info("%s", visible(line))
         return document
 
-    def _prepared(self) -> Job:
+    def _check_mergeable(self) -> None:
+        """UsageError GG551 for rows that later changes cannot be merged into."""
+        asked, to = self._settings.asked, self._settings.to
+        if asked != Asked(order=asked.order) or to not in MERGEABLE:
+            message = "`--checkpoint` is for current rows, as Parquet or ORC: changes are merged into them"
+            raise unusable(message, "leave out `--checkpoint`, or what asks for other rows")
+
+    def _prepared(self, files: Sequence[InputFile]) -> Job:
         settings = self._settings
-        files = list_inputs(settings.inputs)
         input_format, reason, inputs = plan_inputs(files, settings.input_format, settings.source, settings.max_record)
         log.info("input format %s: %s", input_format, visible(reason))
         self._inputs = inputs
@@ -143,6 +183,11 @@ class _Running:
 
     def _read_base(self) -> Base | None:
         settings = self._settings
+        if self._previous is not None:
+            told = self._previous.document[CONSOLIDATED]
+            if told["to"] != settings.to:
+                raise unusable(f"the rows in the output are `{told['to']}`", f"give `--to {told['to']}`")
+            return read_base(self._output.root) if self._previous.document["tables"] else None
         if settings.base is None:
             return None
         base = read_base(absolute(settings.base))
@@ -163,10 +208,12 @@ class _Running:
         from ggfmt.consolidation import writing
         from ggfmt.spark.sql import statements
 
-        trusted = frozenset(read.job.catalog.trusted)
-        question = writing.Question(self._settings.asked, self._settings.to, child(self._staging, "rows"), trusted)
+        defined = frozenset(name for name in read.tables if is_defined(read.job, name))
+        merges = self._previous is not None
+        directory, clusters = child(self._staging, "rows"), self._settings.checkpoint is not None
+        question = writing.Question(self._settings.asked, self._settings.to, directory, defined, merges, clusters)
         bases = self._bases(read, runner)
-        names = sorted({*read.staged, *bases})
+        names = sorted(read.staged) if merges else sorted({*read.staged, *bases})
         items = [
             writing.Known(number, name, read.tables.get(name), read.staged.get(name, StagedTable()), bases.get(name))
             for number, name in enumerate(names)
@@ -241,7 +288,7 @@ class _Running:
         large = sum(answer.staged.size for answer in answers) > _LARGE_BYTES
         conversions = [conversion for _, _, conversion in items]
         written = (runner if large else InProcess()).run(convert, conversions)
-        parts: dict[str, int] = {}
+        parts = {} if self._previous is None else self._previous.last_parts()
         for (answer, unresolved, _), file in zip(items, written, strict=True):
             if unresolved and not file.rows:
                 continue
@@ -250,7 +297,9 @@ class _Running:
             suffix = generic if unresolved else to
             yield Finished(answer, unresolved, f"{name}/part-{number:0{LEAST_DIGITS}d}.{suffix}", file)
 
-    def _commit(self, finished: Sequence[Finished], replaced: Sequence[str], document: dict[str, Any]) -> None:
+    def _commit(
+        self, finished: Sequence[Finished], replaced: Sequence[str], document: dict[str, Any], others: Sequence[Part]
+    ) -> None:
         part = Part(self._output, deletes=list(replaced))
         try:
             for item in finished:
@@ -259,6 +308,6 @@ class _Running:
                 part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
             text = as_bytes(document)
             part.moves += self._output.stage([(run_file(self._run), text), (MANIFEST, text)])
-            commit(self._run, [part])
+            commit(self._run, [part, *others])
         except FAILURES as error:
             raise Abend(cannot_write(self._output.root, error)) from None

@@ -15,7 +15,7 @@ from ggfmt.engine.plan import Job
 from ggfmt.frames.batches import FILE_BITS, Wanted
 from ggfmt.frames.plan import merged
 from ggfmt.frames.shapes import HEAD, IMAGES, MISSING, MOST_DIGITS, NAMES, SCALARS, column_type
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Column, TableDef
 from ggfmt.options.table_keys import Keys, keys_of
 
 EVERY_TABLE = "*"  # in keys
@@ -143,3 +143,15 @@ def _check_patterns(tables: Mapping[str, Table], types: Sequence[tuple[str, pa.D
             message = f"no column is `{pattern}`, which is to have a type"
             help = suggestion(pattern, columns) or "give TABLE.COLUMN, such as `S.ORDERS.PRICE` or `*.PRICE`"
             raise unusable(message, help)
+
+
+def is_defined(job: Job, name: str) -> bool:
+    """Whether somebody says which columns a table has: the user, or a metadata record."""
+    return name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
+
+
+def with_columns(table: TableDef, names: Sequence[str]) -> TableDef:
+    """A table that was found in data, with the columns of rows that were there before: data may show changed ones
+    alone."""
+    own = {column.name: column for column in table.columns}
+    return replace(table, columns=tuple(({name: own.get(name, Column(name)) for name in names} | own).values()))

@@ -9,27 +9,34 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from ggfmt.consolidation.asked import CURRENT, DELETED, STATE, UNRESOLVED, Asked, shown
 from ggfmt.consolidation.base import BaseTable
 from ggfmt.consolidation.consolidated import Consolidated, consolidated
+from ggfmt.consolidation.merging import by_key, touched
 from ggfmt.consolidation.moment import time_of
 from ggfmt.consolidation.operations import TableOperations
 from ggfmt.consolidation.order import Ordering
 from ggfmt.consolidation.profile import Profile
-from ggfmt.consolidation.reading import with_columns
 from ggfmt.consolidation.rows import UNTOLD
 from ggfmt.consolidation.staging import StagedTable
-from ggfmt.consolidation.tables import Table
+from ggfmt.consolidation.tables import Table, with_columns
 from ggfmt.engine.files import child, file_system
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.uris import is_uri
-from ggfmt.frames.shapes import ddl
+from ggfmt.frames.shapes import AFTER, ddl, ddl_type
 from ggfmt.frames.spark_types import arrow_schema
 from ggfmt.model.table import Column, TableDef
 
 SPARK_FORMATS = {"parquet": "parquet", "json": "json", "orc": "orc", "csv": "parquet", "avro": "parquet"}
-OPTIONS: Mapping[str, Mapping[str, str]] = {"json": {"ignoreNullFields": "false"}}
+OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "json": {
+        "ignoreNullFields": "false",
+        "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",  # all digits, which Spark's own leave out
+        "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+    }
+}
 
 # Of the session that finds rows. Names that differ by case alone are of two columns, and times are told in UTC.
 SETTINGS = {
@@ -61,7 +68,9 @@ class Question:
     asked: Asked
     to: str
     directory: str
-    trusted: frozenset[str] = frozenset()  # tables whose columns a definition tells
+    defined: frozenset[str] = frozenset()  # tables whose columns somebody tells
+    merges: bool = False  # into rows that are in the output
+    clusters: bool = False  # rows by ranges of keys, for runs that are to merge into them
 
 
 @dataclass(frozen=True)
@@ -86,7 +95,8 @@ class Answer:
     """The rows of a table in staging: files of rows, and files of unresolved operations (typed, with a `reason`).
 
     `types` are those of columns, `counts` has rows by state, `defaults` how many columns of current rows no operation
-    told; `order` is what ordered the operations.
+    told; `order` is what ordered the operations. `replaced` are files of rows from before that are written anew, with
+    so many rows (`merged`).
     """
 
     table: Table
@@ -97,6 +107,8 @@ class Answer:
     defaults: int = 0
     rows: list[str] = field(default_factory=list)
     unresolved: list[str] = field(default_factory=list)
+    replaced: tuple[str, ...] = ()
+    merged: int = 0
 
 
 def answer(question: Question, spark: SparkSession, known: Known) -> Answer:
@@ -109,15 +121,29 @@ def answer(question: Question, spark: SparkSession, known: Known) -> Answer:
         table = _of_base(known.name, known.base, base)
     frame = operations_frame(spark, table, staged)
     definition = table.definition
-    if base is not None and known.name not in question.trusted:
+    if base is not None and known.name not in question.defined:
         definition = with_columns(definition, base.columns)
     operations = TableOperations(frame, definition, table.added, base)
+    replaced: BaseTable | None = None
+    if question.merges and base is not None and known.base is not None:
+        replaced = known.base
+        if _as_before(operations, known.base):
+            replaced = touched(frame, staged.seen, base, definition, known.base)
+        base = base_frame(spark, replaced, table)
+        operations = replace(operations, base=base)
     found = consolidated(operations, _with_all_states(asked, table), _profile(asked, staged, operations))
     rows, counting = _counted(found, asked)
     types = {column.name: column.dataType.simpleString() for column in rows.schema.fields}
     types = {name: types[name] for name in definition.column_names}
     result = Answer(replace(table, definition=definition), staged, str(found.profile.ordering), types)
-    result.rows = _write(rows, child(question.directory, f"rows-{known.number:05d}"), question.to)
+    directory = child(question.directory, f"rows-{known.number:05d}")
+    result.rows = _write(rows, directory, question.to)
+    if question.clusters and len(result.rows) > 1 and definition.primary_keys:
+        written = spark.read.schema(rows.schema).format(question.to).load(spark_path(directory))
+        ordered = by_key(written, definition.primary_keys, sum(map(size_of, result.rows)))
+        result.rows = _write(ordered, f"{directory}-by-key", question.to)
+    if replaced is not None and base is not None:
+        result.replaced, result.merged = replaced.files, base.count()
     told = counting.get
     result.counts = {state: int(told.get(state) or 0) for state in (CURRENT, DELETED, UNRESOLVED)}
     result.defaults = int(told.get(UNTOLD) or 0)
@@ -152,6 +178,15 @@ def operations_frame(spark: SparkSession, table: Table, staged: StagedTable) -> 
         return spark.createDataFrame([], ddl(table.wanted.schema))
     reader = spark.read.schema(ddl(table.wanted.schema)).option("__globPaths__", "false")
     return reader.parquet(*map(spark_path, staged.files))
+
+
+def _as_before(operations: TableOperations, base: BaseTable) -> bool:
+    """Whether the table has the columns and types that its rows from before have."""
+    image = operations.with_base().schema[AFTER].dataType
+    assert isinstance(image, StructType)
+    types = {column.name: column.dataType.simpleString() for column in image.fields}
+    now = [(name, types[name]) for name in operations.columns]
+    return now == [(name, ddl_type(type)) for name, type in base.types.items()]
 
 
 def size_of(path: str) -> int:

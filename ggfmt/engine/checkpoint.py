@@ -17,6 +17,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import msgspec
 
@@ -24,12 +25,10 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.files import InputFile, each_of, lines_of, read_ends, same_time, unreadable
 from ggfmt.engine.output.commit import Part, Participant, cannot_write
-from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import damaged, read_document
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.output.records import run_file
 from ggfmt.engine.output.store import FAILURES
-from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.uris import plain
 from ggfmt.java.text import visible
 
@@ -42,6 +41,16 @@ MOST_SEGMENTS = 64  # before small ones are put together
 SMALL_BYTES = 8 << 20  # of a segment
 _VERSION = 1
 _COARSE_NANOSECONDS = 2_000_000_000  # some file systems tell the time to two seconds
+
+
+class OutputTarget(Protocol):
+    """What a checkpoint is of: an output directory, and who writes to it."""
+
+    @property
+    def root(self) -> str: ...
+
+    @property
+    def handler(self) -> str: ...
 
 
 class Seen(msgspec.Struct, frozen=True, array_like=True):
@@ -91,7 +100,7 @@ def _have(number: int) -> str:
 
 
 def open_checkpoint(
-    directory: str | None, settle: float | None, mode: str, outputs: Sequence[OutputDirectory]
+    directory: str | None, settle: float | None, mode: str, outputs: Sequence[Participant]
 ) -> Checkpoint | None:
     """The checkpoint of a run; UsageError GG513 for what makes no sense."""
     if directory is None:
@@ -119,7 +128,7 @@ class Checkpoint(Participant):
 
     what = "the checkpoint"
 
-    def bind(self, targets: Sequence[HandlerOutput], outputs: Sequence[OutputDirectory], mode: str) -> str:
+    def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
         """The mode of the run: output of runs that the checkpoint knows of is added to. UsageError GG513 if it is of
         other output, or the output is not what those runs left."""
         document = read_document(self.store, DOCUMENT)
@@ -173,7 +182,7 @@ class Checkpoint(Participant):
             log.info("%s to read; %s", counted(len(settled), "new input file"), chosen)
         return chosen
 
-    def part(self, run: str, targets: Sequence[HandlerOutput], files: Sequence[InputFile]) -> Part:
+    def part(self, run: str, targets: Sequence[OutputTarget], files: Sequence[InputFile]) -> Part:
         """What a commit has to do here: the files are done. Abend GG310 if one is not there any more, GG506 if nothing
         can be written here."""
         seen = []
@@ -186,7 +195,7 @@ class Checkpoint(Participant):
         except FAILURES as error:
             raise Abend(cannot_write(self.root, error, self.what)) from None
 
-    def _part(self, run: str, targets: Sequence[HandlerOutput], seen: Sequence[Seen]) -> Part:
+    def _part(self, run: str, targets: Sequence[OutputTarget], seen: Sequence[Seen]) -> Part:
         names = self.store.names(SEGMENTS)
         number = max((int(name.partition(".")[0]) for name in names), default=0) + 1
         encode = msgspec.json.encode
@@ -361,7 +370,7 @@ def _tell_of_late(every: Sequence[tuple[InputFile, object, bool]]) -> None:
         log.warning(message, counted(len(late), "new input file"), visible(late[0].shown))
 
 
-def _outputs(targets: Sequence[HandlerOutput]) -> dict[str, list[str]]:
+def _outputs(targets: Sequence[OutputTarget]) -> dict[str, list[str]]:
     """The output directories and the handlers that write to them."""
     outputs: dict[str, list[str]] = {}
     for target in targets:
