@@ -396,6 +396,14 @@ def test_a_text_is_a_value_of_the_other_type_or_differs(
         assert (found.equal, found.missing, found.extra) == ((1, 0, 0) if one in right else (0, 1, 1)), one
 
 
+@pytest.mark.parametrize("key", [None, "V", "W", "V,W"])
+def test_a_text_that_is_no_value_is_not_null(tmp_path: Path, key: str | None) -> None:
+    typed = parquet_file(tmp_path / "a.parquet", V=pa.array([None, None], pa.int64()), W=pa.array([1, 1]))
+    text = text_file(tmp_path / "b.csv", "V,W\nfive,1\n,1\n")
+    found = compared(typed, text, key=key)
+    assert (found.equal, found.missing, found.extra, found.different) == (1, 1, 1, 0)
+
+
 @pytest.mark.parametrize(
     ("a", "b", "same"),
     [
