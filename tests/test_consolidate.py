@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,17 @@ import fastavro
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
+from consolidating import stage
 from frame_session import frame_session
 from runs import manifest, operation, run_ggfmt, snapshot, write_lines
 
 import ggfmt
 from ggfmt.cli import main
 from ggfmt.consolidation import run as run_module
+from ggfmt.consolidation import writing
+from ggfmt.consolidation.asked import Asked
+from ggfmt.consolidation.operations import TableOperations
+from ggfmt.consolidation.profile import profile
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.engine.output.verification import verify
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -463,6 +469,41 @@ def test_a_dump_is_a_base(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="`one` is no value of the type `bigint`") as raised:
         consolidate(spark, today, out, mode="overwrite", **settings)
     assert (raised.value.diagnostics[0].span.file, raised.value.diagnostics[0].span.field) == (str(dump), "ID")
+
+
+def test_what_staging_has_seen_is_what_spark_finds(spark: SparkSession, tmp_path: Path) -> None:
+    """Of each kind of update a table; the columns that an after image lacks are known by the insert."""
+    updates = [
+        {"after": {"ID": "1", "N": "b", "V": "c"}},
+        {"after": {"ID": "1", "N": "b"}},
+        {"before": {"ID": "1"}, "after": {"ID": "1", "N": "b"}},
+        {"before": {"ID": "1", "V": "x"}, "after": {"ID": "1", "N": "b"}},
+        {"before": {"ID": "1", "N": "a", "V": "x"}, "after": {"ID": "2", "N": "b", "V": "c"}},
+        {"before": {"ID": "1"}, "after": {"ID": "2", "N": "b"}},
+    ]
+    lines = []
+    for number, images in enumerate(updates):
+        lines.append(change("I", 2 * number, f"S.T{number}", after={"ID": "1", "N": "a", "V": "x"}))
+        lines.append(change("U", 2 * number + 1, f"S.T{number}", **images))
+    read = stage(write_lines(tmp_path / "in.json", lines), tmp_path / "staged", keys=(("*", ("ID",)),))
+    asked, found = Asked(), []
+    for name, staged in read.staged.items():
+        table = read.tables[name]
+        operations = TableOperations(writing.operations_frame(spark, table, staged), table.definition)
+        seen = writing.profile_of(asked, staged, operations)
+        by_spark = profile(operations, operations.frame, asked)
+        assert seen is not None
+        assert replace(seen, before=by_spark.before) == by_spark
+        assert seen.before <= by_spark.before  # Spark takes an update without a before image for one that has it
+        found.append((seen.partial, seen.before, seen.moves))
+    assert found == [
+        (False, False, False),
+        (True, False, False),
+        (True, False, False),
+        (True, True, False),
+        (False, False, True),
+        (True, False, True),
+    ]
 
 
 def test_verify_reads_rows_back_and_there_is_no_report(

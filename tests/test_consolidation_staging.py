@@ -4,43 +4,24 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from consolidating import stage
 from frame_session import planned
 from runs import metadata, operation, write_lines
 from survival import READ, STORY, TABLES, write_as, write_story
 
 from ggfmt.consolidation import staging as staging_module
 from ggfmt.consolidation.seen import Positions, Seen
-from ggfmt.consolidation.staged import Read, Reading
+from ggfmt.consolidation.staged import Read
 from ggfmt.consolidation.staging import TableFiles
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.engine.inputs import plan_inputs, with_defaults
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.runner import InProcess
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import job_of
 from ggfmt.model.table import Column, TableDef
-
-
-def stage(
-    inputs: Path | Sequence[Path],
-    directory: Path,
-    input_format: str = "auto",
-    told: WriterSettings = DEFAULT_SETTINGS,
-    definitions: dict[str, TableDef] | None = None,
-    **settings: Any,
-) -> Read:
-    files = list_inputs([str(path) for path in ([inputs] if isinstance(inputs, Path) else inputs)])
-    input_format, _, planned = plan_inputs(files, input_format, told)
-    job = job_of(input_format, definitions or {}, with_defaults(told, input_format))
-    return Reading(planned, str(directory), **settings).read(job, InProcess())
 
 
 def rows(read: Read, table: str) -> list[dict[str, Any]]:

@@ -51,7 +51,7 @@ class Seen:
 
     operations        by type
     partial           an update does not have all columns in its after image
-    before            and its before image may have others
+    before            and its before image has others
     moves             an update changes the key
     truncates         the `seq` of each truncate
     without_position  how many operations have none; `without_time` alike
@@ -124,10 +124,10 @@ class Seen:
 
 
 def _before_tells_more(batch: pa.RecordBatch, partial: pa.BooleanArray) -> bool:
-    """Whether a before image may have columns that the after image of its update lacks."""
+    """Whether a before image has columns that the after image of its update lacks."""
     rows = pc.indices_nonzero(pc.and_(partial, batch[BEFORE].is_valid()))
     lacking = (batch[MISSING[image]].take(rows).to_pylist() for image in (BEFORE, AFTER))
-    return any(before != after for before, after in zip(*lacking, strict=True))
+    return any(not set(after or ()) <= set(before or ()) for before, after in zip(*lacking, strict=True))
 
 
 def _moves(batch: pa.RecordBatch, updates: pa.BooleanArray, name: str) -> bool:

@@ -131,7 +131,7 @@ def answer(question: Question, spark: SparkSession, known: Known) -> Answer:
             replaced = touched(frame, staged.seen, base, definition, known.base)
         base = base_frame(spark, replaced, table)
         operations = replace(operations, base=base)
-    found = consolidated(operations, _with_all_states(asked, table), _profile(asked, staged, operations))
+    found = consolidated(operations, _with_all_states(asked, table), profile_of(asked, staged, operations))
     rows, counting = _counted(found, asked)
     types = {column.name: column.dataType.simpleString() for column in rows.schema.fields}
     types = {name: types[name] for name in definition.column_names}
@@ -230,7 +230,7 @@ def _write(frame: DataFrame, directory: str, to: str) -> list[str]:
     return [child(directory, name) for name in Store(directory).names("") if not name.startswith(("_", "."))]
 
 
-def _profile(asked: Asked, staged: StagedTable, operations: TableOperations) -> Profile | None:
+def profile_of(asked: Asked, staged: StagedTable, operations: TableOperations) -> Profile | None:
     """What staging has seen of a table, where that is all there is to know: with truncates, or where a position bounds
     the operations, Spark has to look."""
     seen = staged.seen

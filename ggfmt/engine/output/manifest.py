@@ -121,8 +121,8 @@ class Manifest(Struct, frozen=True):
 
 
 def manifest_of(record: Record, store: Store) -> Manifest:
-    """The manifest of a record. UsageError GG560 if it is of rows, Abend GG561 if a later ggfmt wrote it, GG562 if it
-    is none."""
+    """The manifest of a record. UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt wrote it, and GG562 if
+    it is none."""
     place = Span(file=store.outer(record.place))
     if CONSOLIDATED in record.document:
         message = "the directory holds rows of `ggfmt consolidate`, and no run that has a report"
