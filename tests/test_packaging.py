@@ -10,6 +10,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from ggfmt.spark.workers import NEEDED
 from ggfmt.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,6 +57,10 @@ def test_a_check_imports_nothing_else() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert "GG103" in done.stdout
+
+
+def test_workers_need_the_arrow_that_is_installed_here() -> None:
+    assert f'"{NEEDED[0]}"' in PYPROJECT
 
 
 def test_the_version_has_a_section_among_the_changes() -> None:

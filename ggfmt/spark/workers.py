@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import importlib.util
 import logging
 import platform
@@ -17,7 +18,7 @@ from ggfmt.spark.shipping import package_reader
 
 MAX_FAILURES = "spark.task.maxFailures"
 _ASKED = 8  # workers, at most: a cluster has one Python as a rule
-NEEDED = ("pyarrow", "msgspec")
+NEEDED = ("pyarrow>=24", "msgspec")  # an older Arrow has other texts where a slice meets a null
 NEEDED_BY_SOME = ("lxml", "fastavro")  # formats: XML, and Avro as GoldenGate and Qlik have it
 
 log = logging.getLogger("ggfmt")
@@ -44,6 +45,12 @@ def examiner() -> Callable[[], Examined]:
     """A function that tells the fields of `Worker`; nested for the same reason as what `package_reader` gives."""
     read, libraries = package_reader(), (*NEEDED, *NEEDED_BY_SOME)
 
+    def is_there(requirement: str) -> bool:
+        name, _, least = requirement.partition(">=")
+        if importlib.util.find_spec(name) is None:
+            return False
+        return not least or int(importlib.metadata.version(name).partition(".")[0]) >= int(least)
+
     def examine() -> Examined:
         try:
             files = read()
@@ -59,7 +66,7 @@ def examiner() -> Callable[[], Examined]:
             sys.executable,
             digest.hexdigest() if files else None,
             None if spec is None else spec.origin,
-            tuple(name for name in libraries if importlib.util.find_spec(name) is None),
+            tuple(requirement for requirement in libraries if not is_there(requirement)),
         )
 
     return examine
