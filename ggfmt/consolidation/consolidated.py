@@ -122,7 +122,8 @@ def _keyless(operations: TableOperations, frame: DataFrame, seen: Profile, asked
         since = F.lit(False) if asked.since is None else until(asked.since, seen.ordering.by)
         earlier = frame.where(since | (F.col("seq") < 0))
         then = profile_by(operations, earlier, [seen.ordering.by], asked)
-        every = keyless_changes(operations, _since_truncate(earlier, then), lasting)
+        truncated = seen.truncates[-1:] != then.truncates[-1:]
+        every = keyless_changes(operations, _since_truncate(earlier, then), lasting, truncated)
     nothing = frame.where(F.lit(False)).select(F.lit(NO_KEY).alias("reason"), "seq")
     return _answer(operations, every, nothing, seen, asked)
 

@@ -96,11 +96,14 @@ def _seen(
     return seen.where(~F.col(_EARLY)).select(*keys, _WAS)
 
 
-def keyless_changes(operations: TableOperations, earlier: DataFrame, later: DataFrame) -> DataFrame:
-    """What came and what went, each row as often as it did. The frames have operations up to either moment."""
+def keyless_changes(operations: TableOperations, earlier: DataFrame, later: DataFrame, truncated: bool) -> DataFrame:
+    """What came and what went, each row as often as it did. The frames have operations up to either moment, and those of
+    the later one alone count where the table was `truncated` between them: what went without having come is over."""
     columns = [found(place) for place in range(len(operations.columns))]
-    after = counted(operations, later)
-    before = counted(operations, earlier).withColumn(WEIGHT, -F.col(WEIGHT))
+    after, before = counted(operations, later), counted(operations, earlier)
+    if truncated:
+        before = before.where(F.col(WEIGHT) > 0)
+    before = before.withColumn(WEIGHT, -F.col(WEIGHT))
     both = after.unionAll(before.select(*after.columns)).groupBy(*columns).agg(F.sum(WEIGHT).alias(WEIGHT))
     rows = both.where(F.col(WEIGHT) != 0).withColumns(
         {
