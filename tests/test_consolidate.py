@@ -471,6 +471,12 @@ def test_a_dump_is_a_base(spark: SparkSession, tmp_path: Path) -> None:
     assert (raised.value.diagnostics[0].span.file, raised.value.diagnostics[0].span.field) == (str(dump), "ID")
 
 
+def test_rows_need_spark(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "in.json", STORY)
+    with pytest.raises(UsageError, match="rows are found by Spark's SQL"):
+        ggfmt.consolidate(path, tmp_path / "out", master="none")
+
+
 def test_what_staging_has_seen_is_what_spark_finds(spark: SparkSession, tmp_path: Path) -> None:
     """Of each kind of update a table; the columns that an after image lacks are known by the insert."""
     updates = [
