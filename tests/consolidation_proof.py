@@ -6,7 +6,7 @@ Each function here is given a history, and fails with the story of it that comes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -39,7 +39,7 @@ from ggfmt.consolidation.operations import TableOperations
 from ggfmt.consolidation.rows import UNTOLD
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.shapes import quoted
+from ggfmt.frames.shapes import column_type, ddl_type, quoted
 from ggfmt.model.table import Column, TableDef
 
 if TYPE_CHECKING:
@@ -57,9 +57,11 @@ def texts(frame: DataFrame) -> list[Row]:
     return [{name: text(value) for name, value in row.asDict().items()} for row in frame.collect()]
 
 
-def frame_of(spark: SparkSession, rows: list[Row]) -> DataFrame:
-    schema = ", ".join(f"{quoted(name)} string" for name in rows[0])
-    return spark.createDataFrame([tuple(row.values()) for row in rows], schema)
+def frame_of(spark: SparkSession, rows: Sequence[Row], types: Mapping[str, str]) -> DataFrame:
+    """Rows as a frame, with types of Spark's by column, where these are no texts."""
+    schema = ", ".join(f"{quoted(str(name))} string" for name in rows[0])
+    texts = spark.createDataFrame([tuple(row.values()) for row in rows], schema)
+    return texts.select(*(texts[quoted(name)].cast(types.get(name, "string")) for name in texts.columns))
 
 
 def check(found: Iterable[Row], expected: Iterable[Row], told: History) -> None:
@@ -128,7 +130,9 @@ def _operations(
     spark: SparkSession, folder: Path, told: History, story: Story, columns: Sequence[str], base: list[Row] | None
 ) -> TableOperations:
     path = write_parquet(folder / "operations.parquet", told.shape, story)
-    there = None if base is None else frame_of(spark, base)
+    table = told.shape.table(columns)
+    types = {column.name: ddl_type(column_type(column.type)) for column in table.columns}
+    there = None if base is None else frame_of(spark, base, types)
     return TableOperations(spark.read.parquet(str(path)), told.last, arrivals(story, columns), there)
 
 

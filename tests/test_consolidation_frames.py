@@ -22,12 +22,13 @@ from consolidation_proof import (
     check_moment,
     check_rows,
     check_told,
+    frame_of,
 )
 from dialects import DATA
 from frame_session import frame_session
 from histories import SHAPES, history
 from postgres import programs, server
-from postgres_story import KEYS, Part, happen
+from postgres_story import KEYS, NUMBERS, Part, happen
 from runs import write_lines
 from test_debezium_data import ordered_lines
 
@@ -118,8 +119,7 @@ def test_what_a_database_tells_lacks_values(parts: list[Part]) -> None:
 
 def test_rows_are_those_of_the_database(spark: SparkSession, parts: list[Part], tmp_path: Path) -> None:
     changes = write_lines(tmp_path / "in.json", [one for part in parts for one in part.records])
-    early = parts[0].rows["orders"]
-    base = spark.createDataFrame([tuple(row.values()) for row in early], [str(name) for name in early[0]])
+    base = frame_of(spark, parts[0].rows["orders"], dict.fromkeys(NUMBERS, "bigint"))
     orders = ggfmt.current(spark, changes, "public.orders", base=base, types=dict.fromkeys(base.columns, "string"))
     assert collected(orders) == counted(parts[-1].rows["orders"])
 
