@@ -1,7 +1,7 @@
 """Consolidated frames: of hundreds of random stories at once what the reference finds, of a database and of a recorded
 stream the rows that there are.
 
-`prove_consolidation.py` has more stories, and takes longer.
+`prove_consolidation.py` has more histories, and takes longer.
 """
 
 from __future__ import annotations
@@ -13,12 +13,22 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from consolidation_proof import check_changes, check_formats, check_keyless, check_rows
+from consolidation_proof import (
+    check_base,
+    check_changes,
+    check_files,
+    check_formats,
+    check_keyless,
+    check_moment,
+    check_rows,
+    check_told,
+    frame_of,
+)
 from dialects import DATA
 from frame_session import frame_session
 from histories import SHAPES, history
 from postgres import programs, server
-from postgres_story import Part, happen
+from postgres_story import KEYS, NUMBERS, Part, happen
 from runs import write_lines
 from test_debezium_data import ordered_lines
 
@@ -53,6 +63,20 @@ def test_a_table_without_a_key(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_the_story_in_every_format(spark: SparkSession, tmp_path: Path) -> None:
     check_formats(spark, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if shape.key])
+def test_what_was_not_told_a_moment_and_a_base(spark: SparkSession, name: str, tmp_path: Path) -> None:
+    told = history(SHAPES[name], 2)
+    check_told(spark, tmp_path, told)
+    check_moment(spark, tmp_path, told, "2020-01-01 00:00:00.200000")
+    check_base(spark, tmp_path, told, 400)
+
+
+@pytest.mark.long
+def test_files_and_positions(spark: SparkSession, tmp_path: Path) -> None:
+    check_files(spark, tmp_path, history(SHAPES["GG.PLAIN"], 2), 2)
 
 
 Counted = Counter[tuple[tuple[str, str | None], ...]]
@@ -95,7 +119,21 @@ def test_what_a_database_tells_lacks_values(parts: list[Part]) -> None:
 
 def test_rows_are_those_of_the_database(spark: SparkSession, parts: list[Part], tmp_path: Path) -> None:
     changes = write_lines(tmp_path / "in.json", [one for part in parts for one in part.records])
-    early = parts[0].rows["orders"]
-    base = spark.createDataFrame([tuple(row.values()) for row in early], [str(name) for name in early[0]])
+    base = frame_of(spark, parts[0].rows["orders"], dict.fromkeys(NUMBERS, "bigint"))
     orders = ggfmt.current(spark, changes, "public.orders", base=base, types=dict.fromkeys(base.columns, "string"))
     assert collected(orders) == counted(parts[-1].rows["orders"])
+
+
+@pytest.mark.long
+def test_net_changes_are_those_of_the_database(spark: SparkSession, parts: list[Part], tmp_path: Path) -> None:
+    changes = write_lines(tmp_path / "in.json", [one for part in parts for one in part.records])
+    key = KEYS["lines"]
+    before, after = ({tuple(row[name] for name in key): row for row in part.rows["lines"]} for part in parts[-2:])
+    before = {one: {**row, "extra": None} for one, row in before.items()}  # the column is not there yet
+    expected = [{**row, "_op": "U" if one in before else "I"} for one, row in after.items() if before.get(one) != row]
+    expected += [{**row, "_op": "D"} for one, row in before.items() if one not in after]
+    found = ggfmt.changes(spark, changes, "public.lines", since=parts[-2].end)
+    assert collected(found) == counted(expected)
+    assert {row["_op"] for row in expected} == {"I", "U", "D"}
+    for table in ("lines", "nokey"):
+        assert collected(ggfmt.current(spark, changes, f"public.{table}")) == counted(parts[-1].rows[table])
