@@ -523,6 +523,51 @@ def test_verify_reads_rows_back_and_there_is_no_report(
     assert "rows of `ggfmt consolidate`, and no run" in capsys.readouterr().err
 
 
+def test_each_run_merges_what_is_new_and_writes_the_files_of_rows_that_change(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The same command each day; what it leaves is what one run over all days would."""
+    days = [
+        [
+            *(change("I", n, after={"ID": str(n), "N": "a", "V": "x"}) for n in range(1, 9)),
+            change("I", 9, "S.OLD", after={"ID": "1"}),
+        ],
+        [
+            change("I", 11, after={"ID": "20", "N": "b", "V": None}),
+            change("U", 12, after={"ID": "77", "N": "never seen"}),
+        ],
+        [
+            change("U", 21, before={"ID": "20"}, after={"ID": "21", "V": "moved"}),
+            change("I", 22, after={"ID": "22", "N": "", "V": ""}),
+        ],
+        [change("D", 31, before={"ID": "3"}), change("U", 32, before={"ID": "21"}, after={"ID": "21", "N": "c"})],
+        [change("T", 41), change("I", 42, after={"ID": "3", "N": "again", "V": "y"})],
+    ]
+    changes, out = tmp_path / "changes", tmp_path / "out"
+    changes.mkdir()
+    told = {"spark": spark, "primary_keys": "ID", "checkpoint": tmp_path / "seen"}
+    files = []
+    for number, day in enumerate(days):
+        write_lines(changes / f"{number}.json", day)
+        document = ggfmt.consolidate(changes, out, **told)
+        assert ggfmt.consolidate(changes, out, **told) == document, "there was nothing to do"
+        whole = tmp_path / f"whole{number}"
+        ggfmt.consolidate(changes, whole, spark=spark, primary_keys="ID")
+        assert read(out, "S.T", "parquet") == read(whole, "S.T", "parquet")
+        assert document["tables"]["S.T"]["rows"] == len(read(out, "S.T", "parquet"))
+        assert read(out, "S.OLD", "parquet") == [{"ID": "1"}]
+        assert verify(str(out)).findings == []
+        files.append(sorted(path.name for path in (out / "S.T").iterdir()))
+    names = [f"part-{number:05d}.parquet" for number in range(5)]
+    assert files == [names[:1], names[:2], [names[0], names[2]], names[3:4], names[4:5]]
+    assert document["tables"]["S.T"]["unresolved"] == 1
+    with pytest.raises(UsageError, match="changes are merged into them"):
+        ggfmt.consolidate(changes, out, history=True, **told)
+    write_lines(changes / "9.json", days[0])
+    with pytest.raises(UsageError, match="the rows in the output are `parquet`"):
+        ggfmt.consolidate(changes, out, to="orc", **told)
+
+
 def test_a_base_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path, results: dict[str, Path]) -> None:
     base, path = results["parquet"], write_lines(tmp_path / "today.json", TODAY)
     before = snapshot(base)

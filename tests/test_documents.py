@@ -178,6 +178,7 @@ def test_every_command_and_option_that_is_named_exists() -> None:
         "--hypothesis-profile",
         "--check",
         "--block",
+        "--memory",
         "--peer",
         "--environments",
         "--screenshots",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from ggfmt.consolidation.asked import CURRENT, DELETED, STATE, UNRESOLVED
+from ggfmt.consolidation.images import value
 from ggfmt.consolidation.moves import FOLLOWED, OVERTAKEN, UNKNOWN_UNTIL
 from ggfmt.consolidation.operations import OP, ORD, TableOperations, new_key
 from ggfmt.consolidation.rows import (
@@ -21,7 +22,9 @@ from ggfmt.consolidation.rows import (
     latest,
     resolved,
 )
-from ggfmt.frames.shapes import AFTER
+from ggfmt.frames.shapes import AFTER, MISSING
+
+_NUMBER = "__number"
 
 
 def current_rows(operations: TableOperations, identified: Identified, partial: bool, deleted: bool) -> DataFrame:
@@ -65,24 +68,25 @@ def _by_column(operations: TableOperations, identified: Identified, deleted: boo
 
 def _by_row(operations: TableOperations, identified: Identified) -> DataFrame:
     """The last image of each row, where every one is whole."""
-    keys = [new_key(place) for place in range(len(operations.key))]
-    last = F.max(F.struct(F.col(ORD).alias("o"), F.col(OP).alias("op"), "seq", AFTER, "after_missing")).alias(LAST)
-    rows = identified.steps.groupBy(*_group(identified)).agg(last)
-    rows = rows.withColumns({name: F.col(f"{BY}{place}") for place, name in enumerate(keys)})
-    image, seq = F.col(LAST).getField(AFTER), F.col(LAST).getField("seq")
+    latest_first = Window.partitionBy(*identified.group).orderBy(F.col(ORD).desc())
+    rows = identified.steps.withColumn(_NUMBER, F.row_number().over(latest_first)).where(F.col(_NUMBER) == 1)
     values: dict[str, Column] = {}
     for place, name in enumerate(operations.columns):
-        value = image.getField(name)
+        own = value(AFTER, name)
         if name in operations.key:
-            value = F.col(new_key(operations.key.index(name)))
+            own = F.col(new_key(operations.key.index(name)))
         elif name in operations.added:
-            value = F.when(seq >= operations.added[name], value)
-        values[found(place)] = value
-    own = F.array(*(F.lit(name) for name in operations.columns))
-    untold = F.coalesce(F.size(F.array_intersect(F.col(LAST).getField("after_missing"), own)), F.lit(0))
+            own = F.when(F.col("seq") >= operations.added[name], own)
+        values[found(place)] = own
+    known = F.array(*(F.lit(name) for name in operations.columns))
+    untold = F.coalesce(F.size(F.array_intersect(MISSING[AFTER], known)), F.lit(0))
     nothing = F.lit(None).cast("string")
-    gone = F.col(LAST).getField("op") == "D"
-    return rows.withColumns(values | {UNTOLD: F.greatest(untold, F.lit(0)), REASON: nothing, STATE: _state(gone)})
+    marks = {
+        UNTOLD: F.greatest(untold, F.lit(0)),
+        REASON: nothing,
+        STATE: F.when(F.col(OP) == "D", DELETED).otherwise(CURRENT),
+    }
+    return rows.select(*_group(identified), *(column.alias(name) for name, column in (values | marks).items()))
 
 
 def _group(identified: Identified) -> list[Column]:

@@ -25,7 +25,7 @@ def touched(operations: DataFrame, seen: Seen, base: DataFrame, table: TableDef,
     """Of the files with the rows from before (`rows`; `base` is a frame of all of them) those that have to be written
     anew: with a row whose key is that of an operation, or small ones if there are many."""
     key = table.primary_keys
-    if not key or seen.truncates or len(rows.files) < 2:
+    if not key or seen.truncates or not rows.files:
         return rows
     every = steps(operations, key, F.col("seq")).where(KEYED)
     names = [f"__k{place}" for place in range(len(key))]

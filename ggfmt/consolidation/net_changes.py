@@ -97,8 +97,8 @@ def _seen(
 
 
 def keyless_changes(operations: TableOperations, earlier: DataFrame, later: DataFrame, truncated: bool) -> DataFrame:
-    """What came and what went, each row as often as it did. The frames have operations up to either moment, and those of
-    the later one alone count where the table was `truncated` between them: what went without having come is over."""
+    """What came and what went, each row as often as it did. The frames have operations up to either moment. Where the
+    table was `truncated` between them, what went before without having come is over."""
     columns = [found(place) for place in range(len(operations.columns))]
     after, before = counted(operations, later), counted(operations, earlier)
     if truncated:
