@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from consolidation import Key, Story, Table, Version, arrivals, consolidated, counted, net_changes, until
+from consolidation import Definition, Key, Story, Table, Version, arrivals, consolidated, counted, net_changes, until
 from frame_rows import typed_rows
 from frame_session import planned
 from histories import History, story_of, write_json, write_parquet
@@ -207,10 +207,11 @@ def check_base(spark: SparkSession, folder: Path, told: History, place: int) -> 
     given = _operations(spark, folder, told, newer, columns, base)
     check(rows_of(given), current(over), told)
     changes = rows_of(given, kind="changes")
-    expected = net_changes([], newer, columns, key, base)
+    definitions = [item for item in newer if isinstance(item, Definition)]
+    expected = net_changes(definitions, newer, columns, key, base)
     check(changes, ({**row, "_op": op} for op, row in expected.values()), told)
     unresolved = {one for one, row in over.rows.items() if not over.is_known(row)}
-    before = [{name: row.get(name) for name in over.columns} for row in base]
+    before = current(consolidated(definitions, columns, key, base))
     led = {one: row for one, row in applied(before, changes, key).items() if one not in unresolved}
     check(led.values(), current(over), told)
 

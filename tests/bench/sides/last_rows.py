@@ -60,7 +60,10 @@ def make(told: dict[str, Any]) -> None:
     if shape == "moves":  # away and back, so that updates of a key find its row
         rows = rows.withColumn("there", F.col("key") + keys)
         gone = (F.col("op_type") == "U") & (F.col("seq") % 50 == 7)
-        both = F.array(F.struct("key", F.col("there").alias("to")), F.struct(F.col("there").alias("key"), "key"))
+        away, back = (
+            F.struct(F.col(a).alias("key"), F.col(b).alias("to")) for a, b in (("key", "there"), ("there", "key"))
+        )
+        both = F.array(away, back)
         steps = F.when(gone, both).otherwise(F.array(F.struct("key", F.col("key").alias("to"))))
         rows = rows.select("seq", "op_type", F.posexplode(steps).alias("n", "step"))
         rows = rows.select((F.col("seq") * 2 + F.col("n")).alias("seq"), "op_type", "step.*")
