@@ -545,7 +545,7 @@ def test_each_run_merges_what_is_new_and_writes_the_files_of_rows_that_change(
     ]
     changes, out = tmp_path / "changes", tmp_path / "out"
     changes.mkdir()
-    told = {"spark": spark, "primary_keys": "ID", "checkpoint": tmp_path / "seen"}
+    told: dict[str, Any] = {"spark": spark, "primary_keys": "ID", "checkpoint": tmp_path / "seen"}
     files = []
     for number, day in enumerate(days):
         write_lines(changes / f"{number}.json", day)

@@ -19,7 +19,7 @@ from ggfmt.consolidation.staged import Read, Reading
 from ggfmt.consolidation.staging import StagedTable
 from ggfmt.consolidation.tables import Types, is_defined
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.checkpoint import open_checkpoint
+from ggfmt.engine.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.engine.files import InputFile, absolute, below, child
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
@@ -123,17 +123,12 @@ class _Running:
             self._following.enter(LISTING)
             settings = self._settings
             checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, [self._output])
-            files: Sequence[InputFile] = list_inputs(settings.inputs, checkpoint is not None)
-            hold_all([self._output, *([] if checkpoint is None else [checkpoint])], self._run, stack)
+            files = list_inputs(settings.inputs)
+            hold_all([self._output, *filter(None, [checkpoint])], self._run, stack)
             if checkpoint is not None:
-                self._check_mergeable()
-                if checkpoint.bind([_RowsTarget(self._output.root)], [self._output], settings.mode) == "append":
-                    self._previous = Previous(read_document(self._output.store, MANIFEST) or {})
-                chosen = checkpoint.choose(files, settings.settle)
-                if not chosen.files:
-                    log.info("nothing to do: %s", chosen)
+                files = self._new(checkpoint, files)
+                if not files:
                     return {} if self._previous is None else dict(self._previous.document)
-                files = chosen.files
             job = self._prepared(files)
             replaced = [] if self._previous is not None else self._output.replaced(settings.mode)
             self._base = self._read_base()
@@ -151,27 +146,37 @@ class _Running:
             self._following.enter(COMMITTING)
             finished = list(self._finished(answers, runner))
             seconds = time.perf_counter() - started
-            files = [item.file for item in self._inputs]
-            document = described(self._run, self._moment, settings, read.job, files, finished, seconds)
+            read_files = [item.file for item in self._inputs]
+            document = described(self._run, self._moment, settings, read.job, read_files, finished, seconds)
             told = list(told_of(document))
             if self._previous is not None:
                 again = [below(path, self._output.root) or path for answer in answers for path in answer.replaced]
                 merged = {answer.table.name: answer.merged for answer in answers}
                 document = self._previous.merged(document, merged, set(again))
                 replaced = [*again, *map(run_file, kept_runs(self._output.store))]
-            targets = [_RowsTarget(self._output.root)]
-            others = [] if checkpoint is None else [checkpoint.part(self._run, targets, files)]
+            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], read_files)]
             self._commit(finished, replaced, document, others)
         for line in told:
             log.info("%s", visible(line))
         return document
 
-    def _check_mergeable(self) -> None:
-        """UsageError GG551 for rows that later changes cannot be merged into."""
-        asked, to = self._settings.asked, self._settings.to
-        if asked != Asked(order=asked.order) or to not in MERGEABLE:
+    @property
+    def _target(self) -> _RowsTarget:
+        return _RowsTarget(self._output.root)
+
+    def _new(self, checkpoint: Checkpoint, files: Sequence[InputFile]) -> list[InputFile]:
+        """The files that no earlier run has read, and what it is that they are merged into. UsageError GG551 for rows
+        that later changes cannot be merged into."""
+        settings, asked = self._settings, self._settings.asked
+        if asked != Asked(order=asked.order) or settings.to not in MERGEABLE:
             message = "`--checkpoint` is for current rows, as Parquet or ORC: changes are merged into them"
             raise unusable(message, "leave out `--checkpoint`, or what asks for other rows")
+        if checkpoint.bind([self._target], [self._output], settings.mode) == "append":
+            self._previous = Previous(read_document(self._output.store, MANIFEST) or {})
+        chosen = checkpoint.choose(files, settings.settle)
+        if not chosen.files:
+            log.info("nothing to do: %s", chosen)
+        return chosen.files
 
     def _prepared(self, files: Sequence[InputFile]) -> Job:
         settings = self._settings

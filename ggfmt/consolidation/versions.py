@@ -23,7 +23,7 @@ from ggfmt.consolidation.operations import OP, ORD, TableOperations
 from ggfmt.consolidation.profile import literal
 from ggfmt.consolidation.rows import REASON, RESET, Identified, candidate, latest, resolved
 
-_NEXT, _TRUNCATED, _OVERTAKEN = "__next", "__truncated", "__ended"
+_NEXT, _TRUNCATED, _ENDED = "__next", "__truncated", "__ended"
 
 
 def versions(operations: TableOperations, identified: Identified, truncates: Sequence[Row]) -> DataFrame:
@@ -41,17 +41,14 @@ def versions(operations: TableOperations, identified: Identified, truncates: Seq
     columns[RESET] = F.last(F.when(op.isin("I", "D"), reset), ignorenulls=True).over(so_far)
     columns[_NEXT] = F.lead(_end(ord, F.col("position"), F.unix_micros("op_ts"))).over(in_order)
     rows = rows.withColumns(columns)
-    overtaken: Column = F.lit(False)
+    ended: Column = F.lit(False)
     if identified.moved:
-        overtaken = F.col(_NEXT).isNull() & F.coalesce(OVERTAKEN, F.lit(False))
         end = _end(F.lit(None).cast(rows.schema[ORD].dataType), F.col(END_POSITION), F.col(END_MICROS))
-        rows = rows.withColumn(_OVERTAKEN, overtaken)
-        rows = rows.withColumns(
-            {_NEXT: F.when(F.col(_OVERTAKEN), end).otherwise(F.col(_NEXT)), OVERTAKEN: F.lit(False)}
-        )
-        overtaken = F.col(_OVERTAKEN)
+        rows = rows.withColumn(_ENDED, F.col(_NEXT).isNull() & F.coalesce(OVERTAKEN, F.lit(False)))
+        ended = F.col(_ENDED)
+        rows = rows.withColumns({_NEXT: F.when(ended, end).otherwise(F.col(_NEXT)), OVERTAKEN: F.lit(False)})
     if truncates:
-        rows = _between_truncates(rows, truncates, overtaken)
+        rows = _between_truncates(rows, truncates, ended)
     rows = resolved(rows.where(op != "D"), operations, identified.moved)
     return rows.withColumns(
         {
