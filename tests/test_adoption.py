@@ -112,6 +112,7 @@ def place(source: Path, expected: Path, tmp_path: Path) -> Place:
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_an_active_session_and_a_bare_context_stay_their_users(place: Place) -> None:
     """Also after a task that fails, and after Ctrl-C, which leaves a job of the user's alone."""
     printed = place.script("""

@@ -406,6 +406,7 @@ def test_ctrl_c_leaves_nothing_and_a_session_that_works(spark: SparkSession, tmp
     assert list(spark.sparkContext.statusTracker().getActiveJobsIds()) == []
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_leaves_no_output(spark: SparkSession, tmp_path: Path) -> None:
     out, path = tmp_path / "out", write_lines(tmp_path / "in.json", STORY)
     call = [sys.executable, "-m", "ggfmt", "consolidate", str(path), "-o", str(out), "--primary-keys", "ID"]
@@ -551,9 +552,10 @@ def test_each_run_merges_what_is_new_and_writes_the_files_of_rows_that_change(
         write_lines(changes / f"{number}.json", day)
         document = ggfmt.consolidate(changes, out, **told)
         assert ggfmt.consolidate(changes, out, **told) == document, "there was nothing to do"
-        whole = tmp_path / f"whole{number}"
-        ggfmt.consolidate(changes, whole, spark=spark, primary_keys="ID")
-        assert read(out, "S.T", "parquet") == read(whole, "S.T", "parquet")
+        if number in (2, 4):
+            whole = tmp_path / f"whole{number}"
+            ggfmt.consolidate(changes, whole, spark=spark, primary_keys="ID")
+            assert read(out, "S.T", "parquet") == read(whole, "S.T", "parquet")
         assert document["tables"]["S.T"]["rows"] == len(read(out, "S.T", "parquet"))
         assert read(out, "S.OLD", "parquet") == [{"ID": "1"}]
         assert verify(str(out)).findings == []

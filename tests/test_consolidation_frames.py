@@ -54,6 +54,7 @@ def test_rows_and_versions(spark: SparkSession, tmp_path: Path) -> None:
     check_rows(spark, tmp_path, history(SHAPES["GG.MIXED"], 1))
 
 
+@pytest.mark.long
 def test_net_changes(spark: SparkSession, tmp_path: Path) -> None:
     check_changes(spark, tmp_path, history(SHAPES["GG.MIXED"], 1), 400, 900)
 

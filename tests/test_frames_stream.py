@@ -253,6 +253,7 @@ with frame_session() as spark:
 """
 
 
+@pytest.mark.long
 def test_a_stream_that_is_killed_in_a_batch_has_every_operation_once(spark: SparkSession, tmp_path: Path) -> None:
     source, sink, state = tmp_path / "in", tmp_path / "out", tmp_path / "state"
     source.mkdir()

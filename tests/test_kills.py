@@ -20,7 +20,14 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
     return Matrix(tmp_path_factory.mktemp("kills"))
 
 
-@pytest.mark.parametrize(("case", "endings"), TRIED, ids=map(str, range(len(TRIED))))
+FIRST, *OTHERS = TRIED
+
+
+@pytest.mark.parametrize(
+    ("case", "endings"),
+    [FIRST, *(pytest.param(*tried, marks=pytest.mark.long) for tried in OTHERS)],
+    ids=map(str, range(len(TRIED))),
+)
 def test_a_killed_run_leaves_all_or_nothing(matrix: Matrix, case: Case, endings: set[str]) -> None:
     assert case in cases()
     how, _, came_of_it = matrix.try_case(case, "local[2]", None).partition(", ")
