@@ -7,6 +7,9 @@ from dataclasses import replace
 from glob import escape
 from typing import TYPE_CHECKING
 
+from pyspark.sql.utils import is_remote
+
+from ggfmt.consolidation.asked import unusable
 from ggfmt.consolidation.operations import TableOperations
 from ggfmt.consolidation.tables import is_defined, tables_of, with_columns
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
@@ -28,6 +31,9 @@ def operations_of(
     base: DataFrame | None = None,
 ) -> TableOperations:
     """The operations of the table that a request names."""
+    if type(spark).__module__.startswith("pyspark.sql.connect") and not is_remote():
+        message = "the functions of this process's PySpark are not those of Spark Connect"
+        raise unusable(message, "make the session by `pyspark.sql.SparkSession.builder.remote(...)`")
     with runner_for(spark) as runner:
         plan = make_plan(request, runner)
     name = request.table
