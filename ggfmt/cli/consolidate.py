@@ -16,9 +16,12 @@ from ggfmt.cli.parameters import (
     InputOptions,
     Inputs,
     JavaHome,
+    MaxRecord,
+    Progress,
     Remote,
     Settling,
     SparkConf,
+    SplitSize,
 )
 from ggfmt.cli.telling import nothing_committed_yet
 from ggfmt.spark.existing import existing_spark
@@ -69,16 +72,10 @@ def consolidate(
     ] = None,
     spark_conf: SparkConf = None,
     java_home: JavaHome = None,
-    split_size: Annotated[
-        str | None, typer.Option("--split-size", metavar="BYTES", help="Input a task reads, for example `64m`.")
-    ] = None,
-    max_record: Annotated[
-        str | None, typer.Option("--max-record", metavar="BYTES", help="The longest record; default: `64m`.")
-    ] = None,
+    split_size: SplitSize = None,
+    max_record: MaxRecord = None,
     remote: Remote = None,
-    progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="How far the run is; default: on a terminal.")
-    ] = None,
+    progress: Progress = None,
 ) -> None:
     """Write the rows of tables as they are after all changes.
 

@@ -25,10 +25,13 @@ from ggfmt.cli.parameters import (
     Inputs,
     JavaHome,
     Master,
+    MaxRecord,
+    Progress,
     Remote,
     Settings,
     Settling,
     SparkConf,
+    SplitSize,
     To,
 )
 from ggfmt.cli.telling import nothing_committed_yet, tell_findings
@@ -69,20 +72,13 @@ def run(
     remote: Remote = None,
     spark_conf: SparkConf = None,
     java_home: JavaHome = None,
-    split_size: Annotated[
-        str | None, typer.Option("--split-size", metavar="BYTES", help="Input a task reads, for example `64m`.")
-    ] = None,
-    max_record: Annotated[
-        str | None,
-        typer.Option("--max-record", metavar="BYTES", help="The longest record; default: `64m`."),
-    ] = None,
+    split_size: SplitSize = None,
+    max_record: MaxRecord = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the totals as JSON.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check all, show what the run would do, and write nothing.")
     ] = False,
-    progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="How far the run is; default: on a terminal.")
-    ] = None,
+    progress: Progress = None,
 ) -> None:
     """Convert change files to the messages of the configured handlers.
 

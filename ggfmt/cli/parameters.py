@@ -32,6 +32,15 @@ Settling = Annotated[
         help="With `--checkpoint`: leave files that were just written to, and those behind them, for later.",
     ),
 ]
+SplitSize = Annotated[
+    str | None, typer.Option("--split-size", metavar="BYTES", help="Input a task reads, for example `64m`.")
+]
+MaxRecord = Annotated[
+    str | None, typer.Option("--max-record", metavar="BYTES", help="The longest record; default: `64m`.")
+]
+Progress = Annotated[
+    bool | None, typer.Option("--progress/--no-progress", help="How far the run is; default: on a terminal.")
+]
 OptionalInputs = Annotated[
     list[str] | None, typer.Argument(metavar="INPUT", help="Files, directories or globs to find tables in.")
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -151,15 +151,12 @@ def _rows(
     from ggfmt.consolidation.consolidated import consolidated
     from ggfmt.consolidation.reading import operations_of
     from ggfmt.engine.output.names import counted
+    from ggfmt.frames import paths_of
     from ggfmt.frames.plan import Request
 
-    request = Request(_paths(paths), input_format, table, None, _paths(definitions), input_options)
+    request = Request(paths_of(paths), input_format, table, None, paths_of(definitions), input_options)
     keys = [name.strip() for name in primary_keys.split(",")] if isinstance(primary_keys, str) else primary_keys
     found = consolidated(operations_of(spark, request, keys, types, base), asked)
     told = (table, counted(found.profile.operations, "operation"), found.profile.ordering)
     logging.getLogger("ggfmt").info("%s: %s, in the order of %s", *told)
     return found.frame(strict)
-
-
-def _paths(given: Path | Sequence[Path]) -> tuple[str, ...]:
-    return tuple(fspath(path) for path in ([given] if isinstance(given, (str, PathLike)) else given))

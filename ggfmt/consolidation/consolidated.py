@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from ggfmt.consolidation.asked import DELETED, STATE, UNRESOLVED, Asked, shown, unusable
 from ggfmt.consolidation.current_rows import current_rows
+from ggfmt.consolidation.images import same_key
 from ggfmt.consolidation.keyless import check_whole, key_help, keyless_rows
 from ggfmt.consolidation.net_changes import keyless_changes, net_changes
 from ggfmt.consolidation.operations import KEYED, OF_BASE, TableOperations, steps
@@ -102,10 +103,7 @@ def _listed(
     """The operations of rows that are unresolved, and those that do not tell which row they are of."""
     by = [f"{BY}{place}" for place in range(len(rows.group))]
     reasons = now.where(F.col(STATE) == UNRESOLVED).select(*by, REASON)
-    same = F.lit(True)
-    for own, other in zip(rows.group, by, strict=True):
-        same &= F.col(own).eqNullSafe(F.col(other))
-    theirs = rows.steps.join(reasons, same).select(F.col(REASON).alias("reason"), "seq")
+    theirs = rows.steps.join(reasons, same_key(rows.group, by)).select(F.col(REASON).alias("reason"), "seq")
     without = steps(lasting, operations.key, seen.ordering.column).where(~F.col(KEYED))
     return theirs.unionAll(without.select(F.lit(NO_KEY).alias("reason"), "seq")).where(F.col("seq") != OF_BASE)
 

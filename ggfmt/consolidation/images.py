@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from operator import or_
+from operator import and_, or_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -49,6 +49,19 @@ def before_tells_more() -> Column:
     """Whether a before image may have columns that the after image lacks."""
     more = F.size(F.array_except(MISSING[AFTER], F.coalesce(MISSING[BEFORE], F.array().cast("array<string>")))) > 0
     return F.coalesce(more, F.lit(False))
+
+
+def changes_key(key: Iterable[str]) -> Column:
+    """Whether both images have a column of the key, and not the same in it."""
+    return any_of(
+        has(BEFORE, name) & has(AFTER, name) & ~value(BEFORE, name).eqNullSafe(value(AFTER, name)) for name in key
+    )
+
+
+def same_key(one: Iterable[str], other: Iterable[str]) -> Column:
+    """Whether columns are pairwise the same; NULL is the same as NULL. Names are quoted where they have to be."""
+    pairs = [F.col(left).eqNullSafe(F.col(right)) for left, right in zip(one, other, strict=True)]
+    return balanced(and_, [F.lit(True), *pairs])
 
 
 def any_of(conditions: Iterable[Column]) -> Column:

@@ -9,9 +9,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ggfmt.consolidation.base import BaseTable
+from ggfmt.consolidation.images import same_key
 from ggfmt.consolidation.operations import KEYED, column_named, new_key, old_key, steps
 from ggfmt.consolidation.seen import Seen
 from ggfmt.engine.files import file_system
+from ggfmt.frames.shapes import quoted
 from ggfmt.model.table import TableDef
 
 MOST_SMALL_FILES = 16  # of a table, before they are put together
@@ -34,9 +36,7 @@ def touched(operations: DataFrame, seen: Seen, base: DataFrame, table: TableDef,
     )
     keys = keys.distinct().toDF(*names)
     there = base.select(*(column_named(name) for name in key), F.col("_metadata.file_name").alias(_FILE))
-    same = F.lit(True)
-    for own, other in zip(key, names, strict=True):
-        same &= column_named(own).eqNullSafe(F.col(other))
+    same = same_key(map(quoted, key), names)
     found = {row[_FILE] for row in there.join(keys, same, "left_semi").select(_FILE).distinct().collect()}
     files = {path.rpartition("/")[2]: path for path in rows.files}
     found |= _small(files)

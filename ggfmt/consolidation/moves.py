@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
+from ggfmt.consolidation.images import same_key
 from ggfmt.consolidation.operations import MOVES, OP, ORD, new_key, old_key
 
 IDENTITY, FOLLOWED, OVERTAKEN, UNKNOWN_UNTIL = "__identity", "__followed", "__overtaken", "__unknown"
@@ -93,7 +94,7 @@ def with_identities(steps: DataFrame, parts: int, truncates: Iterable[Row]) -> D
     new, old = [new_key(place) for place in range(parts)], [old_key(place) for place in range(parts)]
     moved = steps.where(MOVES)
     touched = moved.select(*new).unionAll(moved.select(*old)).distinct().toDF(*(f"__t{n}" for n in range(parts)))
-    same = _same_key(new, [f"__t{n}" for n in range(parts)])
+    same = same_key(new, [f"__t{n}" for n in range(parts)])
     micros = F.unix_micros("op_ts").alias("micros")  # Python's times are of a zone that has hours twice
     events = steps.join(touched, same, "left_semi").select(ORD, OP, MOVES, *new, *old, "position", micros)
     rows = _with_truncates(events.orderBy(ORD).toLocalIterator(), truncates)
@@ -114,7 +115,7 @@ def with_identities(steps: DataFrame, parts: int, truncates: Iterable[Row]) -> D
     found = spark.createDataFrame([_row(stretch) for stretch in stretches(rows, parts)], schema)
     within = (F.col(_FROM).isNull() | (F.col(ORD) >= F.col(_FROM))) & (F.col(_TO).isNull() | (F.col(ORD) < F.col(_TO)))
     keys = [f"__s{n}" for n in range(parts)]
-    return steps.join(found, _same_key(new, keys) & within, "left").drop(*keys, _FROM, _TO)
+    return steps.join(found, same_key(new, keys) & within, "left").drop(*keys, _FROM, _TO)
 
 
 def _row(stretch: Stretch) -> tuple[Any, ...]:
@@ -122,13 +123,6 @@ def _row(stretch: Stretch) -> tuple[Any, ...]:
     end = (None, None) if by is None else (by["position"], by["micros"])
     place = (stretch.since, stretch.until, stretch.identity, stretch.unknown)
     return (*stretch.key, *place, stretch.followed, by is not None, *end)
-
-
-def _same_key(one: list[str], other: list[str]) -> Column:
-    same = F.lit(True)
-    for left, right in zip(one, other, strict=True):
-        same &= F.col(left).eqNullSafe(F.col(right))
-    return same
 
 
 def _with_truncates(events: Iterator[Row], truncates: Iterable[Row]) -> Iterator[Row]:

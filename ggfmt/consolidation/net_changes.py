@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from ggfmt.consolidation.asked import CURRENT, DELETED, STATE, UNRESOLVED
 from ggfmt.consolidation.asked import OP as OP_MARK
-from ggfmt.consolidation.images import any_of
+from ggfmt.consolidation.images import any_of, same_key
 from ggfmt.consolidation.keyless import WEIGHT, counted, repeated
 from ggfmt.consolidation.operations import KEYED, MOVES, OP, ORD, TableOperations, new_key, old_key, steps
 from ggfmt.consolidation.rows import OVERTAKEN_ROW, REASON, UNTOLD, found
@@ -72,10 +72,7 @@ def _joined(rows: DataFrame, others: DataFrame, keys: list[str], prefix: str) ->
     if not prefix:
         others = others.select(*(F.col(key).alias(f"s{key}") for key in keys), _WAS)
         prefix = "s"
-    same = F.lit(True)
-    for key in keys:
-        same &= F.col(key).eqNullSafe(F.col(f"{prefix}{key}"))
-    return rows.join(others, same, "left")
+    return rows.join(others, same_key(keys, (f"{prefix}{key}" for key in keys)), "left")
 
 
 def _seen(

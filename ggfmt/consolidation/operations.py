@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 )
 
 from ggfmt.consolidation.asked import unusable
-from ggfmt.consolidation.images import has, is_told, told, value
+from ggfmt.consolidation.images import changes_key, has, is_told, told, value
 from ggfmt.frames.shapes import AFTER, BEFORE, MISSING, quoted
 from ggfmt.model.table import TableDef
 
@@ -157,7 +157,7 @@ def steps(frame: DataFrame, key: tuple[str, ...], order: Column) -> DataFrame:
     keys are known (`KEYED`)."""
     op = F.col("op_type")
     columns: dict[str, Column] = {}
-    known, moves = F.lit(True), F.lit(False)
+    known = F.lit(True)
     for place, name in enumerate(key):
         before, after = F.when(has(BEFORE, name), value(BEFORE, name)), F.when(has(AFTER, name), value(AFTER, name))
         first = F.when(op == "I", has(AFTER, name)).when(op == "D", has(BEFORE, name))
@@ -166,5 +166,5 @@ def steps(frame: DataFrame, key: tuple[str, ...], order: Column) -> DataFrame:
         new = F.when(has(AFTER, name), after).otherwise(before)
         columns[old_key(place)] = F.when(op == "I", new).otherwise(old)
         columns[new_key(place)] = F.when(op == "D", old).otherwise(new)
-        moves |= (op == "U") & has(BEFORE, name) & has(AFTER, name) & ~before.eqNullSafe(after)
+    moves = (op == "U") & changes_key(key)
     return frame.where(op != "T").withColumns({ORD: order, OP: op, KEYED: known, MOVES: moves, **columns})

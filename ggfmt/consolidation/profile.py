@@ -10,12 +10,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
 from ggfmt.consolidation.asked import Asked, unusable
-from ggfmt.consolidation.images import before_tells_more, has, is_partial, value
+from ggfmt.consolidation.images import before_tells_more, changes_key, is_partial
 from ggfmt.consolidation.moment import time_of
 from ggfmt.consolidation.operations import OF_BASE, TableOperations
 from ggfmt.consolidation.order import Ordering, until
 from ggfmt.consolidation.positions import KINDS, PositionKind
-from ggfmt.frames.shapes import AFTER, BEFORE
 
 
 @dataclass(frozen=True)
@@ -61,16 +60,13 @@ def profile_by(
     op, there = F.col("op_type"), F.col("seq") != OF_BASE
     truncates = [_truncates(Ordering(kind), asked).alias(f"t{place}") for place, kind in enumerate(kinds)]
     updates = op == "U"
-    moved = F.lit(False)
-    for name in operations.key:
-        moved |= has(BEFORE, name) & has(AFTER, name) & ~value(BEFORE, name).eqNullSafe(value(AFTER, name))
     partial = is_partial(operations.key[0]) if operations.key else F.lit(False)
     found = frame.agg(
         *truncates,
         *_orders(kinds),
         F.coalesce(F.bool_or(updates & partial), F.lit(False)).alias("partial"),
         F.coalesce(F.bool_or(updates & before_tells_more()), F.lit(False)).alias("before"),
-        F.coalesce(F.bool_or(updates & moved), F.lit(False)).alias("moves"),
+        F.coalesce(F.bool_or(updates & changes_key(operations.key)), F.lit(False)).alias("moves"),
         F.count_if(there).alias("operations"),
         F.count_if(there & F.col("op_ts").isNull()).alias("without_time"),
         F.count_if(there & F.col("position").isNull()).alias("without_position"),

@@ -20,13 +20,6 @@ REASON = "__reason"
 BY = "__by"  # with a place: what rows are grouped by
 OVERTAKEN_ROW, MET_ROW, NEVER_SEEN, NO_KEY = "overtaken", "collision", "never seen", "no key"
 
-REASONS = {
-    OVERTAKEN_ROW: "another row came to its key while it was there",
-    MET_ROW: "it came to the key of a row that was there, and not all columns were told since",
-    NEVER_SEEN: "it was updated, and neither its insert nor all of its columns were seen",
-    NO_KEY: "the operation does not tell which row it is of",
-}
-
 
 def latest(place: int) -> str:
     """The column with the last that a column of the table was told: a struct of `o`, where in the order, and `v`."""

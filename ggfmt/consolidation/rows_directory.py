@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.output.commit import Participant, cannot_write
-from ggfmt.engine.output.directory import LINK, LINK_HELP, files_below
+from ggfmt.engine.output.directory import check_listed, files_below, in_the_way
 from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.engine.output.records import CONSOLIDATED, records
 from ggfmt.engine.output.store import FAILURES
@@ -33,21 +33,16 @@ class RowsDirectory(Participant):
             return
         if mode == "error":
             help = "give `--mode overwrite`, or another output directory"
-            raise self._refused("the output directory already holds something", present[0], help)
+            raise in_the_way(self.store, "the output directory already holds something", present[0], help)
         listed: set[str] = set()
         for record in records(self.store):
             if CONSOLIDATED not in record.document:
                 help = "give another output directory"
-                raise self._refused("the output directory holds messages of `ggfmt run`", record.place, help)
+                raise in_the_way(self.store, "the output directory holds messages of `ggfmt run`", record.place, help)
             listed.update(name for name, _ in record.files(self.store))
             if record.is_kept:
                 yield record.name
-        for name in present:
-            if self.store.local and os.path.islink(self.store.inner(name)):
-                raise self._refused(LINK, name, LINK_HELP)
-            if name not in listed:
-                help = "move it away yourself, or give another output directory"
-                raise self._refused("the output directory holds a file that no manifest of ggfmt lists", name, help)
+        check_listed(self.store, present, listed)
         yield from present
 
     def _present(self) -> Iterator[str]:
@@ -59,6 +54,3 @@ class RowsDirectory(Participant):
                 yield name
             else:
                 yield from files_below(self.store, name)
-
-    def _refused(self, message: str, name: str, help: str) -> UsageError:
-        return UsageError(Diagnostic("GG501", message, Span(file=self.store.outer(name)), help))

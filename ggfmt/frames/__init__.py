@@ -54,11 +54,11 @@ def read(
     from ggfmt.frames.reading import read_frame
 
     request = Request(
-        _paths(paths),
+        paths_of(paths),
         input_format,
         table,
         None if ops is None else frozenset(ops),
-        _paths(definitions),
+        paths_of(definitions),
         input_options,
         split_size,
         discover=discover,
@@ -73,5 +73,6 @@ def register(spark: SparkSession) -> None:
     register_source(spark)
 
 
-def _paths(given: Path | Sequence[Path]) -> tuple[str, ...]:
+def paths_of(given: Path | Sequence[Path]) -> tuple[str, ...]:
+    """The paths as texts; one alone is a tuple of one."""
     return tuple(fspath(path) for path in ([given] if isinstance(given, (str, PathLike)) else given))

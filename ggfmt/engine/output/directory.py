@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
 
 import pyarrow.fs as pafs
@@ -42,7 +42,9 @@ class OutputDirectory(Participant):
             self._refuse_link(handler)
             if self.store.exists(f"{handler}/{METADATA_DIRECTORY}"):
                 what = "the directory of the handler is an output directory of its own"
-                raise self._refused(what, handler, "give another output directory, or call the handler otherwise")
+                raise in_the_way(
+                    self.store, what, handler, "give another output directory, or call the handler otherwise"
+                )
         if mode == "append":
             return []
         present = [name for handler in handlers for name in files_below(self.store, handler)]
@@ -50,24 +52,16 @@ class OutputDirectory(Participant):
             return []
         if mode == "error":
             help = "give `--mode append` or `--mode overwrite`, or another output directory"
-            raise self._refused("the output directory already holds output", present[0], help)
+            raise in_the_way(self.store, "the output directory already holds output", present[0], help)
         listed: set[str] = set()
         for record in records(self.store):
             listed.update(name for name, entry in record.files(self.store) if entry.get("handler") in handlers)
-        for name in present:
-            if self.store.local and os.path.islink(self.store.inner(name)):
-                raise self._refused(LINK, name, LINK_HELP)
-            if name not in listed:
-                help = "move it away yourself, or give another output directory"
-                raise self._refused("the output directory holds a file that no manifest of ggfmt lists", name, help)
+        check_listed(self.store, present, listed)
         return present
 
     def _refuse_link(self, handler: str) -> None:
         if self.store.local and os.path.islink(self.store.inner(handler)):
-            raise self._refused(LINK, handler, LINK_HELP)
-
-    def _refused(self, message: str, name: str, help: str) -> UsageError:
-        return UsageError(Diagnostic("GG501", message, Span(file=self.store.outer(name)), help))
+            raise in_the_way(self.store, LINK, handler, LINK_HELP)
 
     def latest_moment(self) -> datetime | None:
         """The time in the names of the files of the latest run."""
@@ -82,6 +76,20 @@ class OutputDirectory(Participant):
     def existing(self, directory: str) -> set[str]:
         """Names of what lies in a directory below the root."""
         return set(self.store.names(directory))
+
+
+def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -> None:
+    """UsageError GG501 for a file that may not be replaced: a link, or one that is in no manifest."""
+    for name in present:
+        if store.local and os.path.islink(store.inner(name)):
+            raise in_the_way(store, LINK, name, LINK_HELP)
+        if name not in listed:
+            help = "move it away yourself, or give another output directory"
+            raise in_the_way(store, "the output directory holds a file that no manifest of ggfmt lists", name, help)
+
+
+def in_the_way(store: Store, message: str, name: str, help: str) -> UsageError:
+    return UsageError(Diagnostic("GG501", message, Span(file=store.outer(name)), help))
 
 
 def files_below(store: Store, directory: str) -> Iterator[str]:
