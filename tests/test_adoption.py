@@ -21,6 +21,8 @@ from ggfmt.engine.output.join import join_group
 from ggfmt.engine.runner import InProcess
 from ggfmt.spark.existing import Submitted, existing_spark
 from ggfmt.spark.home import spark_home
+from ggfmt.spark.java_home import find_java
+from ggfmt.spark.jvm import tolerant_home
 from ggfmt.spark.master import attempts
 from ggfmt.spark.remote import remote_address
 from ggfmt.spark.runners import found_spark, runner_for
@@ -103,7 +105,8 @@ class Place:
         command = [str(home / "bin" / "spark-submit"), "--driver-java-options", quick]
         command += ["--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
         # What a program says on standard error comes on standard output.
-        return self.run([*command, *words], SPARK_HOME=str(home), **environment)
+        java = str(tolerant_home(find_java(), self.work))
+        return self.run([*command, *words], SPARK_HOME=str(home), JAVA_HOME=java, **environment)
 
 
 @pytest.fixture
