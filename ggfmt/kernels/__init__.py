@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 SWITCH = "GGFMT_KERNELS"
-REVISION = 17  # as revision.h has it
+REVISION = 18  # as revision.h has it
 
 _NAME = "ggfmt.kernels._native"
 

@@ -1,4 +1,5 @@
 /* The tables of a scanner, and the identities that are bound to them. */
+#include "hash.h"
 #include "json_scan.h"
 
 #include <stdlib.h>
@@ -39,7 +40,8 @@ int scan_write_identity(Scanner *s) {
 static int32_t find_key(const Scanner *s, const char *data, size_t length, uint64_t hash) {
     if (s->index_size == 0)
         return -1;
-    for (size_t place = hash & (s->index_size - 1); s->index[place] >= 0; place = (place + 1) & (s->index_size - 1)) {
+    size_t place = hash_first(hash, s->index_size);
+    for (; s->index[place] >= 0; place = hash_next(place, s->index_size)) {
         const Identity *key = &s->keys[s->index[place]];
         if (key->hash == hash && key->length == length && memcmp(key->data, data, length) == 0)
             return s->index[place];
@@ -74,9 +76,9 @@ void scan_table_free(Table *table) {
 }
 
 static void index_key(Scanner *s, int number) {
-    size_t place = s->keys[number].hash & (s->index_size - 1);
+    size_t place = hash_first(s->keys[number].hash, s->index_size);
     while (s->index[place] >= 0)
-        place = (place + 1) & (s->index_size - 1);
+        place = hash_next(place, s->index_size);
     s->index[place] = number;
 }
 

@@ -1,14 +1,14 @@
 #include "keys.h"
 
-#include "names.h"
+#include "hash.h"
 
 #include <stdlib.h>
 
 static int find_hashed(const Keys *keys, const char *text, size_t length, uint64_t hash) {
     if (keys->index_size == 0)
         return -1;
-    size_t mask = keys->index_size - 1;
-    for (size_t place = hash & mask; keys->index[place] >= 0; place = (place + 1) & mask) {
+    size_t size = keys->index_size, place = hash_first(hash, size);
+    for (; keys->index[place] >= 0; place = hash_next(place, size)) {
         const Key *key = &keys->all[keys->index[place]];
         if (key->hash == hash && key->length == length && (length == 0 || memcmp(key->text, text, length) == 0))
             return keys->index[place];
@@ -21,9 +21,9 @@ int keys_find(const Keys *keys, const char *text, size_t length) {
 }
 
 static void enter(Keys *keys, int number) {
-    size_t place = keys->all[number].hash & (keys->index_size - 1);
+    size_t place = hash_first(keys->all[number].hash, keys->index_size);
     while (keys->index[place] >= 0)
-        place = (place + 1) & (keys->index_size - 1);
+        place = hash_next(place, keys->index_size);
     keys->index[place] = number;
 }
 

@@ -1,5 +1,6 @@
 /* The extension module: what there is in it, and which revision of the sources it was built from. */
 #include "buffer.h"
+#include "hash.h"
 #include "revision.h"
 
 extern PyTypeObject AvroScannerType, AvroToJsonType, DelimitedScannerType, DtsScannerType, JsonScannerType, XmlScannerType;
@@ -27,6 +28,8 @@ static PyMethodDef functions[] = {
     {"count", kernel_count, METH_VARARGS, "count(texts, parts, wholes) -> how many values hold each part, and are each whole"},
     {"occurrences", kernel_occurrences, METH_VARARGS, "occurrences(data, text) -> how often a text stands in data"},
     {"envelopes", kernel_envelopes, METH_VARARGS, "envelopes(data, place, most) -> spans of envelopes of Qlik Replicate"},
+    {"seed_hashes", kernel_seed_hashes, METH_O, "seed_hashes(seed): of all hashes, before the first of them"},
+    {"hash_work", kernel_hash_work, METH_NOARGS, "hash_work() -> how many places of hash tables were looked at so far"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -39,7 +42,7 @@ static struct PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit__native(void) {
-    if (PyType_Ready(&BufferType) < 0)
+    if (hash_start() < 0 || PyType_Ready(&BufferType) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)

@@ -1,26 +1,14 @@
 #include "names.h"
 
-#include <stdlib.h>
+#include "hash.h"
 
-uint64_t hash_of(const char *data, size_t length) {
-    uint64_t hash = 0x9e3779b97f4a7c15u ^ length;
-    while (length) {
-        uint64_t block = 0;
-        size_t step = length < 8 ? length : 8;
-        memcpy(&block, data, step);
-        hash = (hash ^ block) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
-        data += step;
-        length -= step;
-    }
-    return hash;
-}
+#include <stdlib.h>
 
 int names_find(const Names *names, const char *text, size_t length) {
     if (names->index_size == 0)
         return -1;
-    size_t mask = names->index_size - 1;
-    for (size_t place = hash_of(text, length) & mask; names->index[place] >= 0; place = (place + 1) & mask) {
+    size_t size = names->index_size, place = hash_first(hash_of(text, length), size);
+    for (; names->index[place] >= 0; place = hash_next(place, size)) {
         const Name *name = &names->all[names->index[place]];
         if (name->length == length && memcmp(name->text, text, length) == 0)
             return names->index[place];
@@ -60,9 +48,9 @@ int names_read(Names *names, PyObject *tuple) {
         }
         memcpy(text, data, (size_t)length);
         names->all[names->count++] = (Name){text, (size_t)length};
-        size_t place = hash_of(text, (size_t)length) & (size - 1);
+        size_t place = hash_first(hash_of(text, (size_t)length), size);
         while (names->index[place] >= 0)
-            place = (place + 1) & (size - 1);
+            place = hash_next(place, size);
         names->index[place] = (int32_t)i;
     }
     return 0;

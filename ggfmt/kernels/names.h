@@ -16,8 +16,6 @@ typedef struct {
     size_t index_size;
 } Names;
 
-uint64_t hash_of(const char *data, size_t length);
-
 /* Copies a tuple of bytes; -1, with an exception, on failure. */
 int names_read(Names *names, PyObject *tuple);
 int names_find(const Names *names, const char *text, size_t length);
