@@ -591,7 +591,7 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "the name is bound already");
         return NULL;
     }
-    Table *tables = realloc(s->tables, ((size_t)s->keys.count + 1) * sizeof(Table));
+    Table *tables = room_for_one(s->tables, (size_t)s->keys.count, sizeof(Table));
     if (tables == NULL)
         return PyErr_NoMemory();
     s->tables = tables;

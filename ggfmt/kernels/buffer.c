@@ -63,6 +63,13 @@ void bytes_free(Bytes *bytes) {
     *bytes = (Bytes){0};
 }
 
+void *room_for_one(void *items, size_t count, size_t size) {
+    if (items != NULL && (count & (count - 1)) != 0) /* there is room for the next power of two */
+        return items;
+    size_t room = count ? 2 * count : 1;
+    return room > SIZE_MAX / 2 / size ? NULL : realloc(items, room * size);
+}
+
 typedef struct {
     PyObject_HEAD
     Bytes bytes;

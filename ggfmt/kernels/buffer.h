@@ -46,6 +46,10 @@ static inline int bytes_append(Bytes *bytes, const void *from, size_t length) {
     return 0;
 }
 
+/* Room for one item more behind `count` items of a size, which doubles where it is used up, so that many items one by one
+   are no work by their square. NULL if there is no memory; the items are where they were then. */
+void *room_for_one(void *items, size_t count, size_t size);
+
 /* The bytes as an object with the buffer protocol, which owns them from now on; NULL, with an exception, on failure. */
 PyObject *bytes_take(Bytes *bytes);
 

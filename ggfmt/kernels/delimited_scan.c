@@ -305,7 +305,7 @@ static void scanner_dealloc(PyObject *self) {
 /* The number of a name that nothing was said of; -1, with an exception, on failure. */
 static int new_table(Scanner *s, PyObject *name) {
     int known = s->keys.count;
-    Table *tables = realloc(s->tables, ((size_t)known + 1) * sizeof(Table));
+    Table *tables = room_for_one(s->tables, (size_t)known, sizeof(Table));
     if (tables == NULL) {
         PyErr_NoMemory();
         return -1;

@@ -815,7 +815,7 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
         return NULL;
     }
     if (number < 0) {
-        Table *tables = realloc(s->tables, ((size_t)s->keys.count + 1) * sizeof(Table));
+        Table *tables = room_for_one(s->tables, (size_t)s->keys.count, sizeof(Table));
         if (tables == NULL) {
             table_free(&table);
             return PyErr_NoMemory();

@@ -139,16 +139,18 @@ static Verdict image_member(Scanner *s, const Node *node, const char **place, co
 /* A part of the identity. Brackets are enough to find the end of one: it means something only if it is that of a record
    that the exact reader took. */
 static const char *identity_part(Scanner *s, int place, const char *at, const char *end) {
-    const char *known = scan_known_part(s, place, at, end);
-    s->part[place].start = at;
-    s->parts++;
-    if (known != NULL) {
+    const char *behind = scan_known_part(s, place, at, end);
+    if (behind != NULL)
         s->known |= (uint64_t)1 << place;
-        return s->part[place].end = known;
-    }
-    if (at < end && (*at == '{' || *at == '['))
-        return s->part[place].end = json_bracketed(at, end);
-    return s->part[place].end = json_value(at, end);
+    else if (at < end && (*at == '{' || *at == '['))
+        behind = json_bracketed(at, end);
+    else
+        behind = json_value(at, end);
+    if (behind == NULL)
+        return NULL;
+    s->part[place] = (Span){.start = at, .end = behind};
+    s->parts++;
+    return behind;
 }
 
 /* The names in an object as a part of the identity. */
@@ -156,11 +158,13 @@ static Verdict names_part(Scanner *s, const Node *node, const char **place, cons
     Span *part = &s->part[node->place];
     const char *at = *place;
     int escaped;
-    s->parts++;
     if (is_null(at, end)) {
-        part->start = at;
-        *place = part->end = json_value(at, end);
-        return *place == NULL ? ODD : TAKEN;
+        *place = json_value(at, end);
+        if (*place == NULL)
+            return ODD;
+        *part = (Span){.start = at, .end = *place};
+        s->parts++;
+        return TAKEN;
     }
     if (at >= end || *at != '{')
         return ODD;
@@ -176,8 +180,8 @@ static Verdict names_part(Scanner *s, const Node *node, const char **place, cons
             return ODD;
         at = json_space(at, end);
         if (at < end && *at == '}') {
-            part->start = s->names.data;
-            part->end = s->names.data + s->names.size;
+            *part = (Span){.start = s->names.data, .end = s->names.data + s->names.size};
+            s->parts++;
             *place = at + 1;
             return TAKEN;
         }

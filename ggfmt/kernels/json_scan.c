@@ -79,7 +79,8 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
         return NULL;
     }
     s->tables[number].bound = 1;
-    s->keys[key].table = number;
+    s->tables[number].first_key = -1;
+    scan_bind_key(s, key, number);
     return PyLong_FromLong(number);
 }
 
@@ -98,7 +99,7 @@ static PyObject *scanner_bind_too(PyObject *self, PyObject *args) {
     }
     if (scan_set_states(s, key, states, table) < 0)
         return NULL;
-    s->keys[key].table = (int)(table - s->tables);
+    scan_bind_key(s, key, (int)(table - s->tables));
     Py_RETURN_NONE;
 }
 
@@ -111,10 +112,7 @@ static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
         PyErr_SetString(PyExc_ValueError, "the table has rows that nobody took");
         return NULL;
     }
-    for (int i = 0; i < s->key_count; i++)
-        if (s->keys[i].table == (int)(table - s->tables))
-            s->keys[i].table = -1;
-    scan_table_free(table);
+    scan_unbind(s, table);
     Py_RETURN_NONE;
 }
 
@@ -144,13 +142,13 @@ static PyObject *scanner_take(PyObject *self, PyObject *number) {
 /* What a scan found: how many records were taken, where the odd record is that ended it, and its identity, as far as it
    is whole and no table is bound to it. */
 static PyObject *found(Scanner *s, Py_ssize_t taken, Py_ssize_t start, Py_ssize_t end, Verdict verdict) {
-    if (verdict == NO_MEMORY)
+    int unbound = verdict == ODD && s->table == NULL && (s->whole || s->parts == s->identities);
+    if (unbound)
+        verdict = scan_find_table(s);
+    if (verdict == NO_MEMORY || (unbound && verdict == ODD && scan_write_identity(s) < 0))
         return PyErr_NoMemory();
-    if (verdict == ODD && s->table == NULL && (s->whole || s->parts == s->identities) && scan_find_table(s) == ODD) {
-        if (scan_write_identity(s) < 0)
-            return PyErr_NoMemory();
+    if (unbound && verdict == ODD && s->identity.size)
         return Py_BuildValue("nnny#", taken, start, end, s->identity.data, (Py_ssize_t)s->identity.size);
-    }
     return Py_BuildValue("nnnO", taken, start, end, Py_None);
 }
 

@@ -71,6 +71,7 @@ typedef struct {
     size_t length;
     uint64_t hash;
     int table;
+    int next;      /* another one that is bound to this table, -1 for none */
     size_t *parts; /* where each part starts, and the end */
     char *states;  /* of each column of the table, in which images it has a value; NULL where images tell */
     int valued[2]; /* how many columns have one in the after image, and in the before image */
@@ -78,6 +79,7 @@ typedef struct {
 
 typedef struct {
     int bound;
+    int first_key; /* one of the identities that are bound to it, -1 for none */
     Names names;
     uint8_t *is_key;
     char *takes;      /* the kinds of values of each column, which then come in order; NULL for any, in any order */
@@ -108,6 +110,7 @@ typedef struct {
     signed char rules[128][2]; /* by letter, before and after: -1 not allowed, 1 required */
     Table *tables;
     int table_count;
+    int first_free; /* all tables before are bound */
     Identity *keys;
     int key_count;
     int32_t *index; /* of keys by hash, -1 for none */
@@ -210,6 +213,8 @@ int scan_key_number(Scanner *s, PyObject *identity);
 int scan_set_states(Scanner *s, int key, PyObject *states, const Table *table);
 int scan_make_columns(Scanner *s, Table *table, PyObject *names, PyObject *keys, PyObject *takes);
 int scan_free_table(Scanner *s);
+void scan_bind_key(Scanner *s, int key, int number);
+void scan_unbind(Scanner *s, Table *table);
 Table *scan_table_numbered(Scanner *s, PyObject *number);
 
 /* Images: json_images.c */

@@ -4,9 +4,14 @@
 
 #include <stdlib.h>
 
+/* The bytes of a part of an identity: none of one that the record lacks. */
+static size_t part_length(const Span *part) {
+    return part->start == NULL ? 0 : (size_t)(part->end - part->start);
+}
+
 static int same_identity(const Scanner *s, const Identity *key) {
     for (int i = 0; i < s->identities; i++) {
-        size_t length = (size_t)(s->part[i].end - s->part[i].start);
+        size_t length = part_length(&s->part[i]);
         if (key->parts[i + 1] - key->parts[i] != length + 1)
             return 0;
         if (!(s->known >> i & 1) && length && memcmp(key->data + key->parts[i], s->part[i].start, length) != 0)
@@ -31,7 +36,7 @@ const char *scan_known_part(const Scanner *s, int place, const char *at, const c
 int scan_write_identity(Scanner *s) {
     s->identity.size = 0;
     for (int i = 0; i < s->identities; i++)
-        if (bytes_append(&s->identity, s->part[i].start, (size_t)(s->part[i].end - s->part[i].start)) < 0 ||
+        if (bytes_append(&s->identity, s->part[i].start, part_length(&s->part[i])) < 0 ||
             bytes_append(&s->identity, "", 1) < 0)
             return -1;
     return 0;
@@ -107,7 +112,7 @@ int scan_key_number(Scanner *s, PyObject *identity) {
     int32_t number = find_key(s, data, length, key.hash);
     if (number >= 0)
         return number;
-    Identity *keys = realloc(s->keys, ((size_t)s->key_count + 1) * sizeof(Identity));
+    Identity *keys = room_for_one(s->keys, (size_t)s->key_count, sizeof(Identity));
     if (keys != NULL)
         s->keys = keys;
     if (keys == NULL || grow_index(s) < 0 || (key.parts = calloc((size_t)s->identities + 1, sizeof(size_t))) == NULL) {
@@ -190,10 +195,10 @@ int scan_make_columns(Scanner *s, Table *table, PyObject *names, PyObject *keys,
 
 /* A table that is bound to nothing. */
 int scan_free_table(Scanner *s) {
-    for (int i = 0; i < s->table_count; i++)
-        if (!s->tables[i].bound)
-            return i;
-    Table *tables = realloc(s->tables, ((size_t)s->table_count + 1) * sizeof(Table));
+    for (; s->first_free < s->table_count; s->first_free++)
+        if (!s->tables[s->first_free].bound)
+            return s->first_free;
+    Table *tables = room_for_one(s->tables, (size_t)s->table_count, sizeof(Table));
     if (tables == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -202,6 +207,21 @@ int scan_free_table(Scanner *s) {
     s->table = NULL; /* it may have moved */
     tables[s->table_count] = (Table){0};
     return s->table_count++;
+}
+
+void scan_bind_key(Scanner *s, int key, int number) {
+    s->keys[key].table = number;
+    s->keys[key].next = s->tables[number].first_key;
+    s->tables[number].first_key = key;
+}
+
+void scan_unbind(Scanner *s, Table *table) {
+    int number = (int)(table - s->tables);
+    for (int key = table->first_key; key >= 0; key = s->keys[key].next)
+        s->keys[key].table = -1;
+    scan_table_free(table);
+    if (number < s->first_free)
+        s->first_free = number;
 }
 
 Table *scan_table_numbered(Scanner *s, PyObject *number) {

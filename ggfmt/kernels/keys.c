@@ -29,7 +29,7 @@ static void enter(Keys *keys, int number) {
 
 /* Makes room for one text more. */
 static int grow(Keys *keys) {
-    Key *all = realloc(keys->all, ((size_t)keys->count + 1) * sizeof(Key));
+    Key *all = room_for_one(keys->all, (size_t)keys->count, sizeof(Key));
     if (all == NULL)
         return -1;
     keys->all = all;

@@ -647,7 +647,7 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!O!", &PyBytes_Type, &name, &PyTuple_Type, &columns))
         return NULL;
     int known = s->keys.count;
-    Table *tables = realloc(s->tables, ((size_t)known + 1) * sizeof(Table));
+    Table *tables = room_for_one(s->tables, (size_t)known, sizeof(Table));
     if (tables == NULL)
         return PyErr_NoMemory();
     s->tables = tables;
