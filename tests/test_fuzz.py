@@ -5,7 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from fuzz import CORPUS, TARGETS, corpus, seeds, target
+from dialects import read
+from fuzz import CORPUS, MOST_BYTES, PROPERTIES, TARGETS, corpus, definitions, repeated, seeds, sources, target
+from scanners import UNSCANNED, operations_taken, without_kernels
+
+from ggfmt import kernels
 
 PIECES = [b"{", b"}", b"[", b'"', b"\\", b"\n", b"\r", b"\xff", b"\0", b"null", b"]]>", b"</", b"\x80" * 9, b",", b"|"]
 
@@ -24,7 +28,7 @@ def damaged(draw: random.Random, data: bytes) -> bytes:
 def test_no_bytes_are_too_much(name: str) -> None:
     look = target(name)
     given = seeds(name)
-    for data in (*given[:3], *corpus(name)):
+    for data in (*given[:4], *corpus(name)):
         look(data)
     draw = random.Random(name)
     for _ in range(6):
@@ -34,3 +38,18 @@ def test_no_bytes_are_too_much(name: str) -> None:
 def test_the_corpus_is_small() -> None:
     assert {path.name for path in CORPUS.iterdir()} <= set(TARGETS)
     assert sum(path.stat().st_size for path in CORPUS.rglob("*")) < 200 << 10
+
+
+@pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
+@pytest.mark.parametrize("name", [name for name in TARGETS if name != PROPERTIES])
+def test_seeds_reach_the_scanner_of_their_format(name: str) -> None:
+    """Else fuzzing would look at the exact reader alone."""
+    data = repeated(name)[:MOST_BYTES]  # as much as is fuzzed
+    with operations_taken() as taken:
+        for source in sources(name):
+            read(name, data, source, trusted=definitions(name))
+    assert (taken.operations > 0) is (name not in UNSCANNED)
+    with without_kernels(), operations_taken() as taken:
+        for source in sources(name):
+            read(name, data, source, trusted=definitions(name))
+    assert not taken.operations

@@ -15,7 +15,7 @@ from typing import Any
 
 from contract import contract_of
 from contract.rules import needed_for_records, source_of_records
-from dialects import Read, chunk_bytes, read
+from dialects import Read, chunk_bytes, read, told
 
 from ggfmt.config.lint.linter import lint
 from ggfmt.diagnostics.diagnostic import GgfmtError
@@ -29,6 +29,7 @@ PROPERTIES = "properties"
 TARGETS = [name for name, format in FORMATS.items() if format.reads is not None] + [PROPERTIES]
 MOST_BYTES = 1 << 14
 
+_TIMES = 4
 _RANGES = (1 << 20, 7, 64, 300)
 _CHUNKS = (1 << 20, 1, 16, 200)
 
@@ -44,7 +45,17 @@ def seeds(name: str) -> list[bytes]:
         files = sorted((CORPUS.parents[1] / "lint").glob("*.properties"))
         return [path.read_bytes() for path in files]
     contract = contract_of(name)
-    return [contract.file(*contract.records), *(contract.file(record) for record in contract.records)]
+    return [
+        contract.file(*contract.records),
+        repeated(name),
+        *(contract.file(record) for record in contract.records),
+    ]
+
+
+def repeated(name: str) -> bytes:
+    """Each message several times: a scanner takes none of a table before it was told of it by the first ones."""
+    contract = contract_of(name)
+    return contract.file(*(record for record in contract.records for _ in range(_TIMES)))
 
 
 def corpus(name: str) -> list[bytes]:
@@ -59,13 +70,24 @@ def _properties(data: bytes) -> None:
 
 
 @cache
-def _told(name: str) -> tuple[WriterSettings, dict[str, TableDef]]:
+def sources(name: str) -> list[WriterSettings]:
+    """How messages are read: with the options of the contract, and with none, by which a scanner may take them."""
     contract = contract_of(name)
-    return source_of_records(contract), needed_for_records(contract)
+    return [source_of_records(contract), *([told(name)] if contract.told_of_records else [])]
+
+
+@cache
+def definitions(name: str) -> dict[str, TableDef]:
+    return needed_for_records(contract_of(name))
 
 
 def _read(name: str, data: bytes) -> None:
-    source, trusted = _told(name)
+    for source in sources(name):
+        _read_with(name, data, source)
+
+
+def _read_with(name: str, data: bytes, source: WriterSettings) -> None:
+    trusted = definitions(name)
     turn = zlib.crc32(data)
     try:
         whole = seen(read(name, data, source, trusted=trusted))
