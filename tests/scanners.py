@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -14,6 +15,9 @@ from ggfmt.formats.records.scanner import Scanned
 
 # Formats that are read without a scanner.
 UNSCANNED = frozenset({"arcion_csv", "dms_json", "json_row", "kafkaconnect_json"})
+
+
+_NOTHING = object()
 
 
 @dataclass
@@ -35,16 +39,29 @@ def operations_taken() -> Iterator[Taken]:
         yield taken
 
 
+def _modules_with(native: Any) -> list[ModuleType]:
+    """The modules that have something for the kernels."""
+    loaded = [module for name, module in list(sys.modules.items()) if name.startswith("ggfmt.")]
+    return [module for module in loaded if module is not native and getattr(module, "native", _NOTHING) is native]
+
+
 @contextmanager
-def without_kernels() -> Iterator[None]:
-    """As where none were built, in all modules that are loaded."""
-    native = kernels.native
-    with ExitStack() as stack:
-        for name, module in list(sys.modules.items()):
-            if (
-                name.startswith("ggfmt.")
-                and name != "ggfmt.kernels._native"
-                and getattr(module, "native", None) is native
-            ):
-                stack.enter_context(patch.object(module, "native", None))
+def modules_with_kernels(native: Any) -> Iterator[None]:
+    """All modules that are loaded have something else for the kernels, and those that are loaded meanwhile."""
+    own = kernels.native
+    assert own is not None
+    before = set(sys.modules)
+    replaced = _modules_with(own)
+    for module in replaced:
+        module.native = native  # type: ignore[attr-defined]
+    try:
         yield
+    finally:
+        new = (sys.modules[name] for name in set(sys.modules) - before)
+        for module in (*replaced, *(module for module in new if getattr(module, "native", _NOTHING) is native)):
+            module.native = own  # type: ignore[attr-defined]
+
+
+def without_kernels() -> AbstractContextManager[None]:
+    """As where none were built."""
+    return modules_with_kernels(None)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt import kernels
+from ggfmt.columnar.avro_values import zigzag_varint as zigzag_varint
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.join import join_binary
 from ggfmt.columnar.pieces import Each, Either, Encoding, Piece, Text
@@ -26,17 +27,6 @@ _NOTHING = pa.scalar(b"", _BINARY)
 NULL, VALUE = b"\0", b"\2"  # the branches of a union of null and another type
 FALSE, TRUE = b"\0", b"\1"
 END = b"\0"  # of the blocks of an array or a map
-
-
-def zigzag_varint(number: int) -> bytes:
-    """One int or long."""
-    rest = (number << 1) ^ (number >> 63)
-    encoded = bytearray()
-    while rest > 0x7F:
-        encoded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    encoded.append(rest)
-    return bytes(encoded)
 
 
 def text_bytes(text: str) -> bytes:

@@ -39,8 +39,11 @@ def lost(where: pa.BooleanArray, column: ImageColumn, other: ImageColumn) -> int
 def differ(values: pa.StringArray, others: pa.StringArray) -> pa.BooleanArray:
     """Where two columns have different values; NULL is like NULL alone."""
     if kernels.native is not None:
-        bits = pa.py_buffer(kernels.native.differ(values, others))
-        return pa.BooleanArray.from_buffers(pa.bool_(), len(values), [None, bits])
+        try:
+            bits = pa.py_buffer(kernels.native.differ(values, others))
+            return pa.BooleanArray.from_buffers(pa.bool_(), len(values), [None, bits])
+        except kernels.REFUSALS:
+            pass
     both_null = pc.and_(values.is_null(), others.is_null())
     return pc.invert(pc.or_(pc.equal(values, others).fill_null(False), both_null))
 

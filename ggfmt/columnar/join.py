@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt import kernels
+from ggfmt.columnar.avro_values import counts, encoded_singly
 from ggfmt.columnar.escapes import ESCAPES
 from ggfmt.columnar.pieces import COMMA, KINDS, Each, Either, Is, Members, Piece, Text
 
@@ -41,6 +42,8 @@ def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Arr
         count, offsets, data = kernels.native.join(_whole(pieces), -1 if rows is None else rows, KINDS)
     except OverflowError as error:
         raise pa.ArrowCapacityError(str(error)) from None
+    except kernels.REFUSALS:
+        return _array_of(pieces, rows, empty)
     return pa.Array.from_buffers(empty.type, count, [None, pa.py_buffer(offsets), pa.py_buffer(data)], 0)
 
 
@@ -111,7 +114,8 @@ def _mask(where: pa.BooleanArray | Is) -> pa.BooleanArray:
 
 
 def _text(piece: Text, empty: pa.Scalar) -> pa.Array:
-    values = ESCAPES[piece.encoding](piece.values)
+    escape = ESCAPES.get(piece.encoding)
+    values = encoded_singly(piece.values, piece.encoding) if escape is None else escape(piece.values)
     if values.type != empty.type:
         values = values.cast(empty.type)
     if not piece.lead and not piece.tail:
@@ -139,7 +143,9 @@ def _each(piece: Each, empty: pa.Scalar) -> pa.Array:
     offsets, first = piece.lists.offsets, piece.lists.offsets[0].as_py()
     size = piece.lists.offsets[-1].as_py() - first
     items = _array_of(piece.pieces, first + size, empty).slice(first, size)
-    return pc.binary_join(pa.ListArray.from_arrays(pc.subtract(offsets, first), items), piece.between)
+    between = piece.between.encode() if pa.types.is_binary(empty.type) else piece.between
+    joined = pc.binary_join(pa.ListArray.from_arrays(pc.subtract(offsets, first), items), between)
+    return _joined([counts(piece.lists), joined], None, empty) if piece.counted else joined
 
 
 def repeat(text: str, count: int) -> pa.StringArray:

@@ -19,7 +19,7 @@ class Encoding(IntEnum):
     """How a value stands in a message, as `escape.h` has them.
 
     Up to `DOUBLED` they are of texts, up to `NANOS` of int64 values: their digits, and those of microseconds as milli-
-    and nanoseconds. Those from `SIZED` on are for the native kernel alone: strings and longs of Avro; and what Avro has
+    and nanoseconds. Those from `SIZED` on are for the native kernel: strings and longs of Avro; and what Avro has
     for texts that are known to be short integers, numbers that a float or a double is made of without rounding twice,
     or booleans."""
 
@@ -81,7 +81,7 @@ COMMA = Comma()
 
 class Each(NamedTuple):
     """The items of n lists or maps, one after the other with `between` in between. The pieces are of the items of all
-    lists, from the first that the arrays beneath have. `counted`, for the native kernel alone: how many there are
+    lists, from the first that the arrays beneath have. `counted`, for the native kernel: how many there are
     stands before them as a long of Avro, unless there are none."""
 
     lists: pa.ListArray | pa.MapArray

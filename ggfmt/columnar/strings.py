@@ -34,14 +34,20 @@ class Form(IntEnum):
 
 def known_to_fit(array: pa.StringArray, form: Form) -> bool:
     """Whether all values are NULL or of a form, by the native kernel; without one nothing is known."""
-    return kernels.native is not None and kernels.native.fits(array, form)
+    try:
+        return kernels.native is not None and kernels.native.fits(array, form)
+    except kernels.REFUSALS:
+        return False
 
 
 def count_texts(array: pa.StringArray, within: tuple[str, ...], whole: tuple[str, ...]) -> tuple[int, ...]:
     """How many values hold each of some texts, and then how many are each of some; none holds the empty text."""
     if kernels.native is not None:
-        counts: tuple[int, ...] = kernels.native.count(array, within, whole)
-        return counts
+        try:
+            counts: tuple[int, ...] = kernels.native.count(array, within, whole)
+            return counts
+        except kernels.REFUSALS:
+            pass
     held = (_count_holding(array, text) for text in within)
     return (*held, *(pc.equal(array, text).true_count for text in whole))
 

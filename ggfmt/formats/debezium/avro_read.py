@@ -35,7 +35,7 @@ from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.examined import meanings
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import float_text
-from ggfmt.kernels import native
+from ggfmt.kernels import REFUSALS, native
 
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -223,7 +223,7 @@ def _writer(schema: FastSchema) -> Any:
     """What writes data of a schema as JSON; None without a kernel, or where the kernel cannot."""
     try:
         return None if native is None else native.AvroToJson(json_program(schema))
-    except ValueError:
+    except REFUSALS:
         return None
 
 

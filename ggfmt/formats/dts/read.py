@@ -13,12 +13,11 @@ from ggfmt.formats.avro.blocks import Damaged, parts, read_header
 from ggfmt.formats.dts import files as dts_files
 from ggfmt.formats.dts.decode import Decoder, DtsRecord, Malformed
 from ggfmt.formats.dts.dialect import TOO_LONG, Dts, born_in, other
-from ggfmt.formats.dts.scan import Scan
+from ggfmt.formats.dts.scan import Scan, make_scan
 from ggfmt.formats.records.dialect import Change, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.examined import meanings
 from ggfmt.formats.records.reader import DialectReader, DialectTable
-from ggfmt.kernels import native
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog
 
@@ -31,7 +30,7 @@ class DtsReader(DialectReader):
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._scan = None if native is None else Scan(projection)
+        self._scan = make_scan(projection)
 
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
         if self._scan is None:

@@ -13,7 +13,7 @@ from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES
 from ggfmt.formats.dts.tokens import WORDS
 from ggfmt.formats.records import scanner
 from ggfmt.formats.records.scanner import Scanned
-from ggfmt.kernels import native
+from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Kind, TableDef
 
@@ -39,14 +39,17 @@ class Scan:
         self, identity: bytes, definition: TableDef, names: Sequence[str], kinds: Sequence[Kind], digits: int
     ) -> None:
         """Has records of an identity, with columns of these names and kinds, taken as operations of a table, of which
-        nothing may be held."""
+        nothing may be held; they stay odd where the kernel cannot take them."""
         self.forget(definition.full_name)
         places = {name: place for place, name in enumerate(definition.column_names)}
         if not places.keys() >= set(names):
             return
         modes = bytes(_BYTES if k is Kind.BINARY else _BOOLEANS if k is Kind.BOOLEAN else _TEXTS for k in kinds)
         own = tuple(places[name] for name in names)
-        self._numbers[definition.full_name] = self._native.bind(identity, own, modes, len(places), digits)
+        try:
+            self._numbers[definition.full_name] = self._native.bind(identity, own, modes, len(places), digits)
+        except REFUSALS:
+            return
 
     def forget(self, table: str) -> None:
         """Leaves the records of a table to others, until it is bound again."""
@@ -86,6 +89,14 @@ class Scan:
             key_update = scanner.key_updates(replace(scanned, before=keys), definition)
         op_ts, position = (column.values for column in scanned.slots)
         return scanned.batch(definition, op_ts, position, asked.row_only, key_update)
+
+
+def make_scan(asked: Projection) -> Scan | None:
+    """What takes records of a split; None where no kernel can."""
+    try:
+        return None if native is None else Scan(asked)
+    except REFUSALS:
+        return None
 
 
 @cache

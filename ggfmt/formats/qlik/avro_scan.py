@@ -23,7 +23,7 @@ from ggfmt.formats.qlik.avro_values import Maker
 from ggfmt.formats.qlik.envelope import MOST_BYTES, NoEnvelope, read_head
 from ggfmt.formats.qlik.messages import QlikHeaders
 from ggfmt.formats.records.scanner import places_of
-from ggfmt.kernels import native
+from ggfmt.kernels import REFUSALS, native
 
 Rows = Mapping[str, Mapping[str, Maker | None]]  # by the member, and by the column
 
@@ -146,7 +146,7 @@ def _writer(plan: Plan) -> Any:
     be refused could be taken for that of others."""
     try:
         return native.AvroToJson(programs.enclosed(_program(programs.json_program(plan.decode), plan.rows)))
-    except ValueError:
+    except REFUSALS:
         return None
 
 

@@ -20,7 +20,7 @@ from ggfmt.columnar import from_kernel
 from ggfmt.columnar.images import unless_all
 from ggfmt.formats.api.spans import Spans
 from ggfmt.formats.records.problems import IMAGE_RULES
-from ggfmt.kernels import native
+from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
@@ -284,9 +284,11 @@ class Scanner:
         self.forget(definition.full_name)
         self._room -= len(identity)
         names = tuple(name.encode("utf-8", "surrogatepass") for name in definition.column_names)
-        self._numbers[definition.full_name] = self._native.bind(
-            identity, names, definition.key_indices, None if takes is None else bytes(takes), states
-        )
+        keys, kinds = definition.key_indices, None if takes is None else bytes(takes)
+        try:
+            self._numbers[definition.full_name] = self._native.bind(identity, names, keys, kinds, states)
+        except REFUSALS:
+            return False
         return True
 
     def bind_too(self, identity: bytes, table: str, states: bytes | None = None) -> bool:
@@ -295,7 +297,10 @@ class Scanner:
         if table not in self._numbers or len(identity) > self._room:
             return False
         self._room -= len(identity)
-        self._native.bind_too(identity, self._numbers[table], states)
+        try:
+            self._native.bind_too(identity, self._numbers[table], states)
+        except REFUSALS:
+            return False
         return True
 
     def binds(self, table: str) -> bool:

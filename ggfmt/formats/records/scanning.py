@@ -14,7 +14,7 @@ from ggfmt.formats.api.reading import Chunk, Event
 from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, Table, Wrong
 from ggfmt.formats.records.scanner import Grammar, Scanned, Scanner, places_of
-from ggfmt.kernels import native
+from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch
 
 _FEW = 16  # odd records of a chunk say nothing of the next ones
@@ -33,7 +33,10 @@ class ScanningReader(BatchingReader[Table]):
         asked = self.projection
         self.scanner = None
         if native is not None and grammar is not None:
-            self.scanner = Scanner(grammar, asked.row_only, asked.row_only and asked.key_updates, asked.tokens)
+            try:
+                self.scanner = Scanner(grammar, asked.row_only, asked.row_only and asked.key_updates, asked.tokens)
+            except REFUSALS:
+                return
 
     @abstractmethod
     def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:

@@ -18,7 +18,7 @@ from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.records.scanner import Scanned
-from ggfmt.kernels import native
+from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, OpType
 
 _TIME, _POSITION, _SLOTS = 0, 1, 2
@@ -52,7 +52,7 @@ class Scan:
         try:
             made = programs.program(plan.decode, _uses(plan, self._tokens))
             number = self.scanner.bind(identity, made, len(plan.table.columns), _SLOTS)
-        except ValueError:  # such a schema is for the exact reader
+        except REFUSALS:  # such a schema is for the exact reader
             self._refused.add(plan)
             return False
         self._numbers[plan] = number
@@ -107,11 +107,14 @@ class Scan:
 def stream_scan(
     by_image: bool, keys: Sequence[str], tokens: bool, metadata: Sequence[MetaColumn], wrapped: bool, end: bytes
 ) -> Scan | None:
-    """What the kernel takes of the messages of a stream; None without a kernel."""
+    """What the kernel takes of the messages of a stream; None where it can take none of them."""
     if native is None:
         return None
-    head = (programs.record(()), 1) if wrapped else _name_head(metadata, Roles.of(metadata).name)
-    return Scan(by_image, kinds_of(keys), tokens, head, wrapped, end)
+    try:
+        head = (programs.record(()), 1) if wrapped else _name_head(metadata, Roles.of(metadata).name)
+        return Scan(by_image, kinds_of(keys), tokens, head, wrapped, end)
+    except REFUSALS:
+        return None
 
 
 def _name_head(metadata: Sequence[MetaColumn], name: Sequence[int]) -> tuple[Program, int]:
@@ -127,7 +130,10 @@ def container_scan(plan: Plan, tokens: bool) -> Scan | None:
     """What the kernel takes of the messages of a container file; None where it can take none of them."""
     if native is None:
         return None
-    scan = Scan(plan.by_image, plan.kinds, tokens, (programs.record(()), 0), False, b"")
+    try:
+        scan = Scan(plan.by_image, plan.kinds, tokens, (programs.record(()), 0), False, b"")
+    except REFUSALS:
+        return None
     return scan if scan.bind(b"", plan) else None
 
 

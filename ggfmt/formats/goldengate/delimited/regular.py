@@ -12,7 +12,7 @@ from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
 from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.scanner import Scanned
-from ggfmt.kernels import native
+from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
 
@@ -51,21 +51,23 @@ def regular_lines(
         return tuple(place * step + step - 1 for place in places)
 
     (op,) = fields([roles.op])
-    scanner = native.DelimitedScanner(
-        between=options.field_delimiter.encode(),
-        behind=options.line_delimiter.encode(),
-        null=options.null_value_representation.encode(),
-        missing=options.missing_value_representation.encode(),
-        quoted=options.wrap_strings_in_quotes,
-        head=len(metadata) * step,
-        op=op,
-        name=fields(roles.name),
-        slots=fields(wanted_metadata(roles, tokens)),
-        # Of words that stand for several types the first one counts.
-        kinds={
-            word.encode(): letter.encode() for word, letter in reversed([*zip(op_keys(options), OP_TYPES, strict=True)])
-        },
-    )
+    # Of words that stand for several types the first one counts.
+    letters = reversed([*zip(op_keys(options), OP_TYPES, strict=True)])
+    try:
+        scanner = native.DelimitedScanner(
+            between=options.field_delimiter.encode(),
+            behind=options.line_delimiter.encode(),
+            null=options.null_value_representation.encode(),
+            missing=options.missing_value_representation.encode(),
+            quoted=options.wrap_strings_in_quotes,
+            head=len(metadata) * step,
+            op=op,
+            name=fields(roles.name),
+            slots=fields(wanted_metadata(roles, tokens)),
+            kinds={word.encode(): letter.encode() for word, letter in letters},
+        )
+    except REFUSALS:
+        return None
     return RegularLines(scanner, options.cells, define)
 
 
@@ -104,8 +106,13 @@ class RegularLines:
             return
         fields = tuple((_PARTS.index(cell.part), cell.column) for cell in cells)
         both = any(cell.part is Part.BEFORE for cell in cells)
+        try:
+            number = self._scanner.bind(name, fields, len(table.columns), both)
+        except REFUSALS:
+            self._scanner.refuse(name)
+            return
         self.tables[table.full_name] = table
-        self._numbers[table.full_name] = self._scanner.bind(name, fields, len(table.columns), both)
+        self._numbers[table.full_name] = number
 
     def held(self, table: str) -> int:
         """How many operations are held of a table."""

@@ -4,12 +4,13 @@ GoldenGate writes them, and leaves the others, in their order, to who reads any 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.api.spans import Spans
 from ggfmt.formats.goldengate.xml.records import XmlRecord, plain_prolog, record_at, records
 from ggfmt.formats.records.scanner import Scanned
-from ggfmt.kernels import native
+from ggfmt.kernels import REFUSALS, native
 
 _IN_A_ROW = 16  # odd records that say that those behind them will be odd too
 _MOST_COLUMNS = 1 << 17  # of all tables together: each takes some memory
@@ -24,8 +25,7 @@ class RegularOperations:
     """
 
     def __init__(self, kinds: Mapping[str, str], keep: bool, tokens: bool) -> None:
-        words = {word.encode(): kind.encode() for word, kind in kinds.items()}
-        self._scanner = None if native is None else native.XmlScanner(words, keep, tokens)
+        self._scanner = _make_scanner(kinds, keep, tokens)
         self._tokens = tokens
         self._numbers: dict[str, int] = {}
         self._bound: dict[str, Sequence[str]] = {}
@@ -71,12 +71,17 @@ class RegularOperations:
         self.again = False
         self._left += len(self._bound.pop(table, ()))
         if len(columns) <= self._left:
-            self._left -= len(columns)
-            self._bound[table] = columns
-            names = tuple(column.encode() for column in columns)
-            self._numbers[table] = self._scanner.bind(table.encode(), names)
-            self.again = self._in_hand
-        elif table in self._numbers:
+            try:
+                number = self._scanner.bind(table.encode(), tuple(column.encode() for column in columns))
+            except REFUSALS:
+                pass
+            else:
+                self._left -= len(columns)
+                self._bound[table] = columns
+                self._numbers[table] = number
+                self.again = self._in_hand
+                return
+        if table in self._numbers:
             self._scanner.unbind(self._numbers.pop(table))
 
     def held(self, table: str) -> int:
@@ -90,3 +95,12 @@ class RegularOperations:
             return None
         assert self._scanner is not None
         return Scanned.of(self._scanner.take(self._numbers[table]), self._tokens)
+
+
+def _make_scanner(kinds: Mapping[str, str], keep: bool, tokens: bool) -> Any:
+    """The kernel's scanner; None where there is none, or none that knows such words."""
+    try:
+        words = {word.encode(): kind.encode() for word, kind in kinds.items()}
+        return None if native is None else native.XmlScanner(words, keep, tokens)
+    except REFUSALS:
+        return None
