@@ -193,7 +193,7 @@ def test_the_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     java = find_java()
     result = CliRunner().invoke(app, ["--version"])
     assert result.exit_code == 0
-    first, python, spark, java_line, arrow, native = result.output.splitlines()
+    first, python, spark, java_line, arrow, native, *_ = result.output.splitlines()
     assert first == f"ggfmt {__version__}"
     assert re.fullmatch(r"Python 3\.\d+\.\d+\S*", python)
     assert spark == f"Spark {metadata.version('pyspark')}"

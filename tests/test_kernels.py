@@ -107,16 +107,6 @@ def test_kernels_can_be_switched_off() -> None:
     assert state_in({kernels.SWITCH: "off"}).endswith("False|off, by GGFMT_KERNELS")
 
 
-def test_without_an_extension_module_there_are_no_kernels() -> None:
-    block = "import sys; sys.modules['ggfmt.kernels._native'] = None"
-    assert state_in({}, block).partition("|")[2].startswith("False|none was built")
-
-
-def test_an_extension_module_of_other_sources_is_not_used() -> None:
-    old = "import sys, types; sys.modules['ggfmt.kernels._native'] = types.ModuleType('old')"
-    assert state_in({}, old).endswith("False|it was built from other sources: install ggfmt again")
-
-
 @needs_kernels
 def test_kernels_work_from_the_zip_file_that_executors_get(tmp_path: Path) -> None:
     archive = zipped(tmp_path)

@@ -116,6 +116,7 @@ def version() -> str:
             java_line,
             f"Arrow {_installed('pyarrow')}",
             f"Kernels: {kernels.state}",
+            *([] if kernels.lack is None else [f"  {kernels.COST}", f"  help: {kernels.lack.help}"]),
         )
     )
 

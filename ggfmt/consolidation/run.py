@@ -20,6 +20,7 @@ from ggfmt.consolidation.staging import StagedTable
 from ggfmt.consolidation.tables import Types, is_defined
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.checkpoint import Checkpoint, open_checkpoint
+from ggfmt.engine.execution import warn_without_kernels
 from ggfmt.engine.files import InputFile, absolute, below, child
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
@@ -205,6 +206,7 @@ class _Running:
         keys = {} if self._base is None else self._base.keys
         reading = Reading(self._inputs, directory, settings.keys, settings.types, settings.split_size, keys)
         try:
+            warn_without_kernels()
             return reading.read(job, runner, self._following)
         except OSError as error:
             raise Abend(cannot_write(settings.output, error)) from None

@@ -10,7 +10,7 @@ from ggfmt.consolidation.staging import StagedTable, Staging, gathered
 from ggfmt.consolidation.tables import Table, Types, tables_of
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.engine.discovery import discover, look_ahead
-from ggfmt.engine.execution import leaves_open
+from ggfmt.engine.execution import leaves_open, tell_of_kernels
 from ggfmt.engine.inputs import PlannedInput
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.plan import Job, Splits
@@ -75,6 +75,7 @@ class Reading:
                 for outcome in outcomes:
                     if outcome.abend is not None:
                         raise Abend(outcome.abend)
+                tell_of_kernels(outcomes)
                 _tell_of_bare(job, tables)
                 return Read(job, tables, gathered(outcomes))
             store.delete_tree("")

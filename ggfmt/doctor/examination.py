@@ -17,7 +17,7 @@ def examine(settings: SparkSettings, *, archive: bool = False) -> list[Finding]:
     java, runtime = machine.java(settings.java_home)
     spark, home = machine.spark()
     findings = [machine.python(), machine.ggfmt(), machine.user(), java, spark, *machine.libraries()]
-    findings += [machine.scratch(), machine.cache()]
+    findings += [machine.native_kernels(), machine.scratch(), machine.cache()]
     findings.append((make_archive if archive else find_archive)(runtime, home))
     if settings.master is not None:
         findings += ask_cluster(settings)

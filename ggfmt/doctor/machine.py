@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.doctor.checks import LIBRARIES, load, try_directory
 from ggfmt.doctor.finding import LITTLE_SPACE, Finding, State, size_text
@@ -89,6 +90,15 @@ def libraries() -> list[Finding]:
             message, help = f"{package} cannot be loaded: {library.problem}", f"pip install --force-reinstall {package}"
             findings.append(Finding(name, State.PROBLEM, message, help, facts))
     return findings
+
+
+def native_kernels() -> Finding:
+    """The native kernels; a run without them has the same results, and takes longer."""
+    facts = {"native": kernels.native is not None, "reason": None if kernels.lack is None else kernels.lack.reason}
+    if kernels.lack is not None:
+        return Finding("kernels", State.WARNING, f"{kernels.state}: {kernels.COST}", kernels.lack.help, facts)
+    message = kernels.state if kernels.native is not None else f"{kernels.state}: {kernels.COST}"
+    return Finding("kernels", State.OK, message, facts=facts)
 
 
 def scratch() -> Finding:

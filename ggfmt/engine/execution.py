@@ -78,7 +78,7 @@ def carry_out(
 def gathered(job: Job, outcomes: Sequence[Outcome], joiner: Runner | None, following: Following) -> RunResults:
     """What tasks that have all ended well came to, their small files joined unless there is no `joiner`. Abend if that
     cannot be done, or does not add up."""
-    _tell_of_kernels(outcomes)
+    tell_of_kernels(outcomes)
     totals = report.add_up(outcomes, job.targets)
     imbalance = totals.imbalance()
     if imbalance is not None:
@@ -176,14 +176,21 @@ def leaves_open(job: Job, outcome: Outcome) -> bool:
     return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)
 
 
-def _tell_of_kernels(outcomes: Sequence[Outcome]) -> None:
+def warn_without_kernels() -> None:
+    """Says that there are no native kernels here, unless somebody switched them off."""
+    if kernels.lack is not None:
+        log.warning("%s; %s", kernels.lack.message, kernels.lack.help)
+
+
+def tell_of_kernels(outcomes: Sequence[Outcome]) -> None:
     """Says once that tasks ran without the native kernels that this side has."""
     without = [outcome.kernels for outcome in outcomes if outcome.kernels != kernels.state]
     if without and kernels.native is not None:
         log.warning(
-            "%s of %s ran without native kernels, with the same results and more slowly: %s",
+            "%s of %s ran without native kernels, with the same results and more slowly (%s): %s",
             counted(len(without), "task"),
             len(outcomes),
+            kernels.COST,
             without[0],
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span
 from ggfmt.engine import report
-from ggfmt.engine.execution import carry_out
+from ggfmt.engine.execution import carry_out, warn_without_kernels
 from ggfmt.engine.output.commit import reason
 from ggfmt.engine.output.publish import is_committed, publish
 from ggfmt.engine.output.store import FAILURES
@@ -81,6 +81,7 @@ class _Running:
             if prepared.idle is not None:
                 log.info("nothing to do: %s", prepared.idle)
                 return RunResult(report.Totals(), {})
+            warn_without_kernels()
             if start is not InProcess:
                 following.enter(STARTING)
             runner = stack.enter_context(start())

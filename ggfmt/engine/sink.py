@@ -26,6 +26,7 @@ from ggfmt.formats.api.reading import Remark
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
 
+_KERNELS = kernels.state if kernels.lack is None else f"{kernels.state}; {kernels.lack.help}"
 STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abend, so that others need not start
 
 Locate = Callable[[int], tuple[bytes, dict[str, object]]]
@@ -62,7 +63,7 @@ class Outcome:
     stopped: bool = False
     seconds: float = 0.0
     steps: dict[str, float] = field(default_factory=dict)
-    kernels: str = kernels.state
+    kernels: str = _KERNELS
 
 
 def in_task(job: Job, ordinal: int, work: Callable[[], Outcome]) -> Outcome:

@@ -2,6 +2,7 @@
 
 `native` is the module, or None; `state` says in words which it is, and why. What a kernel does the plain code does too,
 with the same results: callers ask `native is not None` and have both ways. `GGFMT_KERNELS=off` chooses the plain one.
+Whatever keeps the module from being loaded, `lack` says what it is and what to do; nothing is raised.
 
 A cluster's executors may have this package in a zip file, which no extension module can be loaded from: there it is
 written to a temporary file first.
@@ -9,9 +10,11 @@ written to a temporary file first.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import tempfile
+from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from types import ModuleType
 from typing import Any
@@ -23,30 +26,70 @@ REVISION = 18  # as revision.h has it
 # kernels does the work, as for a kernel that is not there.
 REFUSALS = (ValueError, TypeError, OverflowError)
 
+# As measured; whoever says it takes it from here.
+COST = "reading takes 8 to 48 times as long, depending on the format, and a whole run 3 times as long"
+
 _NAME = "ggfmt.kernels._native"
+_FILE = "_native"
+_AGAIN = "install ggfmt again with pip's options `--force-reinstall --no-deps --no-cache-dir`"
+_BUILD = (
+    f"install a C compiler and Python's headers (on Debian `apt-get install gcc python3-dev`), then {_AGAIN}; or"
+    " install a wheel of ggfmt for this platform and Python"
+)
+_TEMPORARY = "set TMPDIR, where tasks run, to a directory with room that programs can be loaded from"
 
 
-def _load() -> tuple[ModuleType | None, str]:
+@dataclass(frozen=True)
+class Lack:
+    """Why there are no kernels though nobody switched them off, as `they ...`, and what to do."""
+
+    reason: str
+    help: str
+
+    @property
+    def message(self) -> str:
+        return f"the native kernels {self.reason}: {COST}"
+
+
+class _Lacking(Exception):
+    """The extension module cannot be had."""
+
+    def __init__(self, reason: str, help: str) -> None:
+        super().__init__(reason)
+        self.lack = Lack(reason, help)
+
+
+def _load() -> tuple[ModuleType | None, str, Lack | None]:
     if os.environ.get(SWITCH, "").lower() == "off":
-        return None, f"off, by {SWITCH}"
+        return None, f"off, by {SWITCH}", None
     try:
         module = _imported()
-    except ImportError as error:
-        if isinstance(error, ModuleNotFoundError):
-            return None, "none was built, for want of a C compiler or for another platform or Python"
-        return None, f"it cannot be loaded: {error}"
-    if getattr(module, "REVISION", None) != REVISION:
-        return None, "it was built from other sources: install ggfmt again"
-    return module, "native"
+        if getattr(module, "REVISION", None) != REVISION:
+            raise _Lacking("were built from the sources of another ggfmt", _AGAIN)
+    except _Lacking as error:
+        return None, f"none, they {error.lack.reason}", error.lack
+    except Exception as error:  # a module that is damaged, or of another platform, may raise anything
+        lack = Lack(f"cannot be loaded ({_text(error)})", _AGAIN)
+        return None, f"none, they {lack.reason}", lack
+    return module, "native", None
+
+
+def _text(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0] or type(error).__name__
 
 
 def _imported() -> ModuleType:
     loader = __spec__.loader
     if hasattr(loader, "archive"):
         return _from_archive(loader)
-    from ggfmt.kernels import _native
-
-    return _native
+    try:
+        return importlib.import_module(_NAME)
+    except ModuleNotFoundError:
+        names = sorted(name for name in os.listdir(os.path.dirname(__file__)) if name.startswith(f"{_FILE}."))
+        other = [name for name in names if name.endswith((".so", ".pyd"))]
+        if other and not any(name == f"{_FILE}{suffix}" for name in other for suffix in EXTENSION_SUFFIXES):
+            raise _Lacking(f"were built for another Python or platform (`{other[0]}`)", _BUILD) from None
+        raise _Lacking("were not built", _BUILD) from None
 
 
 def _from_archive(loader: Any) -> ModuleType:
@@ -54,21 +97,38 @@ def _from_archive(loader: Any) -> ModuleType:
     directory = os.path.dirname(__file__)
     for suffix in EXTENSION_SUFFIXES:
         try:
-            data = loader.get_data(os.path.join(directory, f"_native{suffix}"))
+            data = loader.get_data(os.path.join(directory, f"{_FILE}{suffix}"))
         except OSError:
             continue
-        with tempfile.TemporaryDirectory(prefix="ggfmt-kernels-", ignore_cleanup_errors=True) as private:
-            path = os.path.join(private, f"_native{suffix}")
-            with open(path, "wb") as file:
-                file.write(data)
-            spec = importlib.util.spec_from_file_location(_NAME, path, loader=ExtensionFileLoader(_NAME, path))
-            assert spec is not None and spec.loader is not None
+        try:
+            return _from_data(data, f"{_FILE}{suffix}")
+        except OSError as error:
+            where = f"`{tempfile.tempdir}`" if tempfile.tempdir else "a temporary directory"
+            reason = error.strerror or _text(error)
+            raise _Lacking(f"cannot be written to {where} ({reason})", _TEMPORARY) from None
+    raise _Lacking("are not in the package that was sent here, or for another platform or Python", _BUILD)
+
+
+def _from_data(data: bytes, name: str) -> ModuleType:
+    """The extension module of these bytes, by a temporary file that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="ggfmt-kernels-", ignore_cleanup_errors=True) as private:
+        path = os.path.join(private, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        spec = importlib.util.spec_from_file_location(_NAME, path, loader=ExtensionFileLoader(_NAME, path))
+        assert spec is not None and spec.loader is not None
+        try:
             module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            return module
-    raise ModuleNotFoundError(_NAME)
+        except ImportError:
+            if hasattr(os, "statvfs") and os.statvfs(private).f_flag & getattr(os, "ST_NOEXEC", 0):
+                where = f"`{tempfile.tempdir}`"
+                raise _Lacking(f"cannot be loaded from {where}, which is mounted noexec", _TEMPORARY) from None
+            raise
+        spec.loader.exec_module(module)
+        return module
 
 
-_loaded: tuple[Any, str] = _load()
+_loaded: tuple[Any, str, Lack | None] = _load()
 native: Any = _loaded[0]
 state: str = _loaded[1]
+lack: Lack | None = _loaded[2]

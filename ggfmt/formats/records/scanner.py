@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -285,11 +286,9 @@ class Scanner:
         self._room -= len(identity)
         names = tuple(name.encode("utf-8", "surrogatepass") for name in definition.column_names)
         keys, kinds = definition.key_indices, None if takes is None else bytes(takes)
-        try:
+        with suppress(*REFUSALS):
             self._numbers[definition.full_name] = self._native.bind(identity, names, keys, kinds, states)
-        except REFUSALS:
-            return False
-        return True
+        return definition.full_name in self._numbers
 
     def bind_too(self, identity: bytes, table: str, states: bytes | None = None) -> bool:
         """Has records of one more identity, with `states` of its own, taken as operations of a table; false if none of
@@ -297,11 +296,10 @@ class Scanner:
         if table not in self._numbers or len(identity) > self._room:
             return False
         self._room -= len(identity)
-        try:
+        with suppress(*REFUSALS):
             self._native.bind_too(identity, self._numbers[table], states)
-        except REFUSALS:
-            return False
-        return True
+            return True
+        return False
 
     def binds(self, table: str) -> bool:
         """Whether there is an identity whose records are taken as operations of a table."""
