@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,3 +120,24 @@ def test_kernels_work_from_the_zip_file_that_executors_get(tmp_path: Path) -> No
 def test_the_revision_is_the_same_on_both_sides() -> None:
     header = (Path(kernels.__file__).parent / "revision.h").read_text()
     assert f"#define GGFMT_REVISION {kernels.REVISION}\n" in header
+
+
+def test_nothing_is_built_for_big_endian_machines() -> None:
+    """Floating-point numbers would be read the wrong way round."""
+    here = Path(kernels.__file__).parent
+    command = ["gcc", "-std=c11", "-fsyntax-only", f"-I{sysconfig.get_path('include')}", str(here / "buffer.c")]
+    for flags, message in ([], ""), (["-DWORDS_BIGENDIAN=1"], "are for little-endian machines"):
+        done = subprocess.run([*command, *flags], capture_output=True, text=True, check=False)
+        assert (done.returncode != 0) is bool(message), done.stderr
+        assert message in done.stderr
+    # Every file has this header, since no other has Python's.
+    sources = {path.name for path in here.glob("*.[ch]") if "#include <Python.h>" in path.read_text()}
+    assert sources == {"buffer.h"}
+
+
+def test_the_build_has_all_sources_and_need_not_succeed() -> None:
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    section = text.partition("[[tool.setuptools.ext-modules]]")[2].partition("\n[")[0]
+    assert "\noptional = true\n" in section
+    here = Path(kernels.__file__).parent
+    assert set(re.findall(r'"ggfmt/kernels/(\w+\.[ch])"', section)) == {path.name for path in here.glob("*.[ch]")}

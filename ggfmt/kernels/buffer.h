@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if PY_BIG_ENDIAN
+#error "The kernels of ggfmt are for little-endian machines: Avro's numbers and hashes of texts are read as memory has them. ggfmt works without kernels."
+#endif
+
 /* What became of a record: TAKEN into columns, ODD and so left to the exact reader, or no memory was left. */
 typedef enum { TAKEN = 0, ODD = 1, NO_MEMORY = -1 } Verdict;
 
