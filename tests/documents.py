@@ -51,6 +51,7 @@ from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS
 from ggfmt.frames.write_options import OPTIONS
+from ggfmt.kernels import COST
 from ggfmt.options.reference import markdown_table
 from ggfmt.options.releases import RELEASES
 from ggfmt.render.diagnostics.text import diagnostics_text
@@ -375,6 +376,12 @@ def _writing(_: str) -> str:
     return _table(("Option", "What it is"), [(f"`{name}`", text) for name, text in OPTIONS.items()])
 
 
+def _kernels(subject: str) -> str:
+    """What it costs to have no kernels."""
+    assert subject == "cost"
+    return f"Without native kernels, {COST}. All results are the same."
+
+
 _MAKERS: dict[str, Callable[[str], str]] = {
     "about": _about,
     "codes": _codes,
@@ -384,6 +391,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "formats": _formats,
     "losses": _losses,
     "matrix": _matrix,
+    "kernels": _kernels,
     "keywords": _keywords,
     "messages": _messages,
     "options": _options,

@@ -49,7 +49,8 @@ def siphash(seed: bytes, data: bytes) -> int:
         b, d = turned(b, 17) ^ c, turned(d, 21) ^ a
         c = turned(c, 32)
         a ^= block
-    return a ^ b ^ c ^ d
+    result: int = a ^ b ^ c ^ d
+    return result
 
 
 @cache
