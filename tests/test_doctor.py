@@ -37,7 +37,8 @@ from ggfmt.spark.session import SparkRunner, SparkSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCTOR = [sys.executable, "-m", "ggfmt", "doctor"]
-OF_THE_MACHINE = ["python", "ggfmt", "user", "java", "spark", *LIBRARIES, "kernels", "scratch", "cache", "class_archive"]
+BEFORE_LIBRARIES = ["python", "ggfmt", "user", "java", "spark"]
+OF_THE_MACHINE = [*BEFORE_LIBRARIES, *LIBRARIES, "kernels", "scratch", "cache", "class_archive"]
 OWN = ".".join(map(str, sys.version_info[:3]))
 
 
