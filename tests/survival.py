@@ -68,6 +68,7 @@ _STORY = [
     Operation("U", {"ID": "1", "NAME": "gone", "NOTE": None}, {"ID": "1", "NAME": "NULL without an after image of it"}),
     Operation("U", None, {"ID": "1", "NAME": "without a before image"}, tokens={"trans": "T", "transactionId": "x"}),
     Operation("U", {}, {"ID": "1", "NAME": "a before image without columns"}),
+    Operation("U", {"ID": "1", "NAME": "x"}, {"ID": "1", "NAME": "y", "NOTE": "that the before image lacks"}),
     Operation("U", {"ID": "1", "NAME": "same"}, {"ID": "2", "NAME": "same"}),
     Operation("D", {"ID": "2"}, None, tokens={"R": "BBB", "timestamp": "t", "pk_uk_info": "k"}),
     Operation("T"),
@@ -245,6 +246,9 @@ _DONE: dict[str, Callable[[Loss, Operation], Operation]] = {
     "missing_as_null": _missing_as_null,
     "null_as_missing": _null_as_missing,
     "before_not_shown": lambda loss, item: replace(item, before=item.before if item.op == "D" else None),
+    "unchanged_before_as_none": _of_update(
+        lambda old, new: None if all(name in new and new[name] == value for name, value in old.items()) else old
+    ),
     "no_before_as_empty": _no_before_as_empty,
     "empty_before_as_none": lambda loss, item: replace(item, before=item.before or None),
     "before_overlaid": _of_update(lambda old, new: {**new, **old}),

@@ -31,6 +31,14 @@ BEFORE_OVERLAID = Loss(
     part=True,
     note="missing from the before image, which will be read back as unchanged",
 )
+UNCHANGED_BEFORE_AS_NONE = Loss(
+    "unchanged_before_as_none",
+    (Aspect.BEFORE,),
+    "A before image of an update in which no column differs from the after image is read as none.",
+    "no before image where nothing changed",
+    part=True,
+    note="in a before image without a change, which will be read back as no before image",
+)
 NO_BEFORE_AS_EMPTY = Loss(
     "no_before_as_empty",
     (Aspect.BEFORE,),

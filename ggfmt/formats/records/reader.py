@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
-from ggfmt.columnar.images import filled, overlaid, unless_all
+from ggfmt.columnar.images import any_present, filled, overlaid, unless_all
 from ggfmt.columnar.tokens import with_common
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, Remark, UnknownTable
@@ -166,8 +166,9 @@ class DialectReader(ScanningReader[DialectTable]):
             return wrong
         scanned = self._dialect.as_meant(scanned)
         has_before, key_update = scanned.has_before, None
-        if self.dialect.old_is_there:
-            has_before = pc.or_(has_before, pc.equal(scanned.op, OpType.UPDATE.value))
+        if self.dialect.empty_old_is_none:
+            update = pc.equal(scanned.op, OpType.UPDATE.value)
+            has_before = pc.and_not(has_before, pc.and_not(update, any_present(scanned.before, len(scanned))))
         asked = self.projection
         if asked.row_only and asked.key_updates:
             key_update = scanned_key_updates(self._with_absent_keys(scanned), table.definition)
