@@ -82,13 +82,22 @@ _STORY = [
     Operation("I", None, {"ID": "10", "AMOUNT": "12.5"}, pos="0x1F:2"),
     Operation("I", None, {"ID": "11"}, pos="77"),
 ]
-STORY = [replace(item, pos=item.pos or f"{number:020d}") for number, item in enumerate(_STORY)]
+# Operations of which the source tells less than others: neither time nor position, or one of them.
+_UNTIMED = [
+    Operation("I", None, {"ID": "20", "NAME": "a"}, op_ts=None),
+    Operation("U", {"ID": "20", "NAME": "a"}, {"ID": "20", "NAME": "b"}, op_ts=None),
+    Operation("U", None, {"ID": "20", "NAME": "c"}, op_ts=None),
+    Operation("D", {"ID": "20", "NAME": "c"}, None, op_ts=None),
+    Operation("I", None, {"ID": "21"}, op_ts=None, pos="98"),
+    Operation("U", None, {"ID": "21", "NAME": "d"}, op_ts=None, pos="99"),
+    Operation("U", None, {"ID": "21", "NAME": "e"}),
+]
+STORY = [replace(item, pos=item.pos or f"{number:020d}") for number, item in enumerate(_STORY)] + _UNTIMED
 # What a format that reads it may refuse after another has changed it: 7.0 is no whole number.
 WHOLE_STORY = [
     *STORY,
     Operation("I", None, {"ID": "12", "COUNT": "7"}, pos="78"),
     Operation("I", None, {"ID": "13", "COUNT": "+8"}, pos="79"),
-    Operation("I", None, {"ID": "14"}, op_ts=None),
 ]
 
 
@@ -276,7 +285,6 @@ _DONE: dict[str, Callable[[Loss, Operation], Operation]] = {
     ),
     "position_whole_number": _position_whole_number,
     "position_by_gtid": _position_by_gtid,
-    "empty_for_absent": lambda loss, item: replace(item, op_ts=item.op_ts or "", pos=item.pos or ""),
     "nothing_for_zero": _same,
     "tokens_not_shown": _tokens(lambda loss, name, text: loss.part and name in OF_SOURCE_BLOCKS),
     "tokens_by_name": _tokens(lambda loss, name, text: name in loss.names),

@@ -198,16 +198,10 @@ POSITION_BY_GTID = Loss(
     "not beside another token `gtid`",
     part=True,
 )
-EMPTY_FOR_ABSENT = Loss(
-    "empty_for_absent",
-    (Aspect.ABSENCE,),
-    "A time or position that the operation lacks is read as an empty text.",
-    "an empty text",
-)
 NOTHING_FOR_ZERO = Loss(
     "nothing_for_zero",
     (Aspect.ABSENCE,),
-    "A time at the start of 1970 is read as none, as is an empty position.",
+    "A time at the start of 1970 is read as none.",
     "no time",
     part=True,
 )

@@ -16,7 +16,6 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
     CHARACTER_REPLACED,
-    EMPTY_FOR_ABSENT,
     KEYS_NOT_SHOWN,
     NESTED_AS_TEXT,
     NO_BEFORE_AS_EMPTY,
@@ -108,7 +107,6 @@ _LOSSES = (
     NESTED_AS_TEXT,
     NUMBER_SPELLING.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
     CHARACTER_REPLACED,
-    EMPTY_FOR_ABSENT,
     NO_TIME,
     NO_POSITION,
     TOKENS,
