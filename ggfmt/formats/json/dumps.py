@@ -27,7 +27,7 @@ from msgspec import Raw
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, Layout, Message, Wrapped
 from ggfmt.formats.json import files
-from ggfmt.formats.json.cut import WHITE
+from ggfmt.formats.json.cut import BOM, WHITE
 from ggfmt.formats.json.kafka_keys import is_key
 from ggfmt.formats.json.values import decode, invalid_utf8, json_kind, parse
 
@@ -300,7 +300,8 @@ def _lines(chunk: Chunk) -> tuple[Chunk, Sequence[Message | Diagnostic]]:
     end = -1
     for line in chunk.data.split(b"\n"):
         start, end = end + 1, end + 1 + len(line)
-        text = line.removesuffix(b"\r")
+        text = line.removeprefix(BOM).removesuffix(b"\r")
+        start += len(BOM) * line.startswith(BOM)
         if text.strip(WHITE):
             spans.append((start, start + len(text)))
             messages.append(_of_line(text))
