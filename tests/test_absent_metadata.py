@@ -33,7 +33,7 @@ def _emptied(name: str, *members: str) -> list[dict[str, Any]]:
 
 
 CURSORS = ['{"timestamp":"","position":""}', '{"timestamp":"","log":"x","position":""}', "", None]
-EMPTY = {
+EMPTY: dict[str, list[dict[str, Any]]] = {
     "json": [{"table": "S.T", "op_type": "I", "op_ts": "", "pos": "", "after": ROW}],
     "json_row": [{"table": "S.T", "op_type": "I", "op_ts": "", "pos": "", **ROW}],
     "goldengate_streams_json": [{"qual_table": "S.T", "op_type": "INSERT", "op_ts": "", "pos": "", "after": ROW}],
