@@ -80,8 +80,10 @@ def test_the_other_format_behind_the_first_records_is_named_where_a_run_stops(tm
 def test_the_other_format_in_another_file_is_named_with_each_reject(given: bool, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(ONE * 3)
     (tmp_path / "b.json").write_bytes(OTHER * 5)
-    others = {"input_format": "json"} if given else {}
-    run_ggfmt([tmp_path / "a.json", tmp_path / "b.json"], tmp_path / "out", *JSON_LINES, quarantine=True, **others)
+    named = "json" if given else "auto"
+    run_ggfmt(
+        [tmp_path / "a.json", tmp_path / "b.json"], tmp_path / "out", *JSON_LINES, quarantine=True, input_format=named
+    )
     rejects = _rejects(tmp_path / "out")
     assert manifest(tmp_path / "out")["totals"]["records_rejected_by_reader"] == 5
     assert rejects.count(b"this record is of `debezium_json`") == 5
