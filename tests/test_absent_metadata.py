@@ -1,9 +1,10 @@
-"""Operations without a time or a position: an empty text is none in every format, and every writer writes such
-operations, whichever format they were read from."""
+"""Operations without a time, a position or a before image: an empty text, or an empty image of an update, is none, and
+every writer writes such operations, whichever format they were read from."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from contract import contract_of
 from dialects import lines, read
 from runs import manifest, run_ggfmt
-from survival import READ, TABLES, WRITTEN, Operation, handler, losses_of, survives, write_as, write_story
+from survival import READ, TABLES, WRITTEN, Operation, handler, losses_of, survives, view, write_as, write_story
 
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import WriterSettings
@@ -123,6 +124,23 @@ def test_every_format_is_written_without_times_from_every_other_directly_and_thr
     assert set(directly.values()) == {operations}
     assert through == directly
     assert b'"op_ts":""' in b"".join(path.read_bytes() for path in json_lines.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("second", ["json", "debezium_json", "canal_json", "qlik_json", "maxwell_json", "avro_op"])
+def test_no_before_image_comes_into_being_on_the_way_through_json(
+    second: str, kernels: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not kernels:
+        monkeypatch.setattr("ggfmt.kernels.native", None)
+    update = Operation("U", None, {"ID": "1", "NAME": "a"}, pos="7")
+    story = write_story(tmp_path / "in.json", [update, replace(update, before={}), replace(update, before={"ID": "1"})])
+    in_json, told = write_as(story, "json", tmp_path / "json")
+    shown = b"".join(path.read_bytes() for path in in_json.rglob("*") if path.is_file())
+    assert shown.count(b'"before":{}') == 2
+    folder, again = write_as(in_json, second, tmp_path / "two", input_format="json", told=told)
+    befores = [item.before for item in view(folder, tmp_path / "view", second, again)]
+    assert befores[:2] == [None, None]
 
 
 def test_every_format_in_json_has_a_record_with_empty_metadata() -> None:

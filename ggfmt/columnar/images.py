@@ -32,6 +32,12 @@ def any_present(columns: Sequence[ImageColumn], rows: int) -> pa.BooleanArray:
     return found
 
 
+def with_columns(op: pa.StringArray, exists: pa.BooleanArray, columns: Sequence[ImageColumn]) -> pa.BooleanArray:
+    """Which operations have a before image, where that of an update without a column is none."""
+    update = pc.equal(op, OpType.UPDATE.value)
+    return pc.and_not(exists, pc.and_not(update, any_present(columns, len(op))))
+
+
 def updates_from(batch: ChangeBatch) -> pa.BooleanArray:
     """Where an operation is an update with a before image."""
     update = pc.equal(batch.op, OpType.UPDATE.value)

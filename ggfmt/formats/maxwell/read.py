@@ -6,7 +6,6 @@ a bootstrap, are counted. Rows that are encrypted cannot be read.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -28,7 +27,6 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 _OPS = {"insert": "I", "update": "U", "delete": "D", "bootstrap-insert": "I"}
 _MARKS = {"bootstrap-start": "bootstrap start", "bootstrap-complete": "bootstrap complete"}
 _STATEMENTS = ("table-", "database-")
-_NOTHING = re.compile(rb"\{\s*\}")
 
 
 class MaxwellRecord(msgspec.Struct, gc=False):
@@ -120,8 +118,6 @@ class Maxwell(Dialect):
             after = row
             if op == "U":
                 before = given(record.old)
-                if before is not None and _NOTHING.fullmatch(bytes(before)):
-                    before = None
         op_ts = None if record.ts is None else record.ts * 1_000_000
         tokens = self._tokens(record, kind) if self.with_tokens else {}
         return (Change(table, op, op_ts, record.position or record.gtid, before, after, tokens),)
