@@ -18,8 +18,10 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.fidelity import Level
 from ggfmt.formats.api.loss import Aspect, Loss, happening
+from ggfmt.model.change import OpType
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
+STORY_FORMAT = "goldengate_streams_json"  # in which a story is written
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
 READ = [name for name in WRITTEN if FORMATS[name].reads is not None]
 
@@ -460,10 +462,11 @@ def view(source: Path, out: Path, input_format: str, told: WriterSettings | None
 
 
 def write_story(path: Path, story: Iterable[Operation]) -> Path:
-    """The story in GoldenGate's JSON."""
+    """The story in JSON of Data Streams, which has a place for all of it."""
     records = []
     for item in story:
-        record: dict[str, Any] = {"table": item.table, "op_type": item.op, "op_ts": item.op_ts, "pos": item.pos}
+        head = {"qual_table": item.table, "op_type": OpType(item.op).name, "op_ts": item.op_ts, "pos": item.pos}
+        record: dict[str, Any] = head
         record |= {"tokens": item.tokens, "before": item.before, "after": item.after}
         records.append({name: value for name, value in record.items() if value is not None})
     return write_lines(path, records)
@@ -474,7 +477,7 @@ def write_as(
     name: str,
     out: Path,
     *settings: str,
-    input_format: str = "json",
+    input_format: str = STORY_FORMAT,
     told: WriterSettings | None = None,
     strict: bool = False,
 ) -> tuple[Path, WriterSettings]:
