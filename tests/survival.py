@@ -18,8 +18,10 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.fidelity import Level
 from ggfmt.formats.api.loss import Aspect, Loss, happening
+from ggfmt.model.change import OpType
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
+STORY_FORMAT = "goldengate_streams_json"  # in which a story is written
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
 READ = [name for name in WRITTEN if FORMATS[name].reads is not None]
 
@@ -68,6 +70,7 @@ _STORY = [
     Operation("U", {"ID": "1", "NAME": "gone", "NOTE": None}, {"ID": "1", "NAME": "NULL without an after image of it"}),
     Operation("U", None, {"ID": "1", "NAME": "without a before image"}, tokens={"trans": "T", "transactionId": "x"}),
     Operation("U", {}, {"ID": "1", "NAME": "a before image without columns"}),
+    Operation("U", {"ID": "1", "NAME": "x"}, {"ID": "1", "NAME": "y", "NOTE": "that the before image lacks"}),
     Operation("U", {"ID": "1", "NAME": "same"}, {"ID": "2", "NAME": "same"}),
     Operation("D", {"ID": "2"}, None, tokens={"R": "BBB", "timestamp": "t", "pk_uk_info": "k"}),
     Operation("T"),
@@ -81,13 +84,22 @@ _STORY = [
     Operation("I", None, {"ID": "10", "AMOUNT": "12.5"}, pos="0x1F:2"),
     Operation("I", None, {"ID": "11"}, pos="77"),
 ]
-STORY = [replace(item, pos=item.pos or f"{number:020d}") for number, item in enumerate(_STORY)]
+# Operations of which the source tells less than others: neither time nor position, or one of them.
+_UNTIMED = [
+    Operation("I", None, {"ID": "20", "NAME": "a"}, op_ts=None),
+    Operation("U", {"ID": "20", "NAME": "a"}, {"ID": "20", "NAME": "b"}, op_ts=None),
+    Operation("U", None, {"ID": "20", "NAME": "c"}, op_ts=None),
+    Operation("D", {"ID": "20", "NAME": "c"}, None, op_ts=None),
+    Operation("I", None, {"ID": "21"}, op_ts=None, pos="98"),
+    Operation("U", None, {"ID": "21", "NAME": "d"}, op_ts=None, pos="99"),
+    Operation("U", None, {"ID": "21", "NAME": "e"}),
+]
+STORY = [replace(item, pos=item.pos or f"{number:020d}") for number, item in enumerate(_STORY)] + _UNTIMED
 # What a format that reads it may refuse after another has changed it: 7.0 is no whole number.
 WHOLE_STORY = [
     *STORY,
     Operation("I", None, {"ID": "12", "COUNT": "7"}, pos="78"),
     Operation("I", None, {"ID": "13", "COUNT": "+8"}, pos="79"),
-    Operation("I", None, {"ID": "14"}, op_ts=None),
 ]
 
 
@@ -245,6 +257,9 @@ _DONE: dict[str, Callable[[Loss, Operation], Operation]] = {
     "missing_as_null": _missing_as_null,
     "null_as_missing": _null_as_missing,
     "before_not_shown": lambda loss, item: replace(item, before=item.before if item.op == "D" else None),
+    "unchanged_before_as_none": _of_update(
+        lambda old, new: None if all(name in new and new[name] == value for name, value in old.items()) else old
+    ),
     "no_before_as_empty": _no_before_as_empty,
     "empty_before_as_none": lambda loss, item: replace(item, before=item.before or None),
     "before_overlaid": _of_update(lambda old, new: {**new, **old}),
@@ -272,7 +287,6 @@ _DONE: dict[str, Callable[[Loss, Operation], Operation]] = {
     ),
     "position_whole_number": _position_whole_number,
     "position_by_gtid": _position_by_gtid,
-    "empty_for_absent": lambda loss, item: replace(item, op_ts=item.op_ts or "", pos=item.pos or ""),
     "nothing_for_zero": _same,
     "tokens_not_shown": _tokens(lambda loss, name, text: loss.part and name in OF_SOURCE_BLOCKS),
     "tokens_by_name": _tokens(lambda loss, name, text: name in loss.names),
@@ -448,10 +462,11 @@ def view(source: Path, out: Path, input_format: str, told: WriterSettings | None
 
 
 def write_story(path: Path, story: Iterable[Operation]) -> Path:
-    """The story in GoldenGate's JSON."""
+    """The story in JSON of Data Streams, which has a place for all of it."""
     records = []
     for item in story:
-        record: dict[str, Any] = {"table": item.table, "op_type": item.op, "op_ts": item.op_ts, "pos": item.pos}
+        head = {"qual_table": item.table, "op_type": OpType(item.op).name, "op_ts": item.op_ts, "pos": item.pos}
+        record: dict[str, Any] = head
         record |= {"tokens": item.tokens, "before": item.before, "after": item.after}
         records.append({name: value for name, value in record.items() if value is not None})
     return write_lines(path, records)
@@ -462,7 +477,7 @@ def write_as(
     name: str,
     out: Path,
     *settings: str,
-    input_format: str = "json",
+    input_format: str = STORY_FORMAT,
     told: WriterSettings | None = None,
     strict: bool = False,
 ) -> tuple[Path, WriterSettings]:

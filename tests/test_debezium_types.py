@@ -220,8 +220,56 @@ def test_values_by_their_schema(
 
 
 @pytest.mark.parametrize(
+    ("names", "number", "shown"),
+    [
+        (["Date"], (19358, "2023-01-01"), [("2023-01-01", "2023-01-01")]),
+        (
+            ["Time", "MicroTime", "NanoTime"],
+            (0, "00:00:00."),
+            [("00:00:00", "00:00:00"), ("23:59:59.123456789", "23:59:59.123456789")],
+        ),
+        (
+            ["Timestamp", "MicroTimestamp", "NanoTimestamp"],
+            (0, "1970-01-01 00:00:00."),
+            [
+                ("2023-01-01 00:00:00", "2023-01-01 00:00:00"),
+                ("2023-01-01T00:00:00.5", "2023-01-01 00:00:00.5"),
+                ("2024-02-29 12:00:00.123456", "2024-02-29 12:00:00.123456"),
+            ],
+        ),
+        (["ZonedTimestamp"], ("2023-01-01 00:00:00Z",) * 2, [("2023-01-01T00:00:00.5Z", "2023-01-01T00:00:00.5Z")]),
+    ],
+)
+def test_times_that_are_texts_under_names_of_numbers_are_read_as_they_come(
+    names: list[str], number: tuple[Any, str], shown: list[tuple[str, str]]
+) -> None:
+    """Flink CDC's sink for Kafka names the types of Debezium and writes texts."""
+    for name in names:
+        texts_alone = [text for text, _ in shown]
+        assert described("int64", TIME + name, texts_alone)[1] == [text for _, text in shown]
+        mixed = described("int64", TIME + name, [number[0], *texts_alone, None])[1]
+        assert mixed[0] is not None
+        assert mixed[0].startswith(number[1])
+        assert mixed[1:] == [*(text for _, text in shown), None]
+
+
+@pytest.mark.parametrize(
     ("type", "semantic", "parameters", "value"),
     [
+        *(("int32", TIME + "Date", {}, text) for text in ("2023-02-29", "2023-01-01 00:00:00", "2023-1-1", "")),
+        *(("int64", TIME + "MicroTime", {}, text) for text in ("24:00:01", "00:00", "00:00:00.", "2023-01-01")),
+        *(
+            ("int64", TIME + "Timestamp", {}, text)
+            for text in (
+                "2023-01-01",
+                "2023-02-30 00:00:00",
+                "2023-01-01 24:00:00",
+                "2023-01-01 00:00:00Z",
+                "2023-01-01  00:00:00",
+                "0000-01-01 00:00:00",
+                "2023-01-01 00:00:00.1234567891",
+            )
+        ),
         ("bytes", DECIMAL, {"scale": "2"}, "1.5"),
         ("bytes", DECIMAL, {"scale": "2"}, ""),
         ("bytes", DECIMAL, {}, "AIk="),

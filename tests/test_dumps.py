@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from ggfmt.engine.inputs import detect_format
 from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection
+from ggfmt.formats.json.kafka_keys import is_key
 
 IN_JSON = (
     "json", "json_row", "goldengate_streams_json", "canal_json", "arcion_json", "cdl_json", "debezium_json",
@@ -243,6 +245,67 @@ def test_lines_that_are_no_messages(line: bytes, code: str) -> None:
     (reject,) = found.rejects
     assert (reject.diagnostic.code, reject.record) == (code, line)
     assert len(found.operations) == 2
+
+
+def _flat(record: bytes) -> bytes:
+    """A record on one line, without a TAB."""
+    return json.dumps(json.loads(record)).encode()
+
+
+@pytest.mark.parametrize("name", IN_JSON)
+def test_no_record_of_any_format_is_a_key(name: str) -> None:
+    records = [_flat(record) for record in contract_of(name).records]
+    one, two = records[0], records[-1]
+    assert [record for record in records if is_key(record)] == []
+    several = [
+        one + b" " + two,
+        one + two,
+        b"[" + one + b"]",
+        b"x " + one,
+        one + b" x",
+        json.dumps(one.decode()).encode(),
+    ]
+    assert [text for text in several if is_key(text)] == []
+
+
+TEXT_KEYS = [
+    "null", "", "1", "-1.5e3", '"a"', "GG.TCUSTMER", "1_WILL", "Struct{id=1,name={}}", "{", "{{x}}", "{not json}", "a{",
+    '{"id":1}', '{"id":{"scale":0,"value":"AQ=="}}', '{"data":{"scale":0,"value":"AQ=="}}', '["db","t",[{"id":1}]]',
+    '{"database":"db","table":"t","pk.id":1}', '{"op":1}', '{"before":1,"after":2}', '{"type":"x","id":"5"}',
+    '{"op_type":"U","id":1}', '{"payload":"text","id":1}', *KEYS, "\u0000\u00ff", 'x {"id":1} y',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", TEXT_KEYS)
+def test_what_consumers_print_as_keys_are_keys(key: str) -> None:
+    data = wrapped(in_line, [change("c", after={"id": 1}).encode()] * 2, key)
+    assert is_key(key.encode())
+    found = read("debezium_json", data)
+    assert (len(found.operations), found.reasons) == (2, [])
+
+
+@pytest.mark.parametrize("name", IN_JSON)
+def test_records_before_a_tab_do_not_vanish_as_a_key(name: str) -> None:
+    records = [_flat(record) for record in contract_of(name).records]
+    first, last = records[0], records[-1]
+    whole = read(name, b"\n".join([first, last, last]) + b"\n")
+    for line in (first + b" " + last + b"\t" + last, first + b"\t" + last + b"\t" + last):
+        found = read(name, line + b"\n")
+        assert (found.plain, found.others, found.rejects) == (whole.plain, whole.others, whole.rejects)
+    message = b'{"id":1}\t' + first
+    count = len(read(name, message + b"\n" + message + b"\n").operations)
+    for line in (first + b" " + last + b"\t" + last, last + b"\t" + last):
+        found = read(name, b"\n".join([message, line, message]) + b"\n")
+        (reject,) = found.rejects
+        assert (reject.diagnostic.code, reject.record) == ("GG320", line)
+        assert len(found.operations) == count
+
+
+def test_a_hostile_key_takes_no_long_time() -> None:
+    for key in (b'{"a":' * 100_000, b'{"a":[' * 100_000, b'{"a":[1,' * 100_000, b'{"' * 500_000, b"{" * 1_000_000):
+        start = time.perf_counter()
+        is_key(key)
+        assert time.perf_counter() - start < 5
 
 
 def test_the_record_that_is_set_aside_is_the_message(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from dialects import read
 from runs import MOMENT, manifest, operation, output_files, run_ggfmt, write_lines
 from survival import (
     READ,
+    STORY_FORMAT,
     WHOLE_STORY,
     WRITTEN,
     Operation,
@@ -246,7 +247,7 @@ def test_the_matrix_says_what_a_reader_learns_of_a_table(name: str, settings: tu
     values = VALUES_OF_KINDS | (BY_MASK if "enableTimestampLogicalType=true" in settings else {})
     story = write_story(tmp_path / "in.json", [Operation("I", None, dict(values), pos="1")])
     table = TableDef("GG.ORDERS", COLUMNS_OF_KINDS)
-    run_ggfmt([story], tmp_path / "out", *lines, input_format="json", definitions={"GG.ORDERS": table})
+    run_ggfmt([story], tmp_path / "out", *lines, input_format=STORY_FORMAT, definitions={"GG.ORDERS": table})
     (file,) = output_files(tmp_path / "out", "h")
     found = [table for table, _ in read(name, file.read_bytes(), written_by(lines)).operations]
     known = {column.name: column for table in found for column in table.columns}

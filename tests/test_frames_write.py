@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from frame_rows import generic_rows, typed_rows, write_frame, write_parts, writer
 from runs import JSON_LINES, MOMENT, PIPES, content, manifest, output_files, run_ggfmt, snapshot, tables
-from survival import STORY, TABLES, WRITTEN, Operation, handler, write_story
+from survival import STORY, STORY_FORMAT, TABLES, WRITTEN, Operation, handler, write_story
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
 from ggfmt.engine.output import sharing
@@ -65,7 +65,7 @@ def test_a_frame_is_written_as_the_same_operations_of_a_file(name: str, tmp_path
     has no form for is set aside: a record of the file there, a row of the frame here."""
     out, lines = tmp_path / "out", handler(name, tmp_path / "out" / "dirdef")
     source = write_story(tmp_path / "in.json", STORY)
-    run_ggfmt([source], out, *lines, input_format="json", definitions=TABLES, quarantine=True)
+    run_ggfmt([source], out, *lines, input_format=STORY_FORMAT, definitions=TABLES, quarantine=True)
     expected = messages(out)
     assert any(name.startswith("h/") for name in expected)
     rows = generic_rows(STORY)
@@ -88,7 +88,7 @@ def test_a_frame_of_structs_is_written_as_its_values_are_written(name: str, tmp_
     told_story = [replace(item, before=told(item.before), after=told(item.after)) for item in story]
     lines = handler(name, tmp_path / "dirdef")
     source = write_story(tmp_path / "in.json", told_story)
-    run_ggfmt([source], tmp_path / "run", *lines, input_format="json", definitions=TABLES)
+    run_ggfmt([source], tmp_path / "run", *lines, input_format=STORY_FORMAT, definitions=TABLES)
     write_frame(writer(typed(TABLE), tmp_path / "frame", lines, TABLES), [typed_rows(story, TABLE)])
     assert data(tmp_path / "frame") == data(tmp_path / "run")
 

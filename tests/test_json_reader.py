@@ -293,7 +293,7 @@ def test_operation_types_may_be_spelled_out_and_tables_called_qual_table(op: str
 @pytest.mark.parametrize(
     ("op", "images", "before", "after"),
     [
-        ("U", '"before":{},"after":{"ID":1}', {}, {"ID": "1"}),
+        ("U", '"before":{},"after":{"ID":1}', None, {"ID": "1"}),
         ("U", '"after":{"ID":1}', None, {"ID": "1"}),
         ("U", '"before":null,"after":{"ID":1}', None, {"ID": "1"}),
         ("I", '"before":{},"after":{"ID":1}', None, {"ID": "1"}),

@@ -11,6 +11,7 @@ from runs import content, metadata, operation, output_files, run_ggfmt, snapshot
 from survival import (
     READ,
     STORY,
+    STORY_FORMAT,
     WRITTEN,
     handler,
     levels,
@@ -49,7 +50,7 @@ def told(story: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tup
 
 
 def test_the_story_is_seen_whole(story: Path, tmp_path: Path) -> None:
-    assert view(story, tmp_path, "json") == STORY
+    assert view(story, tmp_path, STORY_FORMAT) == STORY
 
 
 @pytest.mark.parametrize("second", WRITTEN)

@@ -47,20 +47,46 @@ def test_rows_are_operations_with_the_place_in_their_transaction_as_tokens() -> 
     assert found.operations[0][0].full_name == "shop.t"
 
 
-def test_old_has_what_changed_and_without_it_nothing_did() -> None:
+def test_old_has_what_changed_and_without_it_there_is_no_before_image() -> None:
     found = read(
         "maxwell_json",
         lines(
             message("update", ROW, old={"name": None}),
             message("update", ROW),
+            message("update", ROW, old={}),
+            message("update", ROW, old=None),
             message("update", {"id": 1}, old={"price": 2}),
         ),
     )
     assert found.plain == [
         operation("U", {**TEXTS, "name": None}, TEXTS),
-        operation("U", TEXTS, TEXTS),
+        *[operation("U", None, TEXTS)] * 3,
         operation("U", {"id": "1", "price": "2"}, {"id": "1"}),
     ]
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_no_before_image_comes_from_an_update_that_shows_none(kernels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not kernels:
+        monkeypatch.setattr("ggfmt.kernels.native", None)
+    rows = [message("update", {**ROW, "id": number}, old=old) for number, old in enumerate([{}, {"id": 9}, None] * 20)]
+    data = lines(*rows).replace(b'"old": {}', b'"old": { \n }'.replace(b"\n", b"\t"))
+    befores = [item.before for item in read("maxwell_json", data).plain]
+    assert befores == [None, {**TEXTS, "id": "9"}, None] * 20
+
+
+def test_a_before_image_survives_maxwell_as_it_was_or_not_at_all() -> None:
+    """What came through a format of rows has no before image, and gets none on the way through Maxwell."""
+    before, after = {"ID": "1", "N": "x"}, {"ID": "1", "N": "x", "F": "true"}
+    ops = [
+        PlainOperation("U", AT, None, None, after, {}),
+        PlainOperation("U", AT, None, {}, after, {}),
+        PlainOperation("U", AT, None, before, after, {}),
+        PlainOperation("U", AT, None, {"N": "y"}, after, {}),
+    ]
+    data = written("maxwell_json", Changes(TABLE, ops, True))
+    assert [json.loads(line)["old"] for line in data.splitlines()] == [{}, {}, {}, {"N": "y"}]
+    assert [item.before for item in read("maxwell_json", data).plain] == [None, None, None, {**after, "N": "y"}]
 
 
 def test_values_keep_their_own_characters() -> None:
@@ -228,9 +254,10 @@ def test_a_truncate_a_bad_time_and_a_bad_number_cannot_be_written() -> None:
         ({}, {("N", "missing from the before image, which will be read back as unchanged"): 1}),
         (
             {"outputNulls": "false", "absentMeans": "null"},
-            {("F", "missing from the image, which will be read back as NULL"): 2},
+            {("F", "missing from the image, which will be read back as NULL"): 4},
         ),
         ({"outputNulls": "false"}, {("N", "NULL, which will be read back as missing"): 1}),
+        ({}, {("ID", "in a before image without a change, which will be read back as no before image"): 1}),
     ],
 )
 def test_values_that_are_not_told_apart_are_counted(
@@ -239,6 +266,8 @@ def test_values_that_are_not_told_apart_are_counted(
     ops = [
         PlainOperation("I", AT, None, None, {"ID": "1", "N": None}, {}),
         PlainOperation("U", AT, None, {"ID": "1"}, {"ID": "1", "N": "x"}, {}),
+        PlainOperation("U", AT, None, {"ID": "2"}, {"ID": "1", "N": "x"}, {}),
+        PlainOperation("U", AT, None, None, {"ID": "1", "N": "x"}, {}),
     ]
     batch = make_batch(Changes(TABLE, ops, True))
     parsed = FORMATS["maxwell_json"].options.parse(options)

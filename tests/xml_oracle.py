@@ -92,9 +92,9 @@ def fits(table: PlainTable, operation: PlainOperation, options: Options, include
 
 
 def as_written(operation: PlainOperation) -> PlainOperation:
-    """The operation as it comes back from its message: an absent time stamp or position is an empty text there, and an
-    update whose before image holds no column has none."""
+    """The operation as it comes back from its message: an update whose before image holds no column has none, and an
+    empty time stamp or position is none."""
     before = (operation.before or None) if operation.op == "U" else operation.before
     return PlainOperation(
-        operation.op, operation.op_ts or "", operation.pos or "", before, operation.after, operation.tokens
+        operation.op, operation.op_ts or None, operation.pos or None, before, operation.after, operation.tokens
     )

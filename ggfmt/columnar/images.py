@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -21,6 +22,20 @@ def unless_all(mask: pa.BooleanArray) -> pa.BooleanArray | None:
 def and_present(mask: pa.BooleanArray, column: ImageColumn) -> pa.BooleanArray:
     """Where the mask is true and the column is there."""
     return mask if column.present is None else pc.and_(mask, column.present)
+
+
+def any_present(columns: Sequence[ImageColumn], rows: int) -> pa.BooleanArray:
+    """In which of n rows any of the columns is there."""
+    found = pa.repeat(pa.scalar(False), rows)
+    for column in columns:
+        found = pa.repeat(pa.scalar(True), rows) if column.present is None else pc.or_(found, column.present)
+    return found
+
+
+def with_columns(op: pa.StringArray, exists: pa.BooleanArray, columns: Sequence[ImageColumn]) -> pa.BooleanArray:
+    """Which operations have a before image, where that of an update without a column is none."""
+    update = pc.equal(op, OpType.UPDATE.value)
+    return pc.and_not(exists, pc.and_not(update, any_present(columns, len(op))))
 
 
 def updates_from(batch: ChangeBatch) -> pa.BooleanArray:

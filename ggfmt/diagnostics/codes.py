@@ -161,8 +161,8 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG406": warning(
         "values that the format cannot tell apart",
-        "The output shows a missing column, a NULL or a text in the same way as another of these, so that a reader of "
-        "it cannot know which it was.",
+        "The output shows a missing column, a NULL or a text in the same way as another of these, or a before image "
+        "without a change in the same way as none. A reader of the output cannot know which it was.",
     ),
     "GG407": error(
         "a loss that is forbidden",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,9 @@ from ggfmt.engine.files import InputFile, open_input, unreadable
 from ggfmt.engine.foreign import foreign
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
-from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Reader
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Layout, Reader
 from ggfmt.formats.json.dumps import plain_head
+from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.formats.json.unread import unread
 from ggfmt.java.text import IllegalValue
 
@@ -58,16 +59,55 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
                 name,
                 f"in {file.shown}, {reason}" if envelope is None else f"in {file.shown}, of {envelope}, {reason}",
             )
-        verdict = f"fits {' and '.join(reasons)}" if reasons else "fits no input format"
+        if reasons:
+            raise Abend(_of_several(file.shown, head, reasons, envelope))
+        verdict = "fits no input format"
         help = "name only files of changes, or give `--input-format`"
-        if envelope is not None and not reasons:
+        if envelope is not None:
             verdict = f"is one of {envelope}, and what is in it fits no format in JSON"
             help = "messages that are no JSON are not read: give the files of a sink, or `--input-format` if they are"
-        known = unread(head) if not reasons else None
+        known = unread(head)
         if known is not None:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
         raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
     return READ[0], "there is no input"
+
+
+def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: str | None) -> Diagnostic:
+    """GG309 for an input whose first records fit several formats: each with the first record that fits it. Within
+    messages of Kafka, `head` has the records without what is around them, so that their bytes tell no place."""
+    layout = find_layout(head, False)
+    inner = head[layout.skipped :]
+    spans = record_spans(Chunk(shown, layout.skipped, inner, layout))
+    firsts: dict[str, tuple[int, int]] = {}
+    for number, (start, end) in enumerate(spans, 1):
+        for name in reasons.keys() - firsts.keys():
+            if reader_of(name).sniff(inner[start:end]) is not None:
+                firsts[name] = number, layout.skipped + start
+        if len(firsts) == len(reasons):
+            break
+    if len(firsts) < len(reasons) or len(set(firsts.values())) == 1:
+        listed = " and ".join(f"`{name}`" for name in reasons)
+        help = "say by `--input-format` which of them it is"
+        return Diagnostic("GG309", f"the first records fit {listed}", Span(file=shown), help)
+    ordered = sorted(firsts.items(), key=lambda item: item[1])
+    places = [
+        f"record {number:,} {'' if envelope else f'at byte {start:,} '}fits `{name}` ({reasons[name]})"
+        for name, (number, start) in ordered
+    ]
+    help = "give the records of each format in files and runs of their own"
+    where = Span(file=shown, offset=None if envelope else ordered[1][1][1])
+    return Diagnostic("GG309", f"the input has records of several formats: {', '.join(places)}", where, help)
+
+
+def other_format(record: bytes, input_format: str) -> tuple[str, str] | None:
+    """The format of a record that could not be read as one of the input's format, and why; None if it is no other."""
+    head, _ = plain_head(record)
+    if FORMATS[input_format].reads is None or reader_of(input_format).sniff(head) is not None:
+        return None
+    names = (name for name in _candidates(head) if name != input_format)
+    reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
+    return reasons.popitem() if len(reasons) == 1 else None
 
 
 def _candidates(head: bytes) -> list[str]:

@@ -82,7 +82,7 @@ class HandlerOutput:
 class Job:
     """All that the tasks of a run have in common. `moment` is the time in the names of files, in UTC; `events` are
     metadata changes in input order; `settled` tells that every definition in the input is known, so that no task need
-    look for more."""
+    look for more. `reason` says why the input format was taken, with the place that shows it."""
 
     run: str
     moment: datetime
@@ -97,6 +97,7 @@ class Job:
     staging: dict[str, str] = field(default_factory=dict)
     source: WriterSettings = DEFAULT_SETTINGS
     trace: bool = False
+    reason: str = ""
     replacements: Replacements = field(default_factory=Replacements)
 
     def catalog_at(self, split: Split) -> Catalog:

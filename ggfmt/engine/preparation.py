@@ -149,7 +149,7 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
         _check_inputs(inputs, output.root, set(names))
     moment = _moment(settings.current_timestamp, mode, moment, outputs)
     job = _job(settings, run, moment, targets, outputs)
-    job = replace(job, input_format=input_format, source=with_defaults(settings.source, input_format))
+    job = replace(job, input_format=input_format, reason=reason, source=with_defaults(settings.source, input_format))
     return PreparedRun(job, tuple(inputs), reason, outputs, replaced, mode, checkpoint, idle, stream)
 
 

@@ -7,9 +7,10 @@ only what is no fault of the data (a full disk, a defect) is raised, so that Spa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from ggfmt.diagnostics.diagnostic import Abend, Span
-from ggfmt.engine.inputs import reader_of
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.engine.inputs import other_format, reader_of
 from ggfmt.engine.plan import Job, Split
 from ggfmt.engine.reading import chunks_of, guarded
 from ggfmt.engine.sink import Outcome, Sink, Stopped, in_task
@@ -38,6 +39,9 @@ def run_split(job: Job, split: Split, attempt: int) -> Outcome:
     return in_task(job, split.ordinal, lambda: _Task(job, split, attempt).run())
 
 
+MOST_EXPLAINED = 100  # rejects of a task for which other formats are tried: that takes longer than to set one aside
+
+
 class _Task:
     def __init__(self, job: Job, split: Split, attempt: int) -> None:
         self.job = job
@@ -49,6 +53,7 @@ class _Task:
         for other in projection[1:]:
             combined |= other
         self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), combined, job.source)
+        self.unexplained = MOST_EXPLAINED
         self.input = 0
         self.place = Span()
 
@@ -82,10 +87,25 @@ class _Task:
             elif isinstance(event, Reject):
                 if event.of_unknown_table and not self.job.settled:
                     self._undefined()
-                self.sink.reject(event.record, event.diagnostic)
+                self.sink.reject(event.record, self._explained(event))
             else:
                 self._definition(event)
         self.sink.watch.lap(READING)
+
+    def _explained(self, reject: Reject) -> Diagnostic:
+        """Why a record is a reject, with the format that it is of, if that is another than the input's."""
+        diagnostic = reject.diagnostic
+        if not self.unexplained:
+            return diagnostic
+        self.unexplained -= 1
+        found = other_format(reject.record, self.job.input_format)
+        if found is None:
+            return diagnostic
+        name, reason = found
+        help = f"this record is of `{name}`: {reason}; the input is read as `{self.job.input_format}`"
+        if self.job.reason:
+            help += f": {self.job.reason}"
+        return replace(diagnostic, help=f"{help}; give the records of each format in files and runs of their own")
 
     def _locate(self, ordinal: int) -> tuple[bytes, dict[str, object]]:
         chunk, start, end = self.reader.locate(ordinal)

@@ -25,6 +25,13 @@ class OpType(str, Enum):
 
 
 OP_TYPES = tuple(op.value for op in OpType)
+_NOTHING = pa.scalar(None, pa.string())
+
+
+def without_empty(texts: pa.StringArray) -> pa.StringArray:
+    """Metadata, null where the text is empty: formats without a null write an empty text for what there is not."""
+    empty = pc.equal(pc.binary_length(texts), 0)
+    return pc.if_else(empty, _NOTHING, texts) if pc.any(empty).as_py() else texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +75,8 @@ class ChangeBatch:
     """n operations of one table definition, in input order.
 
     op        n texts of `OP_TYPES`, never null
-    op_ts     n texts, null where the source has none
-    position  n texts, null where the source has none
+    op_ts     n texts, null where the source has none; an empty text is none
+    position  as `op_ts`
     tokens    n maps from token name to text, or None when no operation has tokens or nobody asked for them
     ordinal   n int64, the place of each operation's record among the records of the split, counted from 0
     key_update  n booleans, true where an update changes the primary key, when the reader has decided that; None leaves
@@ -85,6 +92,13 @@ class ChangeBatch:
     ordinal: pa.Int64Array
     tokens: pa.MapArray | None = None
     key_update: pa.BooleanArray | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("op_ts", "position"):
+            texts = getattr(self, name)
+            given = without_empty(texts)
+            if given is not texts:
+                object.__setattr__(self, name, given)
 
     def __len__(self) -> int:
         return len(self.op)

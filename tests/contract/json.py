@@ -57,13 +57,12 @@ def rows(case: Case) -> list[PlainOperation]:
 
 
 def as_written(operation: PlainOperation, tokens: bool = True) -> PlainOperation:
-    """The operation as it comes back: an absent time stamp or position is an empty text there, and an update shows an
-    empty before image where it has none."""
-    before = {} if operation.op == "U" and operation.before is None else operation.before
+    """The operation as it comes back: a before image of an update without columns is none."""
+    before = (operation.before or None) if operation.op == "U" else operation.before
     return replace(
         operation,
-        op_ts=operation.op_ts or "",
-        pos=operation.pos or "",
+        op_ts=operation.op_ts or None,
+        pos=operation.pos or None,
         before=before,
         tokens=operation.tokens if tokens else {},
     )

@@ -78,7 +78,7 @@ def shown(case: Case) -> list[PlainOperation]:
     back = []
     for item, (image, old) in zip(case.operations, rows, strict=True):
         data = filled(image, columns) if case.options["absentMeans"] == "null" else image
-        before = data if item.op == "D" else {**(data or {}), **old} if item.op == "U" else None
+        before = data if item.op == "D" else {**(data or {}), **old} if old else None
         pos = item.pos or item.tokens.get("gtid")
         after = None if item.op == "D" else data
         back.append(replace(item, op_ts=in_seconds(item.op_ts), pos=pos, before=before, after=after))

@@ -24,6 +24,7 @@ from oracle import PlainOperation, row_image
 from strategies import examples, make_batch, slice_batch
 
 from contract import Case, Contract, contract_of
+from contract.shown import as_held
 from ggfmt.api.looking import SchemaKind
 from ggfmt.columnar.clock import Clock
 from ggfmt.engine.inputs import detect_format
@@ -154,7 +155,7 @@ def round_trip(contract: Contract) -> None:
     def is_read_back(case: Case) -> None:
         found = read_case(contract, case, file_of(contract, case))
         assert found.reasons == []
-        assert found.plain == contract.shown(case)
+        assert found.plain == as_held(contract.shown(case))
         expected = contract.table(case)
         for table, operation in found.operations:
             assert table.full_name == expected.full_name
@@ -175,7 +176,7 @@ def definitions(contract: Contract) -> None:
         expected, case = contract.table(case), replace(case, defined=True)
         found = read_case(contract, case, file_of(contract, case), trusted={expected.full_name: expected})
         assert found.reasons == []
-        assert found.plain == contract.shown(case)
+        assert found.plain == as_held(contract.shown(case))
         known = set(expected.columns)
         for table, _ in found.operations:
             assert known.issuperset(table.columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,11 @@ from oracle import PlainImage, PlainOperation
 
 MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31)).map(lambda m: f"{m:%Y-%m-%d %H:%M:%S.%f}")
 TIMES = st.one_of(st.none(), MOMENTS, st.sampled_from(["2013-06-02 22:14:36.123456", "1969-12-31 23:59:59.999999"]))
+
+
+def as_held(operations: Iterable[PlainOperation]) -> list[PlainOperation]:
+    """The operations as a reader has them: an empty time stamp or position is none."""
+    return [replace(item, op_ts=item.op_ts or None, pos=item.pos or None) for item in operations]
 
 
 def cut_off(op_ts: str | None, microseconds: int) -> str | None:

@@ -31,6 +31,14 @@ BEFORE_OVERLAID = Loss(
     part=True,
     note="missing from the before image, which will be read back as unchanged",
 )
+UNCHANGED_BEFORE_AS_NONE = Loss(
+    "unchanged_before_as_none",
+    (Aspect.BEFORE,),
+    "A before image of an update in which no column differs from the after image is read as none.",
+    "no before image where nothing changed",
+    part=True,
+    note="in a before image without a change, which will be read back as no before image",
+)
 NO_BEFORE_AS_EMPTY = Loss(
     "no_before_as_empty",
     (Aspect.BEFORE,),
@@ -190,16 +198,10 @@ POSITION_BY_GTID = Loss(
     "not beside another token `gtid`",
     part=True,
 )
-EMPTY_FOR_ABSENT = Loss(
-    "empty_for_absent",
-    (Aspect.ABSENCE,),
-    "A time or position that the operation lacks is read as an empty text.",
-    "an empty text",
-)
 NOTHING_FOR_ZERO = Loss(
     "nothing_for_zero",
     (Aspect.ABSENCE,),
-    "A time at the start of 1970 is read as none, as is an empty position.",
+    "A time at the start of 1970 is read as none.",
     "no time",
     part=True,
 )

@@ -41,13 +41,14 @@ def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | 
     members = _object(cursor, "cursor")
     tokens = {name: text for name, text in members.items() if text is not None}
     micros = None
-    if "timestamp" in tokens:
-        if not _MILLIS.fullmatch(tokens["timestamp"]):
+    millis = tokens.pop("timestamp", "")
+    if millis:
+        if not _MILLIS.fullmatch(millis):
             raise Refused("GG308", "the `timestamp` of the cursor is no number")
-        micros = int(tokens.pop("timestamp")) * 1000
+        micros = int(millis) * 1000
     if "position" in members:
         position = tokens.pop("position", None)
-        if position is not None and "log" in tokens:
+        if position and "log" in tokens:
             position = f"{tokens.pop('log')}:{position}"
     else:
         position = cursor if members else None

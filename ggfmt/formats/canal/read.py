@@ -147,7 +147,7 @@ class Canal(Dialect):
 
     def _head(self, record: CanalRecord) -> tuple[int | None, str | None, dict[str, str]]:
         """Time, position and tokens of all rows of a message."""
-        op_ts = None if record.es is None else _millis(record.es) * 1000
+        op_ts = None if record.es in (None, "") else _millis(record.es) * 1000
         identity = None if record.id is None else str(record.id)
         tokens: dict[str, str] = {}
         if self.with_tokens:

@@ -87,7 +87,9 @@ class Types:
         name = field.name or ""
         if name in _TIMES:
             type, kernel = _TIMES[name]
-            return type, self._reading(kernel)
+            if type.kind is Kind.INTERVAL or kernel is values.iso_texts:
+                return type, self._reading(kernel)
+            return type, ValueDecoding(self.placeholders, values.or_texts(kernel, type.kind), kernel)
         if name in _TEXTS:
             return _TEXTS[name], self._text
         if name == connect.DECIMAL:

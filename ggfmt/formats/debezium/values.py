@@ -11,7 +11,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import date, datetime, time
 from functools import partial
 
 import msgspec
@@ -24,6 +24,7 @@ from ggfmt.columnar.from_python import JsonColumn, texts
 from ggfmt.formats.connect.decimals import bytes_of, decoded
 from ggfmt.formats.debezium import placeholder_bytes
 from ggfmt.model.change import ImageColumn
+from ggfmt.model.table import Kind
 
 DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
@@ -104,6 +105,42 @@ def _epoch(values: pa.StringArray, first: int, end: int, type: pa.DataType, othe
         mask = pc.invert(fits.fill_null(True))
         printed = pc.replace_with_mask(printed, mask, texts([other(numbers[row].as_py()) for row in odd]))
     return printed, bad
+
+
+def _time_text(text: str) -> str | None:
+    """A date, a time of day or both without a zone, with the digits that it has; None if the calendar lacks it."""
+    text = text.replace("T", " ")
+    day, _, clock = text.rpartition(" ") if ":" in text else (text, "", "")
+    if day:
+        datetime.fromisoformat(day)
+    if clock:
+        time.fromisoformat(clock[:8])
+    return text
+
+
+_time_texts = by_value(_time_text)
+_DAY_TEXT, _CLOCK_TEXT = "[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
+_TIME_TEXTS = {
+    Kind.DATE: f"^{_DAY_TEXT}$",
+    Kind.TIME: f"^{_CLOCK_TEXT}$",
+    Kind.TIMESTAMP: f"^{_DAY_TEXT}[ T]{_CLOCK_TEXT}$",
+}
+
+
+def or_texts(kernel: Kernel, kind: Kind) -> Kernel:
+    """A kernel of numbers that takes texts of dates or times too, as Flink CDC writes them under the same names."""
+    pattern = _TIME_TEXTS[kind]
+
+    def convert(values: pa.StringArray) -> Converted:
+        written = pc.match_substring_regex(values, pattern).fill_null(False)
+        if not written.true_count:
+            return kernel(values)
+        nothing = pa.scalar(None, _STRING)
+        numbers, bad = kernel(pc.if_else(written, nothing, values))
+        own, wrong = _time_texts(pc.if_else(written, values, nothing))
+        return pc.coalesce(own, numbers), sorted({*bad, *wrong})
+
+    return convert
 
 
 def dates(values: pa.StringArray) -> Converted:

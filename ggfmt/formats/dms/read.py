@@ -124,10 +124,10 @@ class Dms(Dialect):
         return [name for name in record if name not in self._members]
 
     def _change(self, table: str, op: str, before: Raw | None, after: Raw | None, told: Mapping[str, Any]) -> Change:
-        moment = "timestamp" if told.get("commit-timestamp") is None else "commit-timestamp"
+        moment = "commit-timestamp" if told.get("commit-timestamp") else "timestamp"
         time = told.get(moment)
-        stamp = None if time is None else stamp_text(time)
-        if time is not None and stamp is None:
+        stamp = stamp_text(time) if time else None
+        if time and stamp is None:
             raise Refused("GG308", f"`{moment}` is no time such as `2021-02-18T23:09:09.509179Z`", None, table)
         tokens = {}
         if self.with_tokens:

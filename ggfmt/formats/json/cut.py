@@ -1,8 +1,9 @@
 """Where the next JSON record starts, and where it ends: one rule for every place of a file, however the file is cut.
 
-A record starts at the next byte that is neither white space nor a delimiter. It ends with the JSON value that starts
-there. What a decoder refuses inside of strings and numbers only (halves of surrogate pairs, `NaN`, and where lines mean
-nothing also control characters) does not change where the value ends. Where no value does, the record is damaged:
+A record starts at the next byte that is neither white space nor a delimiter. A byte order mark between records, as in
+files that were joined, counts as white space. A record ends with the JSON value that starts there. What a decoder
+refuses inside of strings and numbers only (halves of surrogate pairs, `NaN`, and where lines mean nothing also control
+characters) does not change where the value ends. Where no value does, the record is damaged:
 
 * In a file of lines, if the mistake is in the line that the record starts in, it ends with that line. If the line is
   the beginning of a value, so that the mistake comes in a later one or the file ends first, it ends before the next
@@ -24,6 +25,7 @@ from ggfmt.formats.api.reading import Layout
 from ggfmt.formats.api.spans import Spans
 
 WHITE = b" \t\r\n"
+BOM = b"\xef\xbb\xbf"
 
 _decode = msgspec.json.Decoder(msgspec.Raw).decode
 _PLACE = re.compile(r"\(byte (\d+)\)")
@@ -33,6 +35,7 @@ _BRACKETS_OR_QUOTE = re.compile(rb'[\[{]+|[\]}]+|"')
 _QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
 _NOT_WHITE = re.compile(rb"[^ \t\r\n]")
 _NOT_WHITE_NOR_BRACKET = re.compile(rb"[^ \t\r\n\[\]]")
+_START_OF_LINE = re.compile(rb"\n(?=(?:\xef\xbb\xbf)?\{)")
 _MOST_CUT = 16  # a word or an escape that the end of the data cuts looks like a mistake this far before it
 
 
@@ -80,14 +83,18 @@ class Cut:
         return min(place, size)
 
     def _may_be_delimiter(self, place: int) -> bool:
-        """Whether the data end in what may go on as a delimiter."""
+        """Whether the data end in what may go on as a delimiter or a byte order mark."""
         left = len(self._data) - place
-        return self._more and left < len(self._delimiter) and self._delimiter.startswith(self._data[place:])
+        between = (text for text in (self._delimiter, BOM) if left < len(text))
+        return self._more and any(text.startswith(self._data[place:]) for text in between)
 
     def _next(self, place: int) -> int:
-        """The next place that is neither white space nor delimiter."""
+        """The next place that is neither white space, byte order mark nor delimiter."""
         while (found := self._start.search(self._data, place)) is not None:
             place = found.start()
+            if self._data.startswith(BOM, place):
+                place += len(BOM)
+                continue
             if not self._delimiter or not self._data.startswith(self._delimiter, place):
                 return place
             place += len(self._delimiter)
@@ -154,10 +161,10 @@ class Cut:
         line = self._data.find(b"\n", place)
         if self._lines and line >= 0 and mistake <= line:
             return line
-        following = self._data.find(b"\n{", place)
-        if following < 0:
+        following = _START_OF_LINE.search(self._data, place)
+        if following is None:
             return None if self._more else max(place + 1, len(self._data.rstrip(WHITE)))
-        return following
+        return following.start()
 
 
 class Nesting:

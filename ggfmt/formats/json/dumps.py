@@ -27,7 +27,8 @@ from msgspec import Raw
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, Layout, Message, Wrapped
 from ggfmt.formats.json import files
-from ggfmt.formats.json.cut import WHITE
+from ggfmt.formats.json.cut import BOM, WHITE
+from ggfmt.formats.json.kafka_keys import is_key
 from ggfmt.formats.json.values import decode, invalid_utf8, json_kind, parse
 
 KCAT, PAIRS, LINES = "kcat", "pairs", "lines"
@@ -191,8 +192,7 @@ def _are_lines(head: bytes) -> bool:
         if parts is None or parts[4] == b"null":
             continue
         prefixed = parts.start(3) > 0 or (parts[3] is None and parts.start(4) > 0)
-        key = _object(parts[3])
-        if key is not None and not prefixed and not _OF_RECORDS.isdisjoint({*key} - {"payload"}):
+        if parts[3] is not None and not prefixed and not is_key(parts[3]):
             return False
         return (prefixed or parts[3] is not None) and _object(parts[4]) is not None
     return False
@@ -300,7 +300,8 @@ def _lines(chunk: Chunk) -> tuple[Chunk, Sequence[Message | Diagnostic]]:
     end = -1
     for line in chunk.data.split(b"\n"):
         start, end = end + 1, end + 1 + len(line)
-        text = line.removesuffix(b"\r")
+        text = line.removeprefix(BOM).removesuffix(b"\r")
+        start += len(BOM) * line.startswith(BOM)
         if text.strip(WHITE):
             spans.append((start, start + len(text)))
             messages.append(_of_line(text))
@@ -318,5 +319,8 @@ def _of_line(line: bytes) -> Message | Diagnostic:
             return invalid_utf8(value)
     if key is None and partition is None and offset is None and parts.start(4) == 0:
         return Diagnostic("GG320", "the line is no message: it has no key, a TAB and a value")
+    if key is not None and not is_key(key):
+        help = "write each record into a line of its own, without a TAB between records"
+        return Diagnostic("GG320", "the line is no message: what stands before its TAB has a change record", help=help)
     where = (None if number is None else int(number) for number in (partition, offset))
     return Message(value or _NO_JSON, None if key == b"null" else key, None, *where)

@@ -22,11 +22,11 @@ import pyarrow.compute as pc
 
 from ggfmt.formats.api.reading import Chunk, CrossedBorder, Layout
 from ggfmt.formats.api.source import Source
+from ggfmt.formats.json.cut import BOM as BOM
 from ggfmt.formats.json.cut import Cut, Nesting
 from ggfmt.formats.json.values import decode
 
 CHUNK_BYTES = 1 << 20
-BOM = b"\xef\xbb\xbf"
 
 # Finds the end of a record in spite of line ends inside of strings; Python makes no int of thousands of digits.
 _LENIENT = json.JSONDecoder(parse_int=str, strict=False)

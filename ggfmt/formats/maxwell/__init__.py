@@ -1,8 +1,9 @@
 """Maxwell's JSON (Zendesk's Maxwell's daemon): `maxwell_json`.
 
 * A message is one row: `data` is the row after the change, of a delete the row that is gone; `old` has the columns of
-  an update that changed, as they were before. What is not in `old` did not change; an update without `old`, or with an
-  empty one, changed nothing. Every update that is written has an `old`, for readers that cannot do without.
+  an update that changed, as they were before. If `old` has a column, what is not in `old` did not change. An update
+  without `old`, or with an empty one, is read as an update without a before image: Maxwell does not say whether nothing
+  changed or nothing is known. Every update that is written has an `old`, for readers that cannot do without.
 * Values are JSON numbers and texts, a SET is an array, a JSON column lies in the row as it is, bytes are Base64. The
   types of columns are told by statements alone (`table-create`, `table-alter`), which Maxwell writes if asked to.
 * `ts` is in seconds since 1970 for rows and in milliseconds for statements.
@@ -24,7 +25,6 @@ from ggfmt.formats.api.losses import (
     CATALOG_NOT_SHOWN,
     KEYS_NOT_SHOWN,
     MISSING_AS_NULL,
-    NO_BEFORE_AS_EMPTY,
     NULL_AS_MISSING,
     NUMBER_SPELLING,
     POSITION_NOT_SHOWN,
@@ -32,6 +32,7 @@ from ggfmt.formats.api.losses import (
     TOKENS_BY_NAME,
     TRUNCATE_REFUSED,
     TYPES_BY_VALUE,
+    UNCHANGED_BEFORE_AS_NONE,
 )
 from ggfmt.formats.records.options import (
     ABSENT_MISSING,
@@ -76,7 +77,7 @@ FORMATS = (
             .saying(" in a whole row")
             .when("outputNulls=false", f"absentMeans={ABSENT_MISSING}"),
             MISSING_AS_NULL.saying(" of a whole row").when(f"absentMeans={ABSENT_NULL}"),
-            NO_BEFORE_AS_EMPTY,
+            UNCHANGED_BEFORE_AS_NONE,
             BEFORE_OVERLAID,
             NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE),
             TIME_DIGITS.to(0),

@@ -27,7 +27,6 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 _OPS = {"insert": "I", "update": "U", "delete": "D", "bootstrap-insert": "I"}
 _MARKS = {"bootstrap-start": "bootstrap start", "bootstrap-complete": "bootstrap complete"}
 _STATEMENTS = ("table-", "database-")
-_NOTHING = Raw(b"{}")
 
 
 class MaxwellRecord(msgspec.Struct, gc=False):
@@ -80,7 +79,7 @@ _table = msgspec.json.Decoder(MaxwellTable).decode
 class Maxwell(Dialect):
     record = MaxwellRecord
     scanned = True
-    old_is_there = True
+    empty_old_is_none = True
     overlay = True
     keeps_json = frozenset({Kind.STRING})
 
@@ -118,7 +117,7 @@ class Maxwell(Dialect):
         else:
             after = row
             if op == "U":
-                before = given(record.old) or _NOTHING
+                before = given(record.old)
         op_ts = None if record.ts is None else record.ts * 1_000_000
         tokens = self._tokens(record, kind) if self.with_tokens else {}
         return (Change(table, op, op_ts, record.position or record.gtid, before, after, tokens),)

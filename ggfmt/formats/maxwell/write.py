@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.images import and_present, unlike, updates_from, with_nulls
+from ggfmt.columnar.images import and_present, any_present, lost, unlike, updates_from, with_nulls
 from ggfmt.columnar.join import join
 from ggfmt.columnar.pieces import Piece
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.losses import BEFORE_OVERLAID
+from ggfmt.formats.api.losses import BEFORE_OVERLAID, UNCHANGED_BEFORE_AS_NONE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions
 from ggfmt.formats.records.formatter import (
@@ -102,14 +102,15 @@ class MaxwellFormatter(DialectFormatter):
 
     def _changed(self, batch: ChangeBatch) -> Image:
         """Of updates the columns of the before image that the after image shows otherwise, or not at all."""
-        update = pc.equal(batch.op, OpType.UPDATE.value)
-        exists = batch.before.exists_mask(len(batch))
-        columns = []
-        for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
-            columns.append(replace(old, present=unlike(old, new)))
-            gone = pc.and_not(update, and_present(exists, old))
-            self.count(BEFORE_OVERLAID, column.name, and_present(gone, new).true_count)
-        return Image(tuple(columns), updates_from(batch))
+        pairs = list(zip(batch.before.columns, batch.after.columns, strict=True))
+        columns = [replace(old, present=unlike(old, new)) for old, new in pairs]
+        updates = updates_from(batch)
+        changed = pc.and_(updates, any_present(columns, len(batch)))
+        unchanged = pc.and_not(updates, changed)
+        for column, (old, new) in zip(self.table.columns, pairs, strict=True):
+            self.count(UNCHANGED_BEFORE_AS_NONE, column.name, and_present(unchanged, old).true_count)
+            self.count(BEFORE_OVERLAID, column.name, lost(changed, old, new))
+        return Image(tuple(columns), updates)
 
     def _keys(self, batch: ChangeBatch) -> list[Piece] | None:
         """The values of the key as a JSON array, `null` for one that is missing; None if there is no key."""

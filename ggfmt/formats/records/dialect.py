@@ -129,7 +129,7 @@ class Dialect(ABC):
     keeps_json  kinds of columns in which a JSON number or boolean is told from the same as a string, where no schema
                says what it is; an object or array is so in any column of texts
     scanned    the native scanner can take such records: by `grammar`
-    old_is_there  an update without a before image has one of no columns
+    empty_old_is_none  an update whose before image has no columns has none
     absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
     by_kind    how values are encoded in columns of a kind, where it is not as texts
     with_tokens  whether anybody asked for tokens
@@ -148,7 +148,7 @@ class Dialect(ABC):
     ordered: ClassVar[bool] = True
     keeps_json: ClassVar[frozenset[Kind]] = frozenset()
     scanned: ClassVar[bool] = False
-    old_is_there: ClassVar[bool] = False
+    empty_old_is_none: ClassVar[bool] = False
     absent_is_null: bool = False
     by_kind: ClassVar[Mapping[Kind, Convert]] = {}
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
-from ggfmt.columnar.images import filled, overlaid, unless_all
+from ggfmt.columnar.images import filled, overlaid, unless_all, with_columns
 from ggfmt.columnar.tokens import with_common
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, Remark, UnknownTable
@@ -166,8 +166,8 @@ class DialectReader(ScanningReader[DialectTable]):
             return wrong
         scanned = self._dialect.as_meant(scanned)
         has_before, key_update = scanned.has_before, None
-        if self.dialect.old_is_there:
-            has_before = pc.or_(has_before, pc.equal(scanned.op, OpType.UPDATE.value))
+        if self.dialect.empty_old_is_none:
+            has_before = with_columns(scanned.op, has_before, scanned.before)
         asked = self.projection
         if asked.row_only and asked.key_updates:
             key_update = scanned_key_updates(self._with_absent_keys(scanned), table.definition)
@@ -274,6 +274,8 @@ class DialectReader(ScanningReader[DialectTable]):
         heads = Heads(op, op_texts, texts(positions), has_before, has_after, int64s(table.ordinals), maps)
         if not asked.row_only:
             before_columns, after_columns = self._decoded(rows, befores, old), self._decoded(rows, afters, new)
+            if self.dialect.empty_old_is_none:
+                heads = replace(heads, has_before=with_columns(op, has_before, before_columns))
             return self._batch(table, heads, before_columns, after_columns, None)
         key_update = None
         if asked.key_updates:

@@ -103,7 +103,7 @@ class SharePlex(Dialect):
             before, after = key, row
             if key is not None and row is not None and self.options.complete_after:
                 after = _overlaid(key, row, table)
-        op_ts = None if meta.time is None else _stamp(meta.time, table)
+        op_ts = _stamp(meta.time, table) if meta.time else None
         position = None if meta.scn is None else str(meta.scn)
         tokens = {}
         if self.with_tokens:

@@ -22,7 +22,6 @@ from ggfmt.formats.api.loss import Loss
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
     DIGITS_OF_DOUBLE,
-    EMPTY_FOR_ABSENT,
     KEYS_NOT_SHOWN,
     MISSING_AS_NULL,
     NESTED_AS_TEXT,
@@ -174,7 +173,6 @@ _LOSSES = (
     TIME_FILLED.to(6)
     .when("enableTimestampLogicalType=true")
     .saying(", and one that does not fit the mask is a reject"),
-    EMPTY_FOR_ABSENT,
     NO_TIME,
     NO_POSITION,
     TOKENS,

@@ -129,12 +129,16 @@ class DelimitedTextReader(PlacingReader):
 
     def _take_in_regular(self, chunk: Chunk, data: bytes) -> Iterator[Event]:
         assert self._regular is not None
+        delimiter: str = self.source.options.line_delimiter
+        if (chunk.offset and data.startswith(BOM_UTF8)) or delimiter.encode() + BOM_UTF8 in data:
+            yield from self._take_in_exactly(chunk)
+            return
         start = len(BOM_UTF8) if not chunk.offset and data.startswith(BOM_UTF8) else 0
         self.ordinal, odd = self._regular.scan(data, start, self.ordinal)
         if not odd:
             return
         lines = [(line.ordinal, data[line.start if line.start > start else 0 : line.end]) for line in odd]
-        yield from self._encoded_lines(lines, "utf-8", not chunk.offset and odd[0].start == start)
+        yield from self._encoded_lines(lines, "utf-8")
 
     @property
     def holds(self) -> bool:
@@ -172,7 +176,7 @@ class DelimitedTextReader(PlacingReader):
         except UnicodeDecodeError:
             yield from self._reject_undecodable(chunk)
             return
-        lines = split(text if chunk.offset else text.removeprefix("\ufeff"), self.source.options.line_delimiter)
+        lines = split(text, self.source.options.line_delimiter)
         if not lines[len(lines) - 1].as_py():
             lines = lines.slice(0, len(lines) - 1)
         if _has_header(self.source) and not _by_bytes(chunk):
@@ -182,6 +186,9 @@ class DelimitedTextReader(PlacingReader):
         yield from self._lines(lines, ordinals)
 
     def _lines(self, lines: pa.StringArray, ordinals: pa.Int64Array) -> Iterator[Event]:
+        marked = pc.starts_with(lines, "\ufeff")
+        if marked.true_count:  # files were joined: the first field is metadata, which has no byte order mark
+            lines = pc.if_else(marked, pc.utf8_slice_codeunits(lines, 1), lines)
         counts = count_fields(lines, self.source.options.field_delimiter)
         few = pc.less(counts, self._head)
         for row in pc.indices_nonzero(few).to_pylist():
@@ -348,11 +355,10 @@ class DelimitedTextReader(PlacingReader):
             lines.pop()
         first = self.ordinal
         self.ordinal += len(lines)
-        yield from self._encoded_lines(list(enumerate(lines, first)), self._codec, not chunk.offset)
+        yield from self._encoded_lines(list(enumerate(lines, first)), self._codec)
 
-    def _encoded_lines(self, lines: Sequence[tuple[int, bytes]], codec: str, starts_file: bool) -> Iterator[Event]:
-        """The events of lines with their ordinals, some of which may not be of the codec. If the file starts with the
-        first of these, it may start with a byte order mark."""
+    def _encoded_lines(self, lines: Sequence[tuple[int, bytes]], codec: str) -> Iterator[Event]:
+        """The events of lines with their ordinals, some of which may not be of the codec."""
         texts, ordinals = [], []
         for ordinal, data in lines:
             try:
@@ -363,8 +369,6 @@ class DelimitedTextReader(PlacingReader):
                 yield self.reject(ordinal, Diagnostic("GG303", message, help=_ENCODING_HELP))
             else:
                 ordinals.append(ordinal)
-        if starts_file and texts and ordinals[0] == lines[0][0]:
-            texts[0] = texts[0].removeprefix("\ufeff")
         if texts:
             yield from self._lines(pa.array(texts, pa.string()), pa.array(ordinals, pa.int64()))
 

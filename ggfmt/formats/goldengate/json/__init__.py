@@ -1,8 +1,9 @@
 """JSON: `json` (GoldenGate for Big Data 12.2, 6.3) and `json_row` (from 12.3 on).
 
 * `json` has one object an operation: metadata, then `before` and `after` as the operation has them. An update always
-  shows both, an insert no `before`, a delete no `after`, a truncate neither. `json_row` has the columns of one image
-  beside the metadata: of an insert or update the after image, of a delete the before image; a truncate has none.
+  shows both, `before` as `{}` where there is none, an insert no `before`, a delete no `after`, a truncate neither.
+  `json_row` has the columns of one image beside the metadata: of an insert or update the after image, of a delete the
+  before image; a truncate has none.
 * A missing column has no member; NULL is `null`; numbers keep the digits of the source.
 * Pretty print and schemas are laid out and escaped as by javax.json 1.0, which made Oracle's.
 """
@@ -16,10 +17,9 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
     CHARACTER_REPLACED,
-    EMPTY_FOR_ABSENT,
+    EMPTY_BEFORE_AS_NONE,
     KEYS_NOT_SHOWN,
     NESTED_AS_TEXT,
-    NO_BEFORE_AS_EMPTY,
     NULL_AS_MISSING,
     NUMBER_SPELLING,
     TYPES_BY_VALUE,
@@ -108,7 +108,6 @@ _LOSSES = (
     NESTED_AS_TEXT,
     NUMBER_SPELLING.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
     CHARACTER_REPLACED,
-    EMPTY_FOR_ABSENT,
     NO_TIME,
     NO_POSITION,
     TOKENS,
@@ -132,7 +131,7 @@ FORMATS = (
         ),
         marks=(b"{",),
         schema_kind="json",
-        losses=(NO_BEFORE_AS_EMPTY, *_LOSSES),
+        losses=(EMPTY_BEFORE_AS_NONE, *_LOSSES),
     ),
     Format(
         name="json_row",

@@ -47,6 +47,7 @@ class LaidOut(Dialect):
     """Records by their options; a subclass says where the images are."""
 
     record = _Members
+    empty_old_is_none = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)

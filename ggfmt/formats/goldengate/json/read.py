@@ -1,6 +1,7 @@
 """Reader of GoldenGate JSON: the operation-modelled messages of the JSON formatter, and in-stream metadata records.
 
-* Members may come in any order. `before` and `after` may be absent, null or an object.
+* Members may come in any order. `before` and `after` may be absent, null or an object. An empty `before` of an
+  update is no before image: GoldenGate writes it so where there is none.
 * Numbers keep their own characters; a column that is text by its definition may hold numbers, and the other way round.
 * Records of GoldenGate Data Streams are understood where they stand between operations: `OBJECT_METADATA` is a
   metadata change event, others are counted. There the table is called `qual_table` and operation
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, BinaryIO
 
@@ -24,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.from_python import int64s, texts, token_maps
-from ggfmt.columnar.images import unless_all
+from ggfmt.columnar.images import unless_all, with_columns
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, UnknownTable
@@ -155,6 +157,8 @@ class JsonReader(ScanningReader[JsonTable]):
             if count:
                 self.members[name] += count
         asked, definition, key_update = self.projection, table.definition, None
+        if not asked.row_only:
+            scanned = replace(scanned, has_before=with_columns(scanned.op, scanned.has_before, scanned.before))
         if asked.row_only and asked.key_updates:
             key_update = scanner.key_updates(scanned, definition)
         return scanned.batch(definition, op_ts, position, asked.row_only, key_update)
@@ -315,7 +319,8 @@ class JsonReader(ScanningReader[JsonTable]):
             if self.projection.key_updates:
                 key_update = key_updates(table.rows, befores, afters)
         else:
-            before = Image(table.rows.columns(befores), unless_all(has_before))
+            old = table.rows.columns(befores)
+            before = Image(old, unless_all(with_columns(op, has_before, old)))
             after = Image(table.rows.columns(afters), unless_all(has_after))
         return ChangeBatch(
             table.definition,

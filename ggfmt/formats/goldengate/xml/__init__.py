@@ -14,7 +14,6 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.losses import (
     CHARACTER_REPLACED,
     EMPTY_BEFORE_AS_NONE,
-    EMPTY_FOR_ABSENT,
     KEYS_NOT_SHOWN,
     NESTED_AS_TEXT,
     TYPES_NOT_SHOWN,
@@ -51,7 +50,6 @@ FORMATS = (
             NESTED_AS_TEXT,
             EMPTY_BEFORE_AS_NONE,
             CHARACTER_REPLACED,
-            EMPTY_FOR_ABSENT,
             TOKENS,
             KEYS_NOT_SHOWN,
             TYPES_NOT_SHOWN,

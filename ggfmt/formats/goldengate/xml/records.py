@@ -98,6 +98,14 @@ def sniff(head: bytes) -> str | None:
     return None
 
 
+def can_encode_mark(codec: str) -> bool:
+    """Whether a charset has the byte order mark."""
+    try:
+        return bool("\ufeff".encode(codec))
+    except UnicodeEncodeError:
+        return False
+
+
 class Markup:
     """The markup that divides records, as bytes of one charset. Places are multiples of `width`."""
 
@@ -110,23 +118,25 @@ class Markup:
 
         self.width = len("<".encode(codec))
         white = b"(?:%s)" % b"|".join(map(literal, " \t\r\n"))
+        mark = literal("\ufeff") if can_encode_mark(codec) else literal(" ")
+        between = b"(?:%s|%s)" % (white, mark)  # files that were joined have byte order marks between records
         anything = b"(?:.{%d})*?" % self.width
         instruction = literal("<?") + anything + literal("?>")
         comment = literal("<!--") + anything + literal("-->")
         start = literal("<operation") + b"(?=%s|%s|%s)" % (white, literal(">"), literal("/"))
         end = literal("</operation") + white + b"*" + literal(">")
-        prolog = b"(?:%s|%s|%s)*" % (white, instruction, comment)
+        prolog = b"(?:%s|%s|%s)*" % (between, instruction, comment)
         openings = (end, literal("<![CDATA["), literal("<!--"), literal("<?"))
 
         def compiled(pattern: bytes) -> re.Pattern[bytes]:
             return re.compile(pattern, re.DOTALL)
 
-        self.white = compiled(white + b"*")
+        self.white = compiled(between + b"*")
         self.prolog = compiled(prolog)
         self.start = compiled(start)
         self.end = compiled(end)
         self.opening = compiled(b"|".join(b"(%s)" % opening for opening in openings))
-        self.restart = compiled(literal("\n") + b"(?=%s*(?:%s|%s))" % (white, literal("<?xml"), start))
+        self.restart = compiled(literal("\n") + b"(?=%s*(?:%s|%s))" % (between, literal("<?xml"), start))
         self.closings = {number: text.encode(codec) for number, text in ((2, "]]>"), (3, "-->"), (4, "?>"))}
         self.end_tag, self.section, self.comment, self.question, self.declaration = (
             text.encode(codec) for text in ("</operation", "<![CDATA[", "<!--", "<?", "<?xml")
