@@ -12,13 +12,13 @@ from typing import Any
 
 import fastavro
 import pytest
+from contract.dts import ROW as DTS_ROW
+from contract.dts import SCHEMAS, record
 from frame_session import frame_session, planned
 from runs import JSON_LINES, content, run_ggfmt, write_lines
 from s3_server import s3_server
 from survival import STORY, write_as, write_story
 from test_bombs import ROW, codes, run
-from test_dts import ROW as DTS_ROW
-from test_dts import SCHEMAS, record
 from test_frames import of_row, rows
 from test_object_store import Store, store
 from test_standard_input import piped
