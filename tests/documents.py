@@ -34,12 +34,16 @@ from typer.testing import CliRunner
 from ggfmt import docs
 from ggfmt.cli import app, common
 from ggfmt.cli.command import COMMON as COMMON_OPTIONS
+from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS
 from ggfmt.config.handler_file import handler_file
 from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.doctor.finding import Finding, State
+from ggfmt.engine.inputs import plan_inputs, written_by
+from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.preparation import make_targets
 from ggfmt.engine.report import field_summary
 from ggfmt.engine.run import RunSettings, execute
@@ -50,12 +54,17 @@ from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS
+from ggfmt.formats.records.reader import DialectReader
 from ggfmt.frames.write_options import OPTIONS
+from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
 from ggfmt.options.reference import markdown_table
 from ggfmt.options.releases import RELEASES
 from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.doctor import findings_text
 from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
+from ggfmt.spark.java_home import OLDEST as OLDEST_JAVA
+from ggfmt.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -382,10 +391,96 @@ def _kernels(subject: str) -> str:
     return f"Without native kernels, {COST}. All results are the same."
 
 
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _refused_formats(_: str) -> str:
+    """What a handler may have for a format in GoldenGate, and not in ggfmt."""
+    unwritten = [name for name, format in FORMATS.items() if format.writes is None]
+    return (
+        f"* ggfmt refuses these formats of GoldenGate: {_named(GOLDENGATE_FORMATS)}.\n"
+        f"* ggfmt refuses these formats of the older Java adapter: {_named(ADAPTER_FORMATS)}.\n"
+        f"* ggfmt reads these formats, but does not write them: {_named(unwritten)}.\n"
+    )
+
+
+def _template_formats(_: str) -> str:
+    """Which formats of GoldenGate have templates of metadata."""
+    has: dict[bool, list[str]] = {True: [], False: []}
+    for name, format in FORMATS.items():
+        if format.reads is not None and ".goldengate." in format.reads:
+            has["metaColumnsTemplate" in {spec.name for spec in format.options.specs()}].append(name)
+    return f"Formats with templates: {_named(has[True])}.\n\nFormats without: {_named(has[False])}.\n"
+
+
+def _unscanned(_: str) -> str:
+    """Formats whose readers have no kernel."""
+    found = []
+    for name, format in FORMATS.items():
+        reader = format.read_side.reader if format.reads is not None else None
+        if reader is not None and issubclass(reader, DialectReader):
+            own = reader.take_in is not DialectReader.take_in
+            found += [] if own or reader.dialect.scanned else [name]
+    return f"No kernel reads {_named(found)}.\n"
+
+
+def _unsplit(_: str) -> str:
+    """Formats of which the sample, as a run writes it by default, is read by one task."""
+    found = []
+    for name, format in FORMATS.items():
+        if format.writes is None or format.reads is None:
+            continue
+        with tempfile.TemporaryDirectory() as directory:
+            execute(_settings(name, directory), InProcess)
+            file = next(path for path in sorted(Path(directory).glob("*/*/*")) if "_ggfmt" not in path.parts)
+            handlers = read_configuration([str(ROOT / "conf" / f"{name}.properties")], _NO_OTHER_FILES.get(name, ()))
+            _, source = written_by(handlers)
+            _, _, (planned,) = plan_inputs(list_inputs([str(file)]), name, source)
+            found += [] if planned.layout.splittable else [name]
+    return f"One task reads a whole file of {_named(found)}.\n"
+
+
+def _charsets(_: str) -> str:
+    refused = [name for name in aliases() if refusal(name)]
+    unread = [name for name in aliases() if name not in refused and not can_decode(name)]
+    return (
+        f"ggfmt refuses the charsets {_named(refused)}.\n\nggfmt writes these charsets, but does not read them: "
+        f"{_named(unread)}.\n"
+    )
+
+
+def _doctor(_: str) -> str:
+    """What `ggfmt doctor` prints on a machine with a Java that is too old."""
+    packages = "/home/ann/.venv/lib/python3.11/site-packages"
+    found = {
+        "python": "3.11.7 in `/home/ann/.venv/bin/python`, on Linux x86_64",
+        "ggfmt": f"{VERSION} in `{packages}/ggfmt`",
+        "user": "ann (1000)",
+        "java": "JAVA_HOME names `/opt/java11`, which is Java 11.0.13, too old",
+        "spark": f"4.3.0 in `{packages}/pyspark`",
+        "arrow": "26.0.1",
+        "msgspec": "0.22.0",
+        "lxml": "6.1.3",
+        "fastavro": "1.13.1",
+        "scratch": "`/tmp`, 78.2 GB free",
+        "cache": "`/home/ann/.cache/ggfmt`, 12.0 GB free",
+        "class_archive": "not looked for: there is no Java or no Spark",
+    }
+    findings = [Finding(name, State.OK, message) for name, message in found.items()]
+    place = list(found).index("java")
+    advice = f"`pip install 'ggfmt[java]'` or `apt-get install openjdk-{OLDEST_JAVA}-jre-headless`"
+    help = f"name the directory above `bin/java` of Java {OLDEST_JAVA} or newer, or get one: {advice}"
+    findings[place] = Finding("java", State.PROBLEM, found["java"], help)
+    return f"```text\n{findings_text(findings).rstrip()}\n```\n"
+
+
 _MAKERS: dict[str, Callable[[str], str]] = {
     "about": _about,
+    "charsets": _charsets,
     "codes": _codes,
     "commands": _commands,
+    "doctor": _doctor,
     "excerpt": _excerpt,
     "fidelity": _fidelity,
     "formats": _formats,
@@ -396,11 +491,15 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "messages": _messages,
     "options": _options,
     "output": _output,
+    "refused-formats": _refused_formats,
     "releases": _releases,
     "steps": _steps,
     "summary": _summary,
+    "template-formats": _template_formats,
     "topics": _topics,
     "types": _types,
+    "unscanned": _unscanned,
+    "unsplit": _unsplit,
     "writing": _writing,
 }
 

@@ -186,7 +186,8 @@ def test_a_decimal_in_the_text_of_a_schema() -> None:
       "scale" : 2
     } ],
     "default" : null
-  } ]
+  } ],
+  "ggfmt.metaColumnsTemplate" : "${optype}"
 }"""
     )
     assert fastavro.schema.to_parsing_canonical_form(dict(made.document)).endswith('"type":["null","bytes"]}]}')

@@ -852,7 +852,7 @@ AVRO_HELP = (
             ", table GG.T: error[GG202] `definitions.row` has no `properties`, which are the columns",
         ),
         (
-            '{"title": "GG.T", "type": "object", "properties": {"pos": {"type": "string"}}}',
+            '{"title": "GG.T", "type": "object", "properties": {"op_type": {"type": "string"}}}',
             ", table GG.T: error[GG202] the table has no columns",
         ),
         (

@@ -77,6 +77,41 @@ def test_generated_parts_are_fresh() -> None:
     assert {name: old for name, text in PAGES.items() if (old := documents.stale(text))} == {}
 
 
+@pytest.mark.parametrize(
+    ("page", "title", "name", "value"),
+    [
+        ("doctor.md", "doctor", "VERSION", "99.0"),
+        ("doctor.md", "doctor", "OLDEST_JAVA", 99),
+        ("limits.md", "refused-formats", "ADAPTER_FORMATS", ("csv",)),
+        ("limits.md", "refused-formats", "GOLDENGATE_FORMATS", ()),
+        ("options.md", "charsets", "refusal", lambda name: None if name == "UTF-8" else "why"),
+        ("options.md", "charsets", "can_decode", lambda name: True),
+        ("metadata.md", "template-formats", "FORMATS", {"xml": FORMATS["xml"]}),
+        ("speed.md", "unscanned", "FORMATS", {"json": FORMATS["json"]}),
+        ("limits.md", "unsplit", "FORMATS", {"json": FORMATS["json"]}),
+    ],
+)
+def test_facts_of_pages_follow_the_declarations(
+    page: str, title: str, name: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, name, value)
+    body = documents.blocks(PAGES[f"ggfmt/docs/{page}"])[title]
+    part = f"<!-- generated: {title} -->\n{body}<!-- /generated -->"
+    assert documents.stale(part) == [title]
+
+
+def test_formats_that_pages_call_refused_are_refused(tmp_path: Path) -> None:
+    """And no page says so of one that ggfmt writes."""
+    body = documents.blocks(PAGES["ggfmt/docs/limits.md"])["refused-formats"]
+    refused = re.findall(r"`(\w+)`", body)
+    assert refused
+    for name in refused:
+        arguments = ["run", str(SAMPLE), "--set", f"gg.handler.h.format={name}", "-o", str(tmp_path / name)]
+        code, output = documents.called(arguments)
+        assert code != 0
+        assert name in output
+
+
 def test_a_stale_part_and_a_stale_handler_file_are_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,7 +42,8 @@ def lacks(image: str, column: str) -> Diagnostic:
         "GG204",
         f"the {image} image has a column that the definition of the table lacks",
         Span(table="S.T", field=column, position="8"),
-        "correct the definition, or leave it out of `--definitions` to have it discovered",
+        "correct the definition, or leave it out of `--definitions` to have it discovered; if the column is metadata "
+        "of the message, give the handler file of its writer by `--input-config`",
     )
 
 

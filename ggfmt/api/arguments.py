@@ -136,11 +136,14 @@ def written_input(input_format: str, config: Path | None, options: Properties) -
     return input_format, replace(source, given={entry.key: entry.value for entry in given.entries})
 
 
-def tables(definitions: Mapping[str, TableDef] | Paths) -> dict[str, TableDef]:
-    """Table definitions: of files, or as they are."""
+def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings | None = None) -> dict[str, TableDef]:
+    """Table definitions: of files, or as they are; `source` is how the input was written."""
     from ggfmt.definitions import load_definitions
+    from ggfmt.formats.api.context import DEFAULT_SETTINGS
 
-    return dict(definitions) if isinstance(definitions, Mapping) else load_definitions(texts(definitions))
+    if isinstance(definitions, Mapping):
+        return dict(definitions)
+    return load_definitions(texts(definitions), source or DEFAULT_SETTINGS)
 
 
 def chosen(name: str, value: str, legal: object) -> str:

@@ -96,7 +96,7 @@ def consolidate(
         types=_types(types),
         input_format=input_format,
         source=source,
-        definitions=arguments.tables(definitions),
+        definitions=arguments.tables(definitions, source),
         split_size=arguments.size(split_size, "the split size"),
         max_record=arguments.size(max_record, "the longest record") or MAX_RECORD_BYTES,
     )

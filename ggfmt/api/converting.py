@@ -119,7 +119,7 @@ def convert(
         handlers=configuration.handlers,
         output=target,
         input_format=input_format,
-        definitions=arguments.tables(definitions),
+        definitions=arguments.tables(definitions, source),
         mode=arguments.chosen("mode", mode, Mode),
         quarantine=arguments.chosen("on_reject", on_reject, OnReject) == "quarantine",
         strict=strict_fidelity,

@@ -53,7 +53,7 @@ def preview(
         count=count,
         table=table,
         input_format=input_format,
-        definitions=arguments.tables(definitions),
+        definitions=arguments.tables(definitions, source),
         current_timestamp=arguments.moment(current_timestamp),
         own=configuration.run,
         source=source,

@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ggfmt.definitions.avro_schema import is_avro_schema, parse_avro_schema
 from ggfmt.definitions.defgen import is_defgen, parse_defgen
 from ggfmt.definitions.json_schema import is_json_schema, parse_json_schema
+from ggfmt.definitions.row_fields import WrittenMetadata
 from ggfmt.definitions.source import DefinitionFile
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFile, Span
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.model.table import Column, TableDef
 
 __all__ = ["load_definitions", "read_definitions"]
@@ -28,38 +32,61 @@ KNOWN_FILES = "a DEFGEN file, a GoldenGate JSON schema or an Avro schema of a re
 _DEFGEN, _AVRO, _JSON = range(3)  # kinds of files, those that tell most of a table first
 
 
-def read_definitions(path: str) -> list[TableDef]:
+class _FileContent(NamedTuple):
+    """The kind of a file (`_DEFGEN`, `_AVRO` or `_JSON`), its tables, and what is in doubt of them."""
+
+    kind: int
+    tables: list[TableDef]
+    doubts: Sequence[Diagnostic]
+
+
+@dataclass(frozen=True)
+class _Definition:
+    """A table as the file says that is trusted most."""
+
+    kind: int
+    file: str
+    table: TableDef
+    doubts: Sequence[Diagnostic]
+
+
+def read_definitions(path: str, source: WriterSettings = DEFAULT_SETTINGS) -> list[TableDef]:
     """The tables that one local file defines, in its order; none for the schema of the generic wrapper.
 
-    Raises ConfigurationError with every problem of the file: GG201 or GG202.
+    `source` is what is known of the messages that the file may be the schema of. Raises ConfigurationError with every
+    problem of the file: GG201 or GG202.
     """
-    return _read(path)[1]
+    content = _read(path, WrittenMetadata.of(source))
+    if content.doubts:
+        raise ConfigurationError(*content.doubts)
+    return content.tables
 
 
-def _read(path: str) -> tuple[int, list[TableDef]]:
-    """The tables of a file, and the kind of the file: `_DEFGEN`, `_AVRO` or `_JSON`."""
+def _read(path: str, written: WrittenMetadata | None) -> _FileContent:
     try:
         with open(path, "rb") as file:
             source = DefinitionFile(path, file.read())
     except (OSError, ValueError) as error:
         raise MissingFile(_unreadable(path, error)) from error
-    kind, tables = _parse(source)
+    kind, tables = _parse(source, written)
     if source.problems:
         raise ConfigurationError(*source.problems)
-    return kind, tables
+    return _FileContent(kind, tables, source.doubts)
 
 
-def load_definitions(paths: Iterable[str]) -> dict[str, TableDef]:
+def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETTINGS) -> dict[str, TableDef]:
     """The tables of files and directories by full name, in the order they are met.
 
     Of a directory its `*.def`, `*.avsc` and `*.schema.json` files are read, in name order, but no copies with a time
     stamp. A table may be defined by several files: what DEFGEN wrote is trusted more than an Avro schema, and that more
-    than a JSON schema, neither of which knows of keys or of all types; files of one kind have to agree. Raises
-    ConfigurationError with the problems of all files: GG201, GG202 and GG203.
+    than a JSON schema, neither of which knows of keys or of all types; files of one kind have to agree. `source` is
+    what is known of the messages that files may be the schemas of. Raises ConfigurationError with the problems of all
+    files: GG201, GG202 and GG203.
     """
+    written = WrittenMetadata.of(source)
     problems: list[Diagnostic] = []
     raised = ConfigurationError
-    definitions: dict[str, tuple[int, str, TableDef]] = {}
+    definitions: dict[str, _Definition] = {}
     for path in paths:
         try:
             files = _files(path)
@@ -69,20 +96,22 @@ def load_definitions(paths: Iterable[str]) -> dict[str, TableDef]:
             continue
         for file in files:
             try:
-                kind, tables = _read(file)
+                content = _read(file, written)
             except ConfigurationError as error:
                 problems.extend(error.diagnostics)
                 raised = MissingFile if isinstance(error, MissingFile) else raised
                 continue
-            for table in tables:
-                known_kind, first, known = definitions.setdefault(table.full_name, (kind, file, table))
-                if kind < known_kind:
-                    definitions[table.full_name] = (kind, file, table)
-                elif kind == known_kind and known != table:
-                    problems.append(_conflict(first, known, file, table))
+            for table in content.tables:
+                found = _Definition(content.kind, file, table, content.doubts)
+                known = definitions.setdefault(table.full_name, found)
+                if found.kind < known.kind:
+                    definitions[table.full_name] = found
+                elif found.kind == known.kind and known.table != table and not (known.doubts or found.doubts):
+                    problems.append(_conflict(known.file, known.table, file, table))
+    problems += [doubt for known in definitions.values() for doubt in known.doubts]
     if problems:
         raise raised(*problems)
-    return {name: table for name, (_, _, table) in definitions.items()}
+    return {name: known.table for name, known in definitions.items()}
 
 
 def _files(path: str) -> list[str]:
@@ -108,7 +137,7 @@ def _unreadable(path: str, error: Exception) -> Diagnostic:
     return Diagnostic("GG201", f"the definitions cannot be read: {reason}", Span(path))
 
 
-def _parse(source: DefinitionFile) -> tuple[int, list[TableDef]]:
+def _parse(source: DefinitionFile, written: WrittenMetadata | None) -> tuple[int, list[TableDef]]:
     if source.text.lstrip().startswith(("{", "[")):
         try:
             document = json.loads(source.text)
@@ -120,9 +149,9 @@ def _parse(source: DefinitionFile) -> tuple[int, list[TableDef]]:
             source.problem("not JSON that can be read: it is nested too deeply, or a number has too many digits")
             return _JSON, []
         if is_avro_schema(document):
-            return _AVRO, parse_avro_schema(source, document)
+            return _AVRO, parse_avro_schema(source, document, written)
         if is_json_schema(document):
-            return _JSON, parse_json_schema(source, document)
+            return _JSON, parse_json_schema(source, document, written)
     elif is_defgen(source.text):
         return _DEFGEN, parse_defgen(source)
     source.problems.append(

@@ -11,11 +11,10 @@ name. Logical types: the Avro specification.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import takewhile
 
-from ggfmt.definitions.source import METADATA_FIELDS, DefinitionFile
+from ggfmt.definitions.row_fields import FieldForm, WrittenMetadata, column_fields
+from ggfmt.definitions.source import DefinitionFile
 from ggfmt.formats.goldengate.avro.schema import is_flag
-from ggfmt.formats.goldengate.metacolumns import KEYWORDS
 from ggfmt.formats.goldengate.types import AVRO_KINDS
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -36,8 +35,10 @@ def is_avro_schema(document: object) -> bool:
     return isinstance(document, dict) and document.get("type") == "record" and isinstance(document.get("fields"), list)
 
 
-def parse_avro_schema(source: DefinitionFile, document: Mapping[str, object]) -> list[TableDef]:
-    """The one table of an Avro schema, none for the generic wrapper; problems go to `source.problems`, all GG202."""
+def parse_avro_schema(
+    source: DefinitionFile, document: Mapping[str, object], written: WrittenMetadata | None
+) -> list[TableDef]:
+    """The one table of an Avro schema, none for the generic wrapper; problems and doubts go to `source`, all GG202."""
     name, namespace = document.get("name"), document.get("namespace")
     if not isinstance(name, str):
         source.problem("the record has no `name`, which names the table")
@@ -49,8 +50,11 @@ def parse_avro_schema(source: DefinitionFile, document: Mapping[str, object]) ->
         return []
     image = _image(fields)
     if image is None:
-        metadata = METADATA_FIELDS | _template_fields(fields)
-        fields = {name: type_ for name, type_ in fields.items() if name not in metadata}
+        forms = {name: _form(spec) for name, spec in fields.items() if not is_flag(name, fields)}
+        columns_and_flags = (
+            set(column_fields(source, table_name, document, forms, written)) | fields.keys() - forms.keys()
+        )
+        fields = {name: spec for name, spec in fields.items() if name in columns_and_flags}
     else:
         fields = _named_fields(source, image, table_name)
     columns = list(_columns(source, fields, table_name))
@@ -86,18 +90,15 @@ def _image(fields: Mapping[str, object]) -> Mapping[str, object] | None:
     return None
 
 
-def _template_fields(fields: Mapping[str, object]) -> set[str]:
-    """The metadata of a template: the fields before the first that may be null, if one of them is called like metadata
-    and all behind them may be null, as GoldenGate's columns always may."""
-    leading = list(takewhile(lambda name: _is_metadata_type(fields[name]), fields))
-    rest = list(fields)[len(leading) :]
-    known = any(name in METADATA_FIELDS or name.lower() in KEYWORDS for name in leading)
-    columns = (name for name in rest if not is_flag(name, fields))
-    return set(leading) if known and all(isinstance(fields[name], list) for name in columns) else set()
-
-
-def _is_metadata_type(spec: object) -> bool:
-    return spec == "string" or (isinstance(spec, dict) and spec.get("type") in ("array", "map"))
+def _form(spec: object) -> FieldForm:
+    value, nullable = _resolve(spec)
+    if nullable:
+        return FieldForm.NULLABLE
+    if isinstance(value, dict):
+        value = value.get("type") if not value.get("logicalType") else None
+    if value == "string":
+        return FieldForm.TEXT
+    return FieldForm.CONTAINER if value in ("array", "map") else FieldForm.OTHER
 
 
 def _columns(source: DefinitionFile, fields: Mapping[str, object], table: str) -> Iterable[Column]:

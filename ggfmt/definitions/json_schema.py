@@ -1,7 +1,8 @@
 """Table definitions from the JSON schemas that GoldenGate's JSON formatters write (`.schema.json`).
 
 Followed: the manual of 12.2, 6.3.3, for the operation model, whose columns stand in `definitions.row`; and what later
-releases write for the row model (`json_row`), whose columns stand at the top among the metadata members.
+releases write for the row model (`json_row`), whose columns stand at the top among the metadata members. So do those of
+both images of flattened messages, each with the name of its image before its own.
 
 A JSON schema does not list the primary key: every column has key 0. Nor does it tell lengths, precisions and scales.
 `number` is DECIMAL, `integer` INTEGER, `boolean` BOOLEAN and `string` STRING; a column is nullable if its type
@@ -12,9 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ggfmt.definitions.source import METADATA_FIELDS, DefinitionFile
+from ggfmt.definitions.row_fields import FieldForm, WrittenMetadata, column_fields
+from ggfmt.definitions.source import DefinitionFile
+from ggfmt.formats.goldengate.schema_metadata import declared_prefixes
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
+DEFAULT_PREFIXES = ("before.", "after.")  # of columns in flattened messages
 TYPES = {
     "string": SqlType(Kind.STRING),
     "number": SqlType(Kind.DECIMAL),
@@ -33,13 +37,15 @@ def is_json_schema(document: object) -> bool:
     )
 
 
-def parse_json_schema(source: DefinitionFile, document: Mapping[str, object]) -> list[TableDef]:
-    """The one table of a JSON schema, named by its `title`; problems go to `source.problems`, all GG202."""
+def parse_json_schema(
+    source: DefinitionFile, document: Mapping[str, object], written: WrittenMetadata | None
+) -> list[TableDef]:
+    """The one table of a JSON schema, named by its `title`; problems and doubts go to `source`, all GG202."""
     title = document.get("title")
     if not isinstance(title, str):
         source.problem("the schema has no `title`, which names the table")
         return []
-    members = _members(document)
+    members = _members(source, title, document, written)
     if members is None:
         source.problem("`definitions.row` has no `properties`, which are the columns", table=title)
         return []
@@ -61,7 +67,9 @@ def parse_json_schema(source: DefinitionFile, document: Mapping[str, object]) ->
     return [table] if table else []
 
 
-def _members(document: Mapping[str, object]) -> dict[str, object] | None:
+def _members(
+    source: DefinitionFile, table: str, document: Mapping[str, object], written: WrittenMetadata | None
+) -> dict[str, object] | None:
     """The members of the schema that are columns; None if the operation model's row lacks them."""
     definitions = document.get("definitions")
     if isinstance(definitions, dict) and "row" in definitions:
@@ -70,7 +78,25 @@ def _members(document: Mapping[str, object]) -> dict[str, object] | None:
         return members if isinstance(members, dict) else None
     properties = document["properties"]
     assert isinstance(properties, dict)  # by is_json_schema
-    return {name: member for name, member in properties.items() if name not in METADATA_FIELDS}
+    forms = {name: _form(member) for name, member in properties.items()}
+    columns = {name: properties[name] for name in column_fields(source, table, document, forms, written)}
+    prefixes = declared_prefixes(document) or (written.prefixes if written is not None else None) or DEFAULT_PREFIXES
+    before = [name for name in columns if name.startswith(prefixes[0])]
+    names = [name.removeprefix(prefixes[0]) for name in before]
+    if names and [*before, *(prefixes[1] + name for name in names)] == list(columns):
+        return dict(zip(names, columns.values(), strict=False))
+    return columns
+
+
+def _form(member: object) -> FieldForm:
+    if not isinstance(member, dict):
+        return FieldForm.OTHER
+    kind = member.get("type")
+    if isinstance(kind, list) and "null" in kind:
+        return FieldForm.NULLABLE
+    if kind == "string":
+        return FieldForm.TEXT
+    return FieldForm.CONTAINER if kind in ("array", "object") or "$ref" in member else FieldForm.OTHER
 
 
 def _column(name: str, member: object) -> Column | None:

@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.model.table import Column, TableDef, split_name
 
-# Fields of a message that are not columns, in GoldenGate's Avro and JSON schemas (manual of 12.2, 6.3.3 and 6.4.3).
-METADATA_FIELDS = frozenset({"table", "op_type", "op_ts", "current_ts", "pos", "primary_keys", "tokens"})
-
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -40,7 +37,7 @@ def _printable(text: str) -> str:
 
 
 class DefinitionFile:
-    """The text of a definition file and the diagnostics collected about it.
+    """The text of a definition file and the diagnostics collected about it: `problems`, and `doubts` about its tables.
 
     The bytes are read by their byte order mark; without one they are UTF-8, or else cp1252, or else latin-1, so that
     there is always a text. A file that names its encoding is decoded anew, by `decode`.
@@ -49,6 +46,7 @@ class DefinitionFile:
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
         self.problems: list[Diagnostic] = []
+        self.doubts: list[Diagnostic] = []
         self._data = data
         marked = [encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)]
         for encoding in (*marked, "utf-8", "cp1252", "latin-1"):
@@ -107,6 +105,11 @@ class DefinitionFile:
         table, field = table and _printable(table), field and _printable(field)
         place = Span(self.path, line, column, length, source, table=table, field=field)
         self.problems.append(Diagnostic("GG202", _printable(message), place, help))
+
+    def doubt(self, message: str, help: str, table: str) -> None:
+        """Add a GG202 that counts only if no better file defines the table."""
+        place = Span(self.path, table=_printable(table))
+        self.doubts.append(Diagnostic("GG202", _printable(message), place, help))
 
     def table(self, full_name: str, columns: Sequence[Column], line: int | None = None) -> TableDef | None:
         """The table definition; None, with a GG202, if its name or its columns' names cannot be used."""

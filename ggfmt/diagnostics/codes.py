@@ -108,8 +108,9 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG316": error(
         "a record that is too long",
-        "The record has more bytes than `--max-record` allows. It is not read, so that a task needs no more memory "
-        "than it has; where rejects are set aside, only its first bytes are.",
+        "The record has more bytes than `--max-record` allows, or the header of an Avro container has. It is not read, "
+        "so that a task needs no more memory than it has; where rejects are set aside, only its first bytes are. "
+        "Nothing is read of a container whose header is too long.",
     ),
     "GG317": warning(
         "a column twice in an image",

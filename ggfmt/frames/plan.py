@@ -145,7 +145,7 @@ def make_plan(request: Request, runner: Runner) -> Plan:
     source = source_of(input_format, request.options)
     _, _, inputs = plan_inputs(files, input_format, source, request.max_record)
     splits = Splits(inputs, runner.parallelism, request.split_size)
-    job = job_of(input_format, load_definitions(request.definitions), source)
+    job = job_of(input_format, load_definitions(request.definitions, source), source)
     if request.looks_first:  # of one split nobody needs tasks
         job = discover(job, splits, runner if len(splits.all) > 1 else InProcess())
     return Plan(job, tuple(splits.all), wanted_of(request, job))

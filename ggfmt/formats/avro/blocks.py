@@ -9,21 +9,35 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import HEAD_OF_LONG
 
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
 MOST_VARINT_BYTES = 10
+MIN_HEADER_LIMIT = 1 << 20  # that a header may always have, whatever `--max-record` allows
+MAX_HEADER_ENTRIES = 1 << 16  # Avro's own are two
+MAX_SCHEMA_PARTS = 1 << 22  # of its JSON: a part of three bytes takes some sixty in memory
 _READ_BYTES = 1 << 20
 _XZ_BYTES = 128 << 20  # of memory: the largest dictionary of the `xz` program needs half of it
 
 
 class Damaged(ValueError):
     """Bytes that are no container file, or end too early; the message says which."""
+
+
+class Truncated(Damaged):
+    """Bytes that end too early: what is missing may follow in the file. `needed` bytes are not enough, but fewer never
+    are."""
+
+    def __init__(self, message: str, needed: int = 0) -> None:
+        super().__init__(message)
+        self.needed = needed
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,17 @@ class Header:
     codec: str
     sync: bytes
     data: bytes
+
+
+class LongHeader(Exception):
+    """A header has more bytes than it may have: `head` are the first bytes of the file, `problem` says so."""
+
+    def __init__(self, head: bytes, limit: int) -> None:
+        message = f"the header of the container file has more than {limit:,} bytes"
+        super().__init__(message)
+        self.head = head[:HEAD_OF_LONG]
+        help = "give a larger `--max-record` if the file is right; its schema may take ten times as much memory"
+        self.problem = Diagnostic("GG316", message, help=help)
 
 
 def _undeflated(data: bytes, limit: int) -> bytes:
@@ -91,7 +116,9 @@ def read_varint(data: bytes, start: int) -> tuple[int, int]:
         if data[place] < 0x80:
             return value, place + 1
         shift += 7
-    raise Damaged("the file ends in the middle of a number")
+    if len(data) - start < MOST_VARINT_BYTES:
+        raise Truncated("the file ends in the middle of a number")
+    raise Damaged("a number has too many bytes")
 
 
 def unzigzag(value: int) -> int:
@@ -99,11 +126,32 @@ def unzigzag(value: int) -> int:
 
 
 def read_header(data: bytes) -> Header:
-    """The header at the start of `data`; Damaged if there is none, or an unknown codec."""
+    """The header at the start of `data`; Damaged if there is none, or an unknown codec; Truncated if `data` end before
+    it does."""
+    metadata, place, end = _header_entries(data)
+    codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
+    if codec not in UNPACK:
+        raise Damaged(f"the codec `{codec}` is none of {', '.join(f'`{known}`' for known in UNPACK)}")
+    text = metadata.get("avro.schema", b"")
+    if sum(map(text.count, (b",", b"[", b"{"))) > MAX_SCHEMA_PARTS:
+        raise Damaged(f"the schema in the header has more than {MAX_SCHEMA_PARTS:,} parts")
+    return Header(_parse_schema(text), codec, data[place:end], data[:end])
+
+
+@lru_cache(maxsize=2)  # every chunk of a file starts with the header
+def _parse_schema(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise Damaged("the header has no schema that can be read") from None
+
+
+def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
+    """The metadata in a header, the place of the marker behind it, and the end of the header."""
     if not data.startswith(MAGIC):
         raise Damaged("the file does not start as an Avro object container")
     metadata: dict[str, bytes] = {}
-    place = len(MAGIC)
+    place, entries = len(MAGIC), 0
     while True:
         count, place = _long(data, place)
         if count == 0:
@@ -111,20 +159,40 @@ def read_header(data: bytes) -> Header:
         if count < 0:  # then the size of the entries in bytes follows
             count = -count
             _, place = _long(data, place)
+        entries += count
+        if entries > MAX_HEADER_ENTRIES:
+            raise Damaged(f"the header has more than {MAX_HEADER_ENTRIES:,} entries")
         for _ in range(count):
             name, place = _bytes(data, place)
             metadata[name.decode("utf-8", "replace")], place = _bytes(data, place)
     end = place + SYNC_BYTES
     if len(data) < end:
-        raise Damaged("the file ends in its header")
-    codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
-    if codec not in UNPACK:
-        raise Damaged(f"the codec `{codec}` is none of {', '.join(f'`{known}`' for known in UNPACK)}")
-    try:
-        schema = json.loads(metadata["avro.schema"])
-    except (KeyError, ValueError, RecursionError):
-        raise Damaged("the header has no schema that can be read") from None
-    return Header(schema, codec, data[place:end], data[:end])
+        raise Truncated("the file ends in its header", end)
+    return metadata, place, end
+
+
+def read_head(stream: BinaryIO, limit: int) -> bytes:
+    """The first bytes of a file, with all of the header if a container file starts here; LongHeader for a header of
+    more bytes than `limit` and `MIN_HEADER_LIMIT`. What else is wrong with a header, `read_header` reports."""
+    limit = max(limit, MIN_HEADER_LIMIT)
+    head = stream.read(_READ_BYTES)
+    while head.startswith(MAGIC):
+        try:
+            _, _, end = _header_entries(head)
+        except Truncated as error:
+            if max(error.needed, len(head) + 1) > limit:
+                raise LongHeader(head, limit) from None
+            more = stream.read(min(len(head), limit - len(head)))  # twice as much, so that little is looked at twice
+            if not more:
+                break
+            head += more
+        except Damaged:
+            break
+        else:
+            if end > limit:
+                raise LongHeader(head, limit)
+            break
+    return head
 
 
 class Block(NamedTuple):
@@ -255,7 +323,8 @@ def _long(data: bytes, start: int) -> tuple[int, int]:
 def _bytes(data: bytes, start: int) -> tuple[bytes, int]:
     size, place = _long(data, start)
     if size < 0 or place + size > len(data):
-        raise Damaged("the file ends in the middle of a block")
+        message = "the file ends in the middle of a block"
+        raise Damaged(message) if size < 0 else Truncated(message, place + size)
     return data[place : place + size], place + size
 
 

@@ -7,10 +7,17 @@ from typing import BinaryIO, overload
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, Layout, too_long
-from ggfmt.formats.avro.blocks import Blocks, Damaged, read_header, read_varint, unzigzag
+from ggfmt.formats.avro.blocks import Blocks, Damaged, LongHeader, read_head, read_header, read_varint, unzigzag
 
-HEADER_BYTES = 1 << 20  # that the header of a container file may have
 _MOST_RECORDS = 1 << 27  # that a block may say it has
+
+
+def read_file_head(stream: BinaryIO, file: str, layout: Layout) -> bytes | Chunk:
+    """The first bytes of a file, with the whole header of a container; a chunk that says why, if that is too long."""
+    try:
+        return read_head(stream, layout.max_record)
+    except LongHeader as error:
+        return Chunk(file, 0, error.head, layout, ((0, len(error.head)),), problem=error.problem)
 
 
 def container_chunks(head: bytes, stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:

@@ -23,7 +23,7 @@ from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.blocks import MAGIC, Damaged, parts, read_header, unsafe
-from ggfmt.formats.avro.containers import HEADER_BYTES, RecordsOfBlock, container_chunks
+from ggfmt.formats.avro.containers import RecordsOfBlock, container_chunks, read_file_head
 from ggfmt.formats.avro.logical import plain
 from ggfmt.formats.avro.programs import json_program
 from ggfmt.formats.connect.avro import connect_schema
@@ -110,8 +110,10 @@ class DebeziumAvro(Debezium):
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        head = stream.read(HEADER_BYTES)
-        if head.startswith(MAGIC):
+        head = read_file_head(stream, file, layout)
+        if isinstance(head, Chunk):
+            yield head
+        elif head.startswith(MAGIC):
             yield from container_chunks(head, stream, file, layout)
         elif head:
             yield Chunk(file, 0, head + stream.read(), layout)

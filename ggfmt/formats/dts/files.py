@@ -28,7 +28,7 @@ from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.api.source import Source
 from ggfmt.formats.api.writing import Framing
 from ggfmt.formats.avro.blocks import MAGIC
-from ggfmt.formats.avro.containers import HEADER_BYTES, RecordsOfBlock, container_chunks
+from ggfmt.formats.avro.containers import RecordsOfBlock, container_chunks, read_file_head
 from ggfmt.formats.json import files as json_files
 
 PREFIX_BYTES = 4
@@ -59,8 +59,10 @@ def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: 
     if layout.splittable:
         yield from json_files.chunks(stream, file, start, length, layout)
         return
-    head = stream.read(HEADER_BYTES)
-    if is_container(head):
+    head = read_file_head(stream, file, layout)
+    if isinstance(head, Chunk):
+        yield head
+    elif is_container(head):
         yield from container_chunks(head, stream, file, layout)
     elif head:
         yield from _prefixed(head, stream, file, layout)

@@ -31,7 +31,10 @@ def name_problem(name: str) -> Diagnostic | None:
 
 def unknown_column(what: str, table: str, column: str, position: str | None = None, given: bool = True) -> Diagnostic:
     """GG204 for a column that the definition of a table lacks, which was `given` or found in the data."""
-    help = "correct the definition, or leave it out of `--definitions` to have it discovered"
+    help = (
+        "correct the definition, or leave it out of `--definitions` to have it discovered; if the column is metadata "
+        "of the message, give the handler file of its writer by `--input-config`"
+    )
     if not given:
         help = "the definition is that of a record before it: read the one that tells of the column too"
     reason = f"{what} has a column that the definition of the table lacks"

@@ -13,6 +13,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Discovery, Event, Layout, SchemaChange, too_long
 from ggfmt.formats.avro.blocks import Blocks, Damaged, Header, parts, read_header, unsafe
+from ggfmt.formats.avro.containers import read_file_head
 from ggfmt.formats.goldengate.avro.described import Template, is_by_image, metadata_of, starts_with_texts, table_of
 from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.reader import DECODE_ERRORS, AvroReader
@@ -22,7 +23,6 @@ from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.model.table import Catalog, TableDef
 
-HEADER_BYTES = 1 << 20  # that the header of a container file may have
 BLOCKS_BYTES = 1 << 20  # of a container file in one chunk
 
 
@@ -64,7 +64,10 @@ class AvroContainerReader(AvroReader):
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        head = stream.read(HEADER_BYTES)
+        head = read_file_head(stream, file, layout)
+        if isinstance(head, Chunk):
+            yield head
+            return
         assert isinstance(layout, ContainerLayout)
         header = _header(head)
         if isinstance(header, Diagnostic):

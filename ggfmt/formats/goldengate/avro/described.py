@@ -11,43 +11,37 @@ from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
     KEYWORDS,
-    NOW,
-    OBJECT_NAME,
     OP_TYPE,
-    POSITION,
-    TIMESTAMP,
     MetaColumn,
 )
+from ggfmt.formats.goldengate.schema_metadata import FIXED_NAMES, METADATA_PROPERTY, declared_metadata
 from ggfmt.formats.goldengate.types import AVRO_KINDS
+from ggfmt.java.text import IllegalValue
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 Schema = Any  # a parsed JSON document
 MOST_PRECISION = 4000  # of a decimal that is read: Python makes no text of a longer number
 Template = Sequence[MetaColumn] | None  # the metadata that a reader is told of; None: the schema tells
 
-# What the fields of fixed metadata and of Oracle's templates are called; others are called as their keyword.
-_KEYWORDS_BY_NAME = {
-    "table": OBJECT_NAME,
-    "op_type": OP_TYPE,
-    "op_ts": TIMESTAMP,
-    "current_ts": NOW,
-    "pos": POSITION,
-    "primary_keys": KEY_COLUMNS,
-    "tokens": ALL_TOKENS,
-}
-
 
 def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, ...] | Diagnostic:
-    """The metadata columns in a schema: those of the template, else the fields before the first that may be null, by
-    their names. A field whose name says nothing is taken for a token."""
+    """The metadata columns in a schema: those of the template, else those that the schema declares, else the fields
+    before the first that may be null, by their names. A field whose name says nothing is taken for a token."""
     fields = _fields(schema)
+    lacking_in = "the template"
+    if template is None:
+        lacking_in = f"its property `{METADATA_PROPERTY}`"
+        try:
+            template = declared_metadata(schema)
+        except IllegalValue as error:
+            return Diagnostic("GG313", f"the property `{METADATA_PROPERTY}` of the schema {error}", help=error.help)
     if template is None:
         found = tuple(_meta_column(name, fields[name]) for name in _leading(fields))
     else:
         found = tuple(template)
         lacking = next((column.name for column in found if column.name not in fields), None)
         if lacking is not None:
-            return Diagnostic("GG313", f"the schema has no field `{lacking}`, which the template has", help=_HELP)
+            return Diagnostic("GG313", f"the schema has no field `{lacking}`, which {lacking_in} has", help=_HELP)
     refused = next((column.name for column in found if not _is_typed(column, fields[column.name])), None)
     if refused is not None:
         return Diagnostic("GG313", f"the type of the field `{refused}` is not the one that GoldenGate gives it")
@@ -162,7 +156,7 @@ def _leading(fields: Mapping[str, Schema]) -> list[str]:
 
 def _meta_column(name: str, kind: Schema) -> MetaColumn:
     word = name.lower()
-    keyword = _KEYWORDS_BY_NAME.get(word, word)
+    keyword = FIXED_NAMES.get(word, word)  # others are called as their keyword
     if keyword not in KEYWORDS or keyword == "token" or (keyword in (KEY_COLUMNS, ALL_TOKENS) and kind == "string"):
         return MetaColumn("token", name, name)
     return MetaColumn(keyword, name)

@@ -24,6 +24,7 @@ Schema = Any  # a JSON value: an Avro schema or a part of one
 
 IMAGE = "columns"  # the record of an image in the operation format
 MISSING_SUFFIX = "_isMissing"
+NO_PROPERTIES: Mapping[str, str] = {}
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
 
@@ -53,18 +54,29 @@ class AvroSchema:
 
 
 def row_schema(
-    table: TableDef, metadata: Sequence[MetaColumn], types: Sequence[Schema], flagged: bool = False
+    table: TableDef,
+    metadata: Sequence[MetaColumn],
+    types: Sequence[Schema],
+    flagged: bool = False,
+    properties: Mapping[str, str] = NO_PROPERTIES,
 ) -> AvroSchema:
-    """The schema of row messages; `types` has the Avro type of each column, `flagged`: a flag is behind each."""
-    return AvroSchema(_record(table, metadata, _columns(table, types, flagged)))
+    """The schema of row messages; `types` has the Avro type of each column, `flagged`: a flag is behind each;
+    `properties` are others of the record."""
+    return AvroSchema({**_record(table, metadata, _columns(table, types, flagged)), **properties})
 
 
 def operation_schema(
-    table: TableDef, metadata: Sequence[MetaColumn], types: Sequence[Schema], flagged: bool = True
+    table: TableDef,
+    metadata: Sequence[MetaColumn],
+    types: Sequence[Schema],
+    flagged: bool = True,
+    properties: Mapping[str, str] = NO_PROPERTIES,
 ) -> AvroSchema:
-    """The schema of operation messages; `types` has the Avro type of each column."""
+    """The schema of operation messages; `types` has the Avro type of each column, `properties` are others of the
+    record."""
     image = {"type": "record", "name": IMAGE, "fields": _columns(table, types, flagged)}
-    return AvroSchema(_record(table, metadata, [_optional("before", image), _optional("after", IMAGE)]))
+    images = [_optional("before", image), _optional("after", IMAGE)]
+    return AvroSchema({**_record(table, metadata, images), **properties})
 
 
 def _columns(table: TableDef, types: Sequence[Schema], flagged: bool) -> list[Schema]:

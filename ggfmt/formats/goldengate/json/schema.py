@@ -18,6 +18,7 @@ from ggfmt.formats.goldengate.metacolumns import (
     TIMESTAMP,
     MetaColumn,
 )
+from ggfmt.formats.goldengate.schema_metadata import PREFIXES_PROPERTY, metadata_property
 from ggfmt.formats.goldengate.types import MessageType, target_type
 from ggfmt.java.charsets import byte_order_mark, codec_of
 from ggfmt.model.table import Column, TableDef
@@ -64,7 +65,7 @@ def json_schema(table: TableDef, options: JsonRecordOptions, context: Context) -
     """`<table>.schema.json` as the manual prints it (6.3.3).
 
     Fixed metadata always have `tokens`, and from 12.3 on and in the row model `primary_keys` too, whether messages have
-    them or not; those of a template are what messages have.
+    them or not; those of a template are what messages have, and a property says which they are.
     """
     if not options.generate_schema:
         return ()
@@ -79,16 +80,20 @@ def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Js
         column.name: {"type": [json_type(column, options, context.release), "null"]} for column in table.columns
     }
     definitions: dict[str, Json] = {}
+    flattened: dict[str, Json] = {}
     if isinstance(options, JsonOptions):
         names = (options.before_object_name, options.after_object_name)
         if options.flatten:
             delimiter = options.flatten_delimiter
-            values = {f"{name}{delimiter}{column}": kind for name in names for column, kind in columns.items()}
+            prefixes = [name + delimiter for name in names]
+            values = {prefix + column: kind for prefix in prefixes for column, kind in columns.items()}
+            flattened = {PREFIXES_PROPERTY: prefixes}
         else:
             definitions["row"] = {"type": "object", "properties": columns, "additionalProperties": False}
             values = {name: {"$ref": "#/definitions/row"} for name in names}
     else:
         values = columns
+    properties = {column.name: _property(column) for column in metadata if column.name not in values}
     if any(column.keyword == ALL_TOKENS for column in metadata):
         definitions["tokens"] = _TOKENS
     required = [column.name for column in metadata if column.keyword not in (KEY_COLUMNS, ALL_TOKENS)]
@@ -98,9 +103,11 @@ def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Js
         "description": f"JSON schema for table {table.full_name}",
         "definitions": definitions,
         "type": "object",
-        "properties": {**{column.name: _property(column) for column in metadata}, **values},
+        "properties": {**properties, **values},
         **({"required": required} if required else {}),  # which cannot be empty in draft 4
         "additionalProperties": False,
+        **metadata_property(options, context),
+        **flattened,
     }
 
 
