@@ -40,6 +40,7 @@ from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.diagnostics.exit_codes import EXIT_CODES
 from ggfmt.engine.preparation import make_targets
 from ggfmt.engine.report import field_summary
 from ggfmt.engine.run import RunSettings, execute
@@ -271,6 +272,11 @@ def _steps(_: str) -> str:
     return f"| Step | What it is |\n| --- | --- |\n{rows}"
 
 
+def _exit_codes(_: str) -> str:
+    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in EXIT_CODES.items())
+    return f"| Code | Meaning |\n| --- | --- |\n{rows}"
+
+
 def _losses(subject: str) -> str:
     return loss_list(subject)
 
@@ -380,6 +386,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "codes": _codes,
     "commands": _commands,
     "excerpt": _excerpt,
+    "exit-codes": _exit_codes,
     "fidelity": _fidelity,
     "formats": _formats,
     "losses": _losses,

@@ -139,7 +139,9 @@ def test_what_is_told_where_there_is_no_standard_error_is_lost_and_no_defect(
 def test_a_plan_that_cannot_be_printed_is_no_defect(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     told = ("run", "in.json", "--to", "json", "-o", "out", "--dry-run")
     monkeypatch.setattr(sys, "stdout", None)
-    assert called(*told)[0] == 0
+    code, told_instead = called(*told)
+    assert code == 3
+    assert told_instead.endswith("error[GG506] standard output cannot be written: it is closed\n")
     monkeypatch.setattr(sys, "stdout", open("/dev/full", "w"))  # noqa: SIM115
     code, told_instead = called(*told)
     assert code == 3

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.exit_codes import AFTER_COMMIT, FINDINGS, STOPPED, USAGE
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Diagnostic:
 class GgfmtError(Exception):
     """Base of every error that ggfmt raises on purpose; `diagnostics` is never empty."""
 
-    exit_code = 3
+    exit_code = STOPPED
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__(*diagnostics)
@@ -122,23 +123,23 @@ class GgfmtError(Exception):
 
 
 class ConfigurationError(GgfmtError):
-    exit_code = 1
+    exit_code = FINDINGS
 
 
 class MissingFile(ConfigurationError):
-    exit_code = 2
+    exit_code = USAGE
 
 
 class UsageError(GgfmtError):
-    exit_code = 2
+    exit_code = USAGE
 
 
 class Abend(GgfmtError):
-    exit_code = 3
+    exit_code = STOPPED
 
 
 class Committed(GgfmtError):
-    exit_code = 5
+    exit_code = AFTER_COMMIT
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span
 from ggfmt.engine import report
 from ggfmt.engine.execution import carry_out
@@ -120,18 +121,19 @@ class _Running:
 
     def interrupted(self) -> KeyboardInterrupt | Committed:
         """What an interrupt of the run is told as: with exit code 130 where nothing was committed."""
-        prepared = self._committing
+        prepared, what_happened = self._committing, signals.interruption()
+        nothing = KeyboardInterrupt(f"{what_happened}; nothing was committed")
         if prepared is None:
-            return KeyboardInterrupt("interrupted; nothing was committed")
+            return nothing
         if prepared.stream:
             what = "all messages are" if self._manifests is not None else "not all messages may be"
-            return KeyboardInterrupt(f"interrupted; {what} on standard output")
+            return KeyboardInterrupt(f"{what_happened}; {what} on standard output")
         place = Span(file=prepared.outputs[0].root)
         try:
             if self._manifests is None and not is_committed(prepared):
-                return KeyboardInterrupt("interrupted; nothing was committed")
+                return nothing
         except (Abend, *FAILURES) as error:
-            message = "interrupted, and it is not known whether the run is committed"
+            message = f"{what_happened}, and it is not known whether the run is committed"
             return Committed(Diagnostic("GG550", f"{message}: {reason(error)}", place, "run `ggfmt verify` on it"))
         help = "do not run it again: the output is complete"
-        return Committed(Diagnostic("GG550", "interrupted, but the run is committed", place, help))
+        return Committed(Diagnostic("GG550", f"{what_happened}, but the run is committed", place, help))
