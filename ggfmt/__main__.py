@@ -38,7 +38,7 @@ def _flush_standard_error() -> None:
         if sys.stderr is not None:
             sys.stderr.flush()
     except OSError:
-        sys.stderr = None  # type: ignore[assignment]
+        sys.stderr = None
 
 
 if __name__ == "__main__":

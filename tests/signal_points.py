@@ -22,7 +22,7 @@ def wait_at(place: str) -> None:
     for part in outer:
         owner = getattr(owner, part)
     real = getattr(owner, name)
-    calls = []
+    calls: list[None] = []
 
     def waiting(*arguments: Any, **named: Any) -> Any:
         result = real(*arguments, **named) if when else None

@@ -71,7 +71,7 @@ def guarded_output() -> Iterator[Failure]:
         before.flush()
     except (AttributeError, OSError, ValueError):  # there is none, or it is no file
         if before is None:
-            sys.stdout = _Closed(failure)  # type: ignore[assignment]
+            sys.stdout = _Closed(failure)
         try:
             yield failure
         finally:
@@ -79,7 +79,7 @@ def guarded_output() -> Iterator[Failure]:
         return
     raw = _StandardOutput(number, failure)
     guarded = io.TextIOWrapper(
-        io.BufferedWriter(raw), before.encoding, before.errors, newline=None, line_buffering=before.line_buffering
+        io.BufferedWriter(raw), before.encoding, before.errors, newline=None, line_buffering=bool(before.line_buffering)
     )
     sys.stdout = guarded
     try:

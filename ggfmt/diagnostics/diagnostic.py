@@ -26,7 +26,7 @@ from ggfmt.diagnostics.exit_codes import AFTER_COMMIT, FINDINGS, STOPPED, USAGE
 class Span:
     """A place: in a text file by line and column, both from 1; in an input by byte offset; in data by table.
 
-    `file` is for people: a URI in it has lost its credentials.
+    `file` and `source`, the line, are for people: they have lost their credentials.
     """
 
     file: str | None = None
@@ -42,6 +42,8 @@ class Span:
     def __post_init__(self) -> None:
         if self.file is not None:
             object.__setattr__(self, "file", without_credentials(self.file))
+        if self.source is not None:
+            object.__setattr__(self, "source", without_credentials(self.source))
 
     def __str__(self) -> str:
         """The place in one line: `file:line:column` or `file, byte offset`, then table, column and position."""
