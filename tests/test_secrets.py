@@ -1,4 +1,4 @@
-"""Secrets in settings of Spark and in URLs: not on a command line, in no file that stays, and in nothing that is shown."""
+"""Secrets in settings of Spark and in URLs: on no command line, in no file that stays, in nothing that is shown."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_no_setting_of_spark_is_on_a_command_line(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     command = [sys.executable, "-c", "from ggfmt import convert; import sys; convert(['in.json'], to='json',"]
     command[2] += (
-        " output='out', master='local[2]', split_size=20000, spark_conf={'spark.hadoop.fs.s3a.secret.key': sys.stdin.read(),"
-        " 'spark.driver.extraJavaOptions': '-Dmy.password=Zk7-in-java'})"
+        " output='out', master='local[2]', split_size=20000,"
+        " spark_conf={'spark.hadoop.fs.s3a.secret.key': sys.stdin.read(), 'spark.driver.extraJavaOptions': '-Dmy.password=Zk7-in-java'})"
     )
     process = subprocess.Popen(
         command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

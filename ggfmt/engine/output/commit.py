@@ -27,7 +27,7 @@ from hashlib import sha256
 from ggfmt import signals
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span, UsageError
-from ggfmt.engine.files import absolute
+from ggfmt.engine.files import absolute, remedy
 from ggfmt.engine.output.holding import LEASES, Hold, hold, lease_of
 from ggfmt.engine.output.journal import (
     COMMITS,
@@ -393,4 +393,5 @@ def reason(error: BaseException) -> str:
 
 
 def cannot_write(root: str, error: Exception, what: str = "the output directory") -> Diagnostic:
-    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root))
+    help = remedy(error, "give another directory")
+    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root), help)
