@@ -45,7 +45,8 @@ def test_no_setting_of_spark_is_on_a_command_line(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from ggfmt import convert; import sys; convert(['in.json'], to='json',"]
     command[2] += (
         " output='out', master='local[2]', split_size=20000,"
-        " spark_conf={'spark.hadoop.fs.s3a.secret.key': sys.stdin.read(), 'spark.driver.extraJavaOptions': '-Dmy.password=Zk7-in-java'})"
+        " spark_conf={'spark.hadoop.fs.s3a.secret.key': sys.stdin.read(),"
+        " 'spark.driver.extraJavaOptions': '-Dmy.password=Zk7-in-java'})"
     )
     process = subprocess.Popen(
         command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

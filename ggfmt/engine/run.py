@@ -26,8 +26,6 @@ from ggfmt.java.text import visible
 
 __all__ = ["RunResult", "RunSettings", "execute"]
 
-SPARK_IS_FASTER_BYTES = 256 << 20  # of input: its session takes as long to start as one process for so much
-
 log = logging.getLogger("ggfmt")
 
 
@@ -86,11 +84,6 @@ class _Running:
                 following.enter(STARTING)
             runner = stack.enter_context(start())
             watch.lap(STARTING)
-            if isinstance(runner, InProcess) and prepared.input_bytes > SPARK_IS_FASTER_BYTES:
-                log.info(
-                    "%s MB of input for one process: without `--master none`, Spark would take less time",
-                    f"{prepared.input_bytes >> 20:,}",
-                )
             try:
                 results = carry_out(prepared, runner, watch, settings.split_size, following)
             except Abend:
