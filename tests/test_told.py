@@ -12,7 +12,6 @@ import pytest
 from runs import operation, write_lines
 
 from ggfmt import cli
-from ggfmt.__main__ import run
 
 ROOT = Path(__file__).resolve().parents[1]
 Called = Callable[..., tuple[int, str]]
@@ -146,14 +145,3 @@ def test_a_plan_that_cannot_be_printed_is_no_defect(called: Called, monkeypatch:
     code, told_instead = called(*told)
     assert code == 3
     assert told_instead.endswith("error[GG506] standard output cannot be written: no space left on device\n")
-
-
-def test_ctrl_c_while_modules_are_loaded_is_told_in_a_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli, "main", stop)
-    assert run() == 130
-    assert capsys.readouterr() == ("", "interrupted\n")
