@@ -15,6 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
+from ggfmt import signals
+
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows: what is left there stays
@@ -29,9 +31,20 @@ class Scratch:
     """A scratch directory, and with `logs` a log; both for this user alone. OSError if they cannot be made."""
 
     def __init__(self, logs: bool = False) -> None:
-        self.directory = Path(tempfile.mkdtemp(prefix="ggfmt-"))
         self.log: Path | None = None
         self._lock: IO[bytes] | None = None
+        try:
+            with signals.deferred():
+                self._make(logs)
+        except KeyboardInterrupt:
+            if "directory" in vars(self):
+                self.remove()
+            if self.log is not None:
+                self.log.unlink(missing_ok=True)
+            raise
+
+    def _make(self, logs: bool) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="ggfmt-"))
         try:
             if logs:
                 descriptor, log = tempfile.mkstemp(prefix="ggfmt-spark-", suffix=".log")
@@ -56,9 +69,10 @@ class Scratch:
 
     def remove(self) -> None:
         """Removes the directory. The log stays."""
-        shutil.rmtree(self.directory, ignore_errors=True)
-        if self._lock is not None:
-            self._lock.close()
+        with signals.deferred():
+            shutil.rmtree(self.directory, ignore_errors=True)
+            if self._lock is not None:
+                self._lock.close()
 
 
 def remove_abandoned() -> None:

@@ -41,6 +41,7 @@ from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.diagnostics.exit_codes import EXIT_CODES
 from ggfmt.doctor.finding import Finding, State
 from ggfmt.engine.inputs import plan_inputs, written_by
 from ggfmt.engine.listing import list_inputs
@@ -281,6 +282,11 @@ def _steps(_: str) -> str:
     return f"| Step | What it is |\n| --- | --- |\n{rows}"
 
 
+def _exit_codes(_: str) -> str:
+    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in EXIT_CODES.items())
+    return f"| Code | Meaning |\n| --- | --- |\n{rows}"
+
+
 def _losses(subject: str) -> str:
     return loss_list(subject)
 
@@ -482,6 +488,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "commands": _commands,
     "doctor": _doctor,
     "excerpt": _excerpt,
+    "exit-codes": _exit_codes,
     "fidelity": _fidelity,
     "formats": _formats,
     "losses": _losses,

@@ -24,16 +24,17 @@ LAYERS: dict[str, set[str]] = {
     "docs": set(),
     "kernels": set(),
     "options": {"diagnostics", "java"},
-    "scratch": set(),
+    "scratch": {"signals"},
+    "signals": set(),
     "version": set(),
     "without_pandas": set(),
-    "spark": {"diagnostics", "kernels", "scratch", "without_pandas"},
+    "spark": {"diagnostics", "kernels", "scratch", "signals", "without_pandas"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
-LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "version"}
+LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "signals", "version"}
 LAYERS["comparison"] = LAYERS["engine"] | {"engine"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "spark", "engine", "version"}
 LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
@@ -41,7 +42,7 @@ LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs"}
 LAYERS["api"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "consolidation"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "api", "spark", "logs"}
-LAYERS["__main__"] = {"cli", "without_pandas"}
+LAYERS["__main__"] = {"cli", "signals", "without_pandas"}
 LAYERS["ggfmt"] = {"api", "cli", "consolidation", "diagnostics", "frames", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -23,6 +24,8 @@ from typer.testing import CliRunner
 from ggfmt import docs
 from ggfmt.cli import app
 from ggfmt.diagnostics.codes import CODES
+from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, MissingFile, UsageError
+from ggfmt.diagnostics.exit_codes import EXIT_CODES
 from ggfmt.engine.run import execute
 from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
@@ -257,9 +260,13 @@ def test_the_readme_leads_to_every_page() -> None:
     assert formats == {page.path for page in docs.pages().values() if "/" in page.path}
 
 
-def test_the_exit_codes_are_told_alike() -> None:
-    (table,) = re.findall(r"\| Code \| Meaning \|\n(?:\|.*\n)+", README)
-    assert table in PAGES["ggfmt/docs/output.md"]
+def test_the_exit_codes_have_one_table() -> None:
+    tables = [name for name, text in PAGES.items() if "\n| Code | Meaning |\n" in text]
+    assert tables == ["ggfmt/docs/output.md"]
+    assert "ggfmt/docs/output.md#exit-codes" in README
+    errors = {kind.exit_code for kind in (ConfigurationError, MissingFile, UsageError, Abend, Committed)}
+    signals = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)}
+    assert errors | signals | {0, 4} == set(EXIT_CODES)
 
 
 @pytest.mark.spark

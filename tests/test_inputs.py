@@ -444,7 +444,7 @@ def test_an_xz_file_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None
     header = data[12 : 12 + (data[12] + 1) * 4 - 4]
     data[12 + len(header) : 12 + len(header) + 4] = zlib.crc32(header).to_bytes(4, "little")
     (tmp_path / "in.json.xz").write_bytes(data)
-    with pytest.raises(Abend, match=r"GG310.*more than 256 MiB of memory"):
+    with pytest.raises(Abend, match=r"GG310.*more than 268 MB of memory"):
         run_ggfmt([tmp_path / "in.json.xz"], tmp_path / "out", *JSON_LINES)
 
 

@@ -19,8 +19,8 @@ from typer.testing import CliRunner, Result
 
 from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
-from ggfmt.engine import run as engine
 from ggfmt.engine.output import staging
+from ggfmt.engine.preparation import PreparedRun
 from ggfmt.engine.runner import InProcess
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,16 +74,15 @@ def test_what_is_for_spark_is_refused_without_it(told: tuple[str, str], source: 
     assert told[0] in str(ended.exception)
 
 
-def test_much_input_for_one_process_is_told_of(
+def test_a_run_in_one_process_makes_no_claim_on_speed(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(logging.getLogger("ggfmt"), "propagate", True)
+    monkeypatch.setattr(PreparedRun, "input_bytes", property(lambda _: 10**12))
     with caplog.at_level(logging.INFO, "ggfmt"):
-        run_ggfmt([source], tmp_path / "little")
-        assert "Spark would take less time" not in caplog.text
-        monkeypatch.setattr(engine, "SPARK_IS_FASTER_BYTES", source.stat().st_size - 1)
-        run_ggfmt([source], tmp_path / "much")
-    assert "Spark would take less time" in caplog.text
+        run_ggfmt([source], tmp_path / "out")
+    assert "operations read" in caplog.text
+    assert "less time" not in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -213,4 +213,4 @@ def test_a_reader_that_goes_ends_it_without_a_word(tmp_path: Path) -> None:
     assert process.stdout.readline().startswith(b'{"table":"GG.TCUSTORD"')
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait(60) == 1
+    assert process.wait(60) == 141

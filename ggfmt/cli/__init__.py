@@ -6,6 +6,7 @@ loads what it needs and no more.
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from ggfmt import logs
+from ggfmt import logs, signals
 from ggfmt.cli import (
     compare,
     completion,
@@ -31,8 +32,10 @@ from ggfmt.cli import (
 from ggfmt.cli.command import LogFormat, LogLevel, Quiet, Verbose, set_up_log
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.help import HELP, calls_first, register
-from ggfmt.cli.telling import called_for_json, tell_findings, tell_json, wants_json
-from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.cli.standard_output import Failure, guarded_output
+from ggfmt.cli.telling import called_for_json, tell, tell_findings, tell_json, wants_json
+from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
+from ggfmt.diagnostics.exit_codes import AFTER_COMMIT, DONE, READER_GONE, STOPPED
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -91,10 +94,49 @@ register(app, documents.docs, bare=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line, of this process or as it is given. The exit code: 0 done, 1 findings, 2 wrong usage, 3 abend,
-    4 committed with rejects, 5 committed, but something failed after that, 130 interrupted."""
+    """The command line, of this process or as it is given. The exit code, one of `EXIT_CODES`."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     as_json = wants_json(given)
+    with guarded_output() as failure:
+        code = _guarded(given, as_json, failure)
+    if failure.error is None or failure.is_told or code == AFTER_COMMIT:
+        return code
+    return _unwritten(failure.error)
+
+
+def _guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
+    """The exit code of a call. What comes of a standard output that cannot be written, `failure` has."""
+    try:
+        return _called(given, as_json)
+    except GgfmtError as error:
+        tell_findings(error.diagnostics)
+        failure.is_told = True
+        return error.exit_code
+    except Exception:
+        if failure.error is not None:
+            return STOPPED
+        if signals.count():  # which broke into something that took it for another error
+            tell("error", signals.interruption())
+            return signals.exit_code()
+        if as_json:
+            tell_json("error", "this is a defect of ggfmt", traceback=traceback.format_exc())
+        else:
+            tell("error", "This is a defect of ggfmt. What follows helps to find it.")
+            tell("error", traceback.format_exc().rstrip())
+        return STOPPED
+
+
+def _unwritten(error: OSError) -> int:
+    """The exit code where standard output cannot be written, which is told unless its reader has gone."""
+    if error.errno == errno.EPIPE:
+        return READER_GONE
+    reason = "it is closed" if error.errno == errno.EBADF else (error.strerror or str(error)).lower()
+    tell_findings([Diagnostic("GG506", f"standard output cannot be written: {reason}")])
+    return STOPPED
+
+
+def _called(given: Sequence[str], as_json: bool) -> int:
+    """The exit code of a call that ends by itself; GgfmtError."""
     try:
         completion.show_or_install(given)
         if as_json:
@@ -102,17 +144,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app(given, prog_name=PROGRAM)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except GgfmtError as error:
-        tell_findings(error.diagnostics)
-        return error.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 1
-    except Exception:
-        if as_json:
-            tell_json("error", "this is a defect of ggfmt", traceback=traceback.format_exc())
-        else:
-            sys.stderr.write("This is a defect of ggfmt. What follows helps to find it.\n")
-            traceback.print_exc()
-        return 3
-    return 0
+    return DONE

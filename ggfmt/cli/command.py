@@ -1,5 +1,5 @@
 """What all commands have in common: how much they tell and how, which may stand before or behind the name of a command,
-and what becomes of Ctrl-C."""
+and what becomes of Ctrl-C and other signals."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 from typer.models import OptionInfo
 
-from ggfmt import logs
+from ggfmt import logs, signals
 from ggfmt.cli.telling import tell
 
-INTERRUPTED = 130  # as shells have it: 128, and the number of the signal
 PANEL = "What is told"
 
 LogLevel = Annotated[
@@ -68,16 +67,20 @@ def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quie
 
 
 def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The function of a command with the options that all have, and with a line for Ctrl-C."""
+    """The function of a command with the options that all have, and with a line for a signal that ends it."""
 
     @functools.wraps(command)
     def called(**arguments: Any) -> None:
         set_up_log(**{name: arguments.pop(name) for name in COMMON})
         try:
+            signals.resume()
             command(**arguments)
         except KeyboardInterrupt as error:
-            tell("error", str(error) or "interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+            signals.suspend()
+            tell("error", str(error) or signals.interruption())
+            raise typer.Exit(signals.exit_code()) from None
+        finally:
+            signals.suspend()
 
     kind = inspect.Parameter.KEYWORD_ONLY
     hints = {**get_type_hints(command, include_extras=True), **{name: hint for name, (hint, _) in COMMON.items()}}

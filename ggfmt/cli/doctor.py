@@ -10,7 +10,6 @@ import typer
 from ggfmt.api.arguments import pairs
 from ggfmt.cli import completion
 from ggfmt.cli.parameters import JavaHome, SparkConf
-from ggfmt.cli.telling import writing
 
 
 def doctor(
@@ -50,12 +49,9 @@ def doctor(
     from ggfmt.spark.session import SparkSettings
 
     findings = examine(SparkSettings(master, pairs(spark_conf, "the Spark property"), java_home), archive=class_archive)
-    if sys.stdout is not None:  # it may be closed
-        with writing():
-            if as_json:
-                write_text(findings_json(findings), sys.stdout)
-            else:
-                print_findings(findings, sys.stdout)
-            sys.stdout.flush()
+    if as_json:
+        write_text(findings_json(findings), sys.stdout)
+    else:
+        print_findings(findings, sys.stdout)
     if worst(findings) is State.PROBLEM:
         raise typer.Exit(1)

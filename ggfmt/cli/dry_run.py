@@ -6,8 +6,6 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from ggfmt.cli.telling import writing
-
 if TYPE_CHECKING:
     from ggfmt.engine.dry_run import DryRun
 
@@ -18,7 +16,4 @@ def show_plan(planned: DryRun) -> None:
     from ggfmt.render.dry_run import dry_run_text
 
     whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
-    if sys.stdout is not None:  # it may be closed
-        with writing():
-            write_text(dry_run_text(planned, whole), sys.stdout)
-            sys.stdout.flush()
+    write_text(dry_run_text(planned, whole), sys.stdout)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
 
-from ggfmt import logs
+from ggfmt import logs, signals
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic
 
 # The class of all mistakes in a call has no name of its own in typer.
 _Mistake: Any = [base for base in typer.BadParameter.__mro__ if hasattr(base, "format_message")][-1]
@@ -38,7 +38,8 @@ def tell_findings(diagnostics: Iterable[Diagnostic]) -> None:
         return
     from ggfmt.render.diagnostics.text import print_diagnostics
 
-    print_diagnostics(diagnostics, sys.stderr)
+    with suppress(OSError):
+        print_diagnostics(diagnostics, sys.stderr)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
@@ -62,12 +63,14 @@ def tell(level: str, message: str) -> None:
     if logs.is_json():
         tell_json(level, message)
     elif sys.stderr is not None:
-        sys.stderr.write(f"{message}\n")
+        with suppress(OSError):  # it may be full, or its reader gone
+            sys.stderr.write(f"{message}\n")
 
 
 def tell_json(level: str, message: str, **more: object) -> None:
     if sys.stderr is not None:  # it may be closed
-        sys.stderr.write(f"{logs.json_line(level, message, None, **more)}\n")
+        with suppress(OSError):
+            sys.stderr.write(f"{logs.json_line(level, message, None, **more)}\n")
 
 
 @contextmanager
@@ -76,17 +79,4 @@ def nothing_committed_yet() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        raise KeyboardInterrupt(str(error) or "interrupted; nothing was committed") from None
-
-
-@contextmanager
-def writing() -> Iterator[None]:
-    """Output that cannot be written is an error of one line."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        sys.stdout = None  # what is held back is not tried again at the end
-        message = f"standard output cannot be written: {(error.strerror or str(error)).lower()}"
-        raise Abend(Diagnostic("GG506", message)) from error
+        raise KeyboardInterrupt(str(error) or f"{signals.interruption()}; nothing was committed") from None

@@ -84,7 +84,9 @@ class CsvFile(TableFile):
                     if size == _MOST_BLOCK_BYTES:
                         if self._is_blank():
                             return
-                        raise ValueError("a row is longer than 64 MB, or a quote has no end") from None
+                        raise ValueError(
+                            f"a row is longer than {_MOST_BLOCK_BYTES / 1e6:.0f} MB, or a quote has no end"
+                        ) from None
             stream, size = None, min(4 * size, _MOST_BLOCK_BYTES)
 
     def _is_blank(self) -> bool:

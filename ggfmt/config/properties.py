@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from ggfmt.diagnostics.credentials import MASK, names_secret, secret_start, without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import JAVA_BLANKS
 
@@ -27,12 +28,7 @@ _KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
 _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|(u[0-9A-Fa-f]{0,3})|.)", re.DOTALL)
 
-_SECRET_WORDS = r"(?:passw(?:or)?d|passphrase|secret|credential|token|(?:access|api|private|encryption)[._-]?key)"
-_SECRET_KEY = re.compile(_SECRET_WORDS, re.IGNORECASE)
-_SECRET_INSIDE = re.compile(_SECRET_WORDS + r"[^\s=:]*\s*[=:]", re.IGNORECASE)
-_NO_SECRET = re.compile(r"include(?:gg)?tokens?$", re.IGNORECASE)
 _HANDLER_PREFIX = re.compile(r"gg\.handler\.[^.]*\.")
-_MASK = "***"
 
 
 @dataclass(frozen=True)
@@ -288,7 +284,7 @@ def _entry(element: javaproperties.KeyValue, logical: _LogicalLine, file: str) -
         value_column=value_column + 1,
         source=_masked(first, value_column) if secret else first,
         key_length=logical.first_line_column(key_end) - column,
-        value_length=len(_MASK if secret else value),
+        value_length=len(MASK if secret else value),
         separator=logical.text[key_end:value_start],
         raw=logical.text[value_start:],
         continued=tuple(logical.natural[1:]),
@@ -307,7 +303,7 @@ def _bad_escapes(logical: _LogicalLine, file: str) -> Iterator[Diagnostic]:
         if secret:
             index, column = 0, logical.first_line_column(min(match.start(), value_start))
             source = _masked(logical.natural[0], logical.first_line_column(value_start))
-            length = len(_MASK) if match.start() >= value_start else length
+            length = len(MASK) if match.start() >= value_start else length
         yield Diagnostic(
             "GG108",
             "`\\u` is not followed by four hexadecimal digits",
@@ -318,14 +314,12 @@ def _bad_escapes(logical: _LogicalLine, file: str) -> Iterator[Diagnostic]:
 
 def _is_secret(key: str, value: str) -> bool:
     name = _HANDLER_PREFIX.sub("", key, count=1)
-    if _SECRET_KEY.search(name) and not _NO_SECRET.search(name):
-        return True
-    return _SECRET_INSIDE.search(value) is not None
+    return names_secret(name) or without_credentials(value) != value
 
 
 def _masked(line: str, value_column: int | None) -> str:
     """The line with its value masked; without a column, all after the word that tells of a secret."""
     if value_column is None:
-        match = _SECRET_KEY.search(line)
-        return line if match is None else line[: match.end()] + _MASK
-    return line[:value_column] + _MASK
+        start = secret_start(line)
+        return line if start is None else line[:start] + MASK
+    return line[:value_column] + MASK

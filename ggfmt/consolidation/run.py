@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ggfmt import signals
 from ggfmt.consolidation.asked import UNRESOLVED, Asked, unusable
 from ggfmt.consolidation.base import Base, BaseTable, CsvFile, csv_to_parquet, named, read_base, tell_of_unresolved
 from ggfmt.consolidation.conversion import Conversion, convert
@@ -93,7 +94,7 @@ def execute(
     try:
         return _Running(settings, Following(progress)).run(start)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("interrupted; nothing was committed") from None
+        raise KeyboardInterrupt(f"{signals.interruption()}; nothing was committed") from None
 
 
 @dataclass(frozen=True)

@@ -320,8 +320,8 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG550": error(
         "interrupted after the commit",
-        "Ctrl-C came once the output was complete, or too late to tell. A run that is interrupted before that commits "
-        "nothing, says so, and ends with 130.",
+        "Ctrl-C, SIGTERM or SIGHUP came once the output was complete, or too late to tell. A run that is interrupted "
+        "before that commits nothing, says so, and ends with 130, 143 or 129.",
     ),
     "GG551": error(
         "a question that has no answer",

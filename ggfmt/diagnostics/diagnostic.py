@@ -19,13 +19,14 @@ from dataclasses import dataclass, replace
 
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.exit_codes import AFTER_COMMIT, FINDINGS, STOPPED, USAGE
 
 
 @dataclass(frozen=True)
 class Span:
     """A place: in a text file by line and column, both from 1; in an input by byte offset; in data by table.
 
-    `file` is for people: a URI in it has lost its credentials.
+    `file` and `source`, the line, are for people: they have lost their credentials.
     """
 
     file: str | None = None
@@ -41,6 +42,8 @@ class Span:
     def __post_init__(self) -> None:
         if self.file is not None:
             object.__setattr__(self, "file", without_credentials(self.file))
+        if self.source is not None:
+            object.__setattr__(self, "source", without_credentials(self.source))
 
     def __str__(self) -> str:
         """The place in one line: `file:line:column` or `file, byte offset`, then table, column and position."""
@@ -111,7 +114,7 @@ class Diagnostic:
 class GgfmtError(Exception):
     """Base of every error that ggfmt raises on purpose; `diagnostics` is never empty."""
 
-    exit_code = 3
+    exit_code = STOPPED
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__(*diagnostics)
@@ -122,23 +125,23 @@ class GgfmtError(Exception):
 
 
 class ConfigurationError(GgfmtError):
-    exit_code = 1
+    exit_code = FINDINGS
 
 
 class MissingFile(ConfigurationError):
-    exit_code = 2
+    exit_code = USAGE
 
 
 class UsageError(GgfmtError):
-    exit_code = 2
+    exit_code = USAGE
 
 
 class Abend(GgfmtError):
-    exit_code = 3
+    exit_code = STOPPED
 
 
 class Committed(GgfmtError):
-    exit_code = 5
+    exit_code = AFTER_COMMIT
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

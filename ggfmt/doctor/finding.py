@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-LITTLE_SPACE = 1 << 30
+LITTLE_SPACE = 10**9
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 

@@ -96,6 +96,6 @@ class Xz(_Members):
 
     def _damaged(self, error: Exception) -> str:
         if "memory" in str(error).lower():
-            limit = f"{MOST_MEMORY_BYTES >> 20} MiB"
+            limit = f"{MOST_MEMORY_BYTES / 1e6:.0f} MB"
             return f"xz data need more than {limit} of memory: pack them with `xz -9` or less"
         return f"xz data are damaged, or followed by something else: {error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import platform
@@ -69,7 +70,7 @@ def file_system(path: str) -> tuple[pafs.FileSystem, str]:
     return open_store(path)
 
 
-def not_writable(directory: str) -> str | None:
+def not_writable(directory: str) -> OSError | None:
     """Why a local directory cannot be written to, or made; None if it can, or if it is not local."""
     path = absolute(directory)
     if is_uri(path):
@@ -77,8 +78,29 @@ def not_writable(directory: str) -> str | None:
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     if not os.path.isdir(path):
-        return f"`{path}` is not a directory"
-    return None if os.access(path, os.W_OK | os.X_OK) else f"`{path}` may not be written to"
+        return OSError(errno.ENOTDIR, f"`{path}` is not a directory")
+    if hasattr(os, "statvfs") and os.statvfs(path).f_flag & os.ST_RDONLY:
+        return OSError(errno.EROFS, f"`{path}` is on a read-only file system")
+    if not os.access(path, os.W_OK | os.X_OK):
+        return OSError(errno.EACCES, f"`{path}` may not be written to")
+    return None
+
+
+_REMEDIES = {
+    errno.ENOTDIR: "a file is in the way: remove it",
+    errno.EEXIST: "a file is in the way: remove it",
+    errno.EROFS: "mount the file system for writing",
+    errno.EACCES: "let this user write there",
+    errno.EPERM: "let this user write there",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space, or have the quota raised",
+}
+
+
+def remedy(error: BaseException, otherwise: str) -> str | None:
+    """What to do about a directory that cannot be written, with another way out; None where the cause is not known."""
+    known = _REMEDIES.get(getattr(error, "errno", None) or 0)
+    return None if known is None else f"{known}, or {otherwise}"
 
 
 def is_local(fs: pafs.FileSystem) -> bool:

@@ -26,12 +26,13 @@ from ggfmt.engine.files import (
     each_of,
     file_system,
     not_writable,
+    remedy,
     unreadable,
 )
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.chosen_layout import chosen_layout
-from ggfmt.engine.output.commit import hold_all
+from ggfmt.engine.output.commit import cannot_write, hold_all, reason
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import is_below
 from ggfmt.engine.output.look import look_at_all
@@ -306,6 +307,9 @@ def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
     written once the run is decided."""
     help = "set another `schemaDirectory` or `schemaFilePath`"
     for target in targets:
+        problem = not_writable(target.root)
+        if problem is not None:  # which the schemas within it cannot help
+            raise Abend(cannot_write(target.root, problem))
         what = f"the schema directory of handler `{target.handler}`"
         try:
             for directory in target.schema_directories:
@@ -323,4 +327,5 @@ def _check_schema_directory(directory: str, root: str, what: str, help: str) -> 
         raise ConfigurationError(Diagnostic("GG103", message, Span(file=directory), f"{help}, or an absolute path"))
     problem = not_writable(directory)
     if problem is not None:
-        raise Abend(Diagnostic("GG506", f"{what} cannot be written: {problem}", Span(file=directory), help))
+        help = remedy(problem, help) or help
+        raise Abend(Diagnostic("GG506", f"{what} cannot be written: {reason(problem)}", Span(file=directory), help))

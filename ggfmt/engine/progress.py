@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ggfmt import signals
 from ggfmt.engine.runner import Progress
 from ggfmt.engine.steps import PHASES
 
@@ -62,6 +63,7 @@ class Following:
 
     def enter(self, step: str) -> None:
         """The phase of a step begins, whose end nothing tells; what is no step of a run is a phase itself."""
+        signals.check()
         now, phase = self._clock(), PHASES.get(step, step)
         if phase != self._standing.phase:
             log.debug("%s", phase)

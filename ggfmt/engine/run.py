@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span
 from ggfmt.engine import report
 from ggfmt.engine.execution import carry_out, warn_without_kernels
@@ -24,8 +25,6 @@ from ggfmt.engine.summary import tell
 from ggfmt.java.text import visible
 
 __all__ = ["RunResult", "RunSettings", "execute"]
-
-SPARK_IS_FASTER_BYTES = 256 << 20  # of input: its session takes as long to start as one process for so much
 
 log = logging.getLogger("ggfmt")
 
@@ -86,11 +85,6 @@ class _Running:
                 following.enter(STARTING)
             runner = stack.enter_context(start())
             watch.lap(STARTING)
-            if isinstance(runner, InProcess) and prepared.input_bytes > SPARK_IS_FASTER_BYTES:
-                log.info(
-                    "%s MB of input for one process: without `--master none`, Spark would take less time",
-                    f"{prepared.input_bytes >> 20:,}",
-                )
             try:
                 results = carry_out(prepared, runner, watch, settings.split_size, following)
             except Abend:
@@ -121,18 +115,19 @@ class _Running:
 
     def interrupted(self) -> KeyboardInterrupt | Committed:
         """What an interrupt of the run is told as: with exit code 130 where nothing was committed."""
-        prepared = self._committing
+        prepared, what_happened = self._committing, signals.interruption()
+        nothing = KeyboardInterrupt(f"{what_happened}; nothing was committed")
         if prepared is None:
-            return KeyboardInterrupt("interrupted; nothing was committed")
+            return nothing
         if prepared.stream:
             what = "all messages are" if self._manifests is not None else "not all messages may be"
-            return KeyboardInterrupt(f"interrupted; {what} on standard output")
+            return KeyboardInterrupt(f"{what_happened}; {what} on standard output")
         place = Span(file=prepared.outputs[0].root)
         try:
             if self._manifests is None and not is_committed(prepared):
-                return KeyboardInterrupt("interrupted; nothing was committed")
+                return nothing
         except (Abend, *FAILURES) as error:
-            message = "interrupted, and it is not known whether the run is committed"
+            message = f"{what_happened}, and it is not known whether the run is committed"
             return Committed(Diagnostic("GG550", f"{message}: {reason(error)}", place, "run `ggfmt verify` on it"))
         help = "do not run it again: the output is complete"
-        return Committed(Diagnostic("GG550", "interrupted, but the run is committed", place, help))
+        return Committed(Diagnostic("GG550", f"{what_happened}, but the run is committed", place, help))

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol, TypeVar
 
+from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 T = TypeVar("T")
@@ -50,6 +51,7 @@ class InProcess:
                 except MemoryError:
                     help = "give a smaller `--split-size`, or run with Spark on a machine that has more"
                     raise Abend(Diagnostic("GG505", "a task failed: there is no memory left", help=help)) from None
+                signals.check()
                 if interrupts:
                     raise KeyboardInterrupt
                 if progress is not None:
@@ -60,7 +62,8 @@ class InProcess:
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
     """The interrupts (Ctrl-C) so far, each of which is raised where it comes. What it breaks into may lose it: Arrow
-    looks for libraries that it can do without, and takes any error for their lack."""
+    looks for libraries that it can do without, and takes any error for their lack. For the signals of the command line
+    `signals.check` does the same."""
     came: list[int] = []
     before = signal.getsignal(signal.SIGINT)
 

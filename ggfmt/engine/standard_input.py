@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.files import BUFFER_BYTES, InputFile, state_of, unreadable
 from ggfmt.scratch import Scratch, remove_abandoned
@@ -71,7 +72,8 @@ def _kept(held: ExitStack) -> _Kept:
         log.info("reading standard input, which Ctrl-D ends")
     remove_abandoned()
     try:
-        directory = held.enter_context(Scratch())
+        with signals.deferred():  # until it is among what `held` removes
+            directory = held.enter_context(Scratch())
         return held.enter_context(_Kept(directory / "stdin", getattr(source, "raw", source)))
     except OSError as error:
         raise _cannot_keep(None, error) from None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 log = logging.getLogger("ggfmt")
@@ -59,10 +60,10 @@ def failed(
     At level DEBUG the rest is in ggfmt's own log too: the `full` text and the end of Spark's log.
     """
     if full:
-        log.debug("%s", full.rstrip())
+        log.debug("%s", without_credentials(full.rstrip()))
     if log_file is not None:
         for line in _lines(log_file)[-_LOG_LINES_TOLD:]:
-            log.debug("spark: %s", line)
+            log.debug("spark: %s", without_credentials(line))
     remedy = next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, reason)), None)
     if remedy is not None and adopted:
         remedy = remedy.replace("--spark-conf ", "")

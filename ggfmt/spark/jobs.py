@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import failed
 
@@ -73,6 +74,7 @@ class Jobs(ABC):
         deadline = time.monotonic() + seconds
         try:
             while wait([job], _POLL_SECONDS).not_done:  # a signal may have come to another thread: wake up to see it
+                signals.check()
                 if time.monotonic() > deadline:
                     raise self._failed(f"not done within {seconds:.0f} seconds")
         except BaseException:

@@ -11,10 +11,11 @@ import contextlib
 import os
 import re
 import shlex
+import string
 import struct
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from socketserver import BaseServer
@@ -33,6 +34,8 @@ done
 exec {java} "$@"
 """
 _START_SECONDS = 120.0
+_IN_QUOTES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"})
+_PLAIN = frozenset(string.ascii_letters + string.digits + "._-/,;@+*[]{}()$")
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,13 @@ def start_jvm(
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(gateway_file),
     }
+    settings = private_file(scratch / "spark.properties", as_properties(conf))
+    command = _command(java, home, settings, environment, log)
+    words = private_file(scratch / "arguments", as_argument_file(command[1:]))
     with log.open("ab") as output:
-        command = _command(java, home, conf, environment, log)
         try:
             process = subprocess.Popen(
-                command,
+                [command[0], f"@{words}"],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
@@ -103,6 +108,9 @@ def start_jvm(
     except BaseException:
         _end(process, 0)
         raise
+    finally:
+        settings.unlink(missing_ok=True)
+        words.unlink(missing_ok=True)
     return Jvm(process, port, secret)
 
 
@@ -112,8 +120,36 @@ def _scala_version(home: Path) -> str:
     return next((name[1] for name in names if name), "2.13")
 
 
-def _command(java: Java, home: Path, conf: Mapping[str, str], environment: Mapping[str, str], log: Path) -> list[str]:
-    """The command line that Spark's launcher makes of `conf`, less a module that this Java does not have."""
+def private_file(path: Path, content: bytes) -> Path:
+    """The path of a new file for this user alone; one that is there is replaced."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(content)
+    return path
+
+
+def as_properties(conf: Mapping[str, str]) -> bytes:
+    """Settings as a properties file of Java, with every character of keys and values."""
+    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in conf.items()).encode("ascii")
+
+
+def _escaped(text: str) -> str:
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    units = struct.unpack(f">{len(encoded) // 2}H", encoded)
+    return "".join(chr(unit) if chr(unit) in _PLAIN else f"\\u{unit:04x}" for unit in units)
+
+
+def as_argument_file(words: Sequence[str]) -> bytes:
+    """Words of a command line as a file that `java @FILE` reads."""
+    return b"".join(b'"%s"\n' % os.fsencode(word.translate(_IN_QUOTES)) for word in words)
+
+
+def _command(java: Java, home: Path, settings: Path, environment: Mapping[str, str], log: Path) -> list[str]:
+    """The command line that Spark's launcher makes of a file of settings, less a module that this Java does not have.
+
+    What a command line holds, every user of the machine can see: settings may be secrets.
+    """
     launcher = [
         str(java.executable),
         "-Xmx128m",
@@ -125,7 +161,7 @@ def _command(java: Java, home: Path, conf: Mapping[str, str], environment: Mappi
         "org.apache.spark.launcher.Main",
         "org.apache.spark.deploy.SparkSubmit",
     ]
-    launcher += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    launcher += ["--properties-file", str(settings), "--load-spark-defaults"]
     with log.open("ab") as output:
         try:
             version = subprocess.run(

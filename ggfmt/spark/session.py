@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.kernels import SWITCH
 from ggfmt.scratch import Scratch, remove_abandoned
@@ -100,17 +101,16 @@ class SparkRunner:
         addresses = master_addresses(self.master)
         if addresses:
             probe(self.master, addresses)
-        try:
-            remove_abandoned()
-            self._files = Scratch(logs=True)
-        except OSError as error:
-            raise failed("GG503", "Spark did not start", clause(str(error)), None) from error
-        self._scratch, self._log = self._files.directory, self._files.log
+        self._files: Scratch | None = None
         self._jvm: Jvm | None = None
         self._context: SparkContext | None = None
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
         self._path, self._variables = list(sys.path), frozenset(os.environ)
         try:
+            remove_abandoned()
+            with signals.deferred():
+                self._files = Scratch(logs=True)
+                self._scratch, self._log = self._files.directory, self._files.log
             self._start(home, addresses)
         except BaseException as error:
             self._failed = isinstance(error, Exception)
@@ -262,6 +262,10 @@ class SparkRunner:
         raise failed("GG503", "Spark did not start", reason, self._log, full)
 
     def _close(self) -> None:
+        with signals.deferred():
+            self._end()
+
+    def _end(self) -> None:
         try:
             if self._jvm is not None:
                 self._threads.submit(self._disconnect).result()
@@ -277,7 +281,8 @@ class SparkRunner:
             for name in [name for name in os.environ if name.startswith("SPARK_")]:
                 if name not in self._variables:  # pyspark leaves some behind
                     del os.environ[name]
-            self._files.remove()
+            if self._files is not None:
+                self._files.remove()
             if not self._failed and self._log is not None:
                 self._log.unlink(missing_ok=True)
                 self._log = None

@@ -24,9 +24,10 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
+from ggfmt import signals
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span, UsageError
-from ggfmt.engine.files import absolute
+from ggfmt.engine.files import absolute, remedy
 from ggfmt.engine.output.holding import LEASES, Hold, hold, lease_of
 from ggfmt.engine.output.journal import (
     COMMITS,
@@ -140,23 +141,25 @@ class Participant:
         """
         self.run = run
         try:
-            self._hold = hold(self.store, run, self.what)
+            with signals.deferred():
+                self._hold = hold(self.store, run, self.what)
             self._recover(known)
             self._drop_staging_of_dead_runs()
         except FAILURES as error:
             self.release()
             raise Abend(cannot_write(self.root, error, self.what)) from None
-        except (UsageError, Abend):  # another run holds it, or the first one of a commit that is to be ended
+        except (UsageError, Abend, KeyboardInterrupt):  # another run holds it, or the first of a commit to be ended
             self.release()
             raise
 
     def release(self) -> None:
         """Removes what this run has in staging, unless a journal still needs it, and gives the directory free."""
-        if self._hold is None:
-            return
-        self._drop_staging(self.run)
-        self._let_go(self._hold)
-        self._hold = None
+        with signals.deferred():
+            if self._hold is None:
+                return
+            self._drop_staging(self.run)
+            self._let_go(self._hold)
+            self._hold = None
 
     def give_up(self, run: str) -> None:
         """Removes what the tasks of a run that will not be committed have left, which nobody holds now but they."""
@@ -281,8 +284,8 @@ def hold_all(participants: Sequence[Participant], run: str, held: ExitStack) -> 
         except FAILURES as error:
             raise Abend(cannot_write(participant.root, error, participant.what)) from None
     for participant in participants:
+        held.callback(participant.release)  # which does nothing unless it is held: another run may be at work in there
         participant.acquire(run, known)
-        held.callback(participant.release)  # only of what was acquired: another run may be at work in there
 
 
 def commit(run: str, parts: Sequence[Part]) -> None:
@@ -390,4 +393,5 @@ def reason(error: BaseException) -> str:
 
 
 def cannot_write(root: str, error: Exception, what: str = "the output directory") -> Diagnostic:
-    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root))
+    help = remedy(error, "give another directory")
+    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root), help)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.files import not_writable
 from ggfmt.engine.output.commit import Participant, cannot_write
 from ggfmt.engine.output.journal import read_journal
@@ -26,7 +26,6 @@ def look_at_all(participants: Sequence[Participant]) -> None:
         except FAILURES as error:
             raise Abend(cannot_write(participant.root, error, participant.what)) from None
         if problem is not None:
-            message = f"{participant.what} cannot be written: {problem}"
-            raise Abend(Diagnostic("GG506", message, Span(file=participant.root)))
+            raise Abend(cannot_write(participant.root, problem, participant.what))
         if waiting:
             log.info("%s has a commit that was cut off, which a run ends first", visible(participant.root))

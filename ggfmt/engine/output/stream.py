@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
 
+from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.files import file_system
 from ggfmt.engine.output.commit import reason
@@ -35,7 +36,7 @@ log = logging.getLogger("ggfmt")
 
 def check_stream(handlers: Sequence[str], mode: str, quarantine: bool, checkpoint: str | None) -> None:
     """UsageError GG519 for a run that needs more than a stream."""
-    if sys.stdout is None:
+    if getattr(sys.stdout, "buffer", None) is None:
         raise _refused("there is no standard output", "give a directory to `-o`")
     if len(handlers) > 1:
         names = ", ".join(f"`{visible(name)}`" for name in handlers)
@@ -57,7 +58,8 @@ def directory_for_stream(held: ExitStack) -> str:
     """A directory for what the tasks write, which `held` removes. Abend GG519 if it cannot be made."""
     remove_abandoned()
     try:
-        return str(held.enter_context(Scratch()) / "out")
+        with signals.deferred():  # until it is among what `held` removes
+            return str(held.enter_context(Scratch()) / "out")
     except OSError as error:
         help = "export TMPDIR with a directory that has room for the messages"
         message = f"the messages cannot be kept until they are written: {reason(error)}"

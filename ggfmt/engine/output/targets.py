@@ -73,7 +73,7 @@ def _check_directory(store: Store, directory: str) -> None:
         raise Abend(Diagnostic("GG506", LINK, Span(file=store.outer(link)), LINK_HELP))
     problem = not_writable(store.inner(directory)) if store.local else None
     if problem is not None:
-        raise _refused(store, directory, f"a directory cannot be written: {problem}")
+        raise _refused(store, directory, f"a directory cannot be written: {problem.strerror}")
 
 
 def _knows_no_case(store: Store) -> bool:

@@ -1,0 +1,143 @@
+"""The signals that end a command: Ctrl-C (SIGINT), SIGTERM and SIGHUP.
+
+Each of them raises KeyboardInterrupt in the main thread, so that one path cleans up after all. Only the command line
+installs handlers (`install`): a program that calls ggfmt keeps its own, and for it this module does nothing.
+
+`timeout`, systemd and impatient people send more than one signal. A signal that comes while an earlier one is being
+cleaned up after is ignored, up to `PATIENCE_SECONDS` after the first.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+PATIENCE_SECONDS = 30.0
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class _State:
+    """What is known of the signals of this process; `deferred` counts the blocks that no signal may break into."""
+
+    def __init__(self) -> None:
+        self.is_installed = False
+        self.received: list[int] = []
+        self.first = 0.0  # when the first signal came, by the monotonic clock
+        self.deferred = 0
+        self.final_code: int | None = None
+
+
+_state = _State()
+
+
+def install() -> None:
+    """Let each signal raise KeyboardInterrupt, once `resume` is called. A signal that is ignored stays ignored, as
+    `nohup` and the background jobs of scripts need it."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    _state.__init__()  # type: ignore[misc]
+    _state.deferred = 1
+    for name in _NAMES:
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _handle)
+            _state.is_installed = True
+    default = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        # An interrupt that broke into a destructor is lost as an exception. `check` raises it again.
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            default(unraisable)
+
+    sys.unraisablehook = hook
+
+
+def resume() -> None:
+    """The command begins: signals are raised from here on, and one that came before is raised now."""
+    if _state.is_installed:
+        _state.deferred = 0
+        check()
+
+
+def suspend() -> None:
+    """The command has ended: signals are ignored from here on."""
+    _state.deferred = 1
+
+
+def finish(code: int) -> None:
+    """All is done but the end of the process, which takes `code` along; a signal makes it end at once."""
+    _state.final_code = code
+
+
+def is_installed() -> bool:
+    return _state.is_installed
+
+
+def count() -> int:
+    """How many signals have come so far."""
+    return len(_state.received)
+
+
+def check() -> None:
+    """Raise KeyboardInterrupt if a signal has come. What a signal breaks into may lose the exception."""
+    if _state.received and not _state.deferred and not _is_unwinding():
+        raise KeyboardInterrupt
+
+
+def exit_code() -> int:
+    """The exit code of a command that was interrupted, as shells have it: 128 and the number of the first signal."""
+    return 128 + (_state.received[0] if _state.received else int(signal.SIGINT))
+
+
+def interruption() -> str:
+    """What happened, for the start of a message."""
+    if not _state.received or _state.received[0] == signal.SIGINT:
+        return "interrupted"
+    return f"interrupted by {signal.Signals(_state.received[0]).name}"
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """A block that no signal breaks into, such as the removal of what a run staged. A signal that comes meanwhile is
+    raised at its end. Of a signal whose handler is not ours, nothing is deferred."""
+    if not _state.is_installed or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = len(_state.received)
+    _state.deferred += 1
+    try:
+        yield
+    finally:
+        _state.deferred -= 1
+        if len(_state.received) > before:
+            check()
+
+
+def _handle(number: int, frame: FrameType | None) -> None:
+    if _state.final_code is not None:
+        os._exit(_state.final_code)
+    if not _state.received:
+        _state.first = time.monotonic()
+    _state.received.append(number)
+    if _state.deferred:
+        return
+    if _is_unwinding() and time.monotonic() - _state.first < PATIENCE_SECONDS:
+        return
+    raise KeyboardInterrupt
+
+
+def _is_unwinding() -> bool:
+    """Whether an interrupt is being handled where this is called, or below a signal's handler, where it broke in."""
+    error = sys.exc_info()[1]
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False

@@ -1,0 +1,356 @@
+"""What ends a command from outside: signals, a standard output that cannot be written, a reader that has gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from processes import descendants, processes
+from runs import operation, write_lines
+
+import ggfmt
+
+HERE = Path(__file__).resolve().parent
+CODES = {"INT": 130, "TERM": 143, "HUP": 129}
+NAMED = {"INT": "interrupted", "TERM": "interrupted by SIGTERM", "HUP": "interrupted by SIGHUP"}
+NOTHING = "; nothing was committed"
+
+
+@pytest.fixture(autouse=True)
+def default_signals() -> Iterator[None]:
+    """Signals as a terminal or a service gives them: what runs the tests may ignore some."""
+    before = {name: signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_DFL) for name in ("HUP", "TERM")}
+    before["INT"] = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for name, handler in before.items():
+        signal.signal(getattr(signal, f"SIG{name}"), handler)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    for part in range(3):
+        lines = [operation(number, f"GG.T{number % 3}") for number in range(part * 100, part * 100 + 100)]
+        write_lines(tmp_path / "in" / f"{part}.json", lines)
+    (tmp_path / "h.properties").write_text("gg.handlerlist=h\ngg.handler.h.format=json\n")
+    (tmp_path / "tmp").mkdir()
+    return tmp_path
+
+
+def start(directory: Path, point: str, arguments: Sequence[str], **others: object) -> subprocess.Popen[str]:
+    command = [sys.executable, str(HERE / "signal_points.py"), point, *arguments]
+    environment = {**os.environ, "TMPDIR": str(directory / "tmp")}
+    defaults: dict[str, object] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=directory, env=environment, text=True, **{**defaults, **others})  # type: ignore[call-overload,no-any-return]
+
+
+def interrupt(process: subprocess.Popen[str], names: Sequence[str], wait: bool = True) -> tuple[int, str]:
+    """Sends signals once the process says where it is; its exit code, and all but what it logged."""
+    assert process.stderr is not None
+    if wait:
+        for line in process.stderr:
+            if line == "reached\n":
+                break
+        else:
+            raise AssertionError(f"the point was never reached, and it ended with {process.wait()}")
+    for name in names:
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        time.sleep(0.03)  # of those that come at once, Python takes the lowest number first
+    _, told = process.communicate(timeout=60)
+    lines = [line for line in told.splitlines() if line[9:13] != "INFO" and not line.startswith("  ")]
+    return process.returncode, "\n".join(lines)
+
+
+def left(directory: Path) -> list[str]:
+    """What is there besides the inputs."""
+    known = {"in", "h.properties", "tmp"}
+    found = [str(path.relative_to(directory)) for path in directory.rglob("*")]
+    return sorted(name for name in found if name.partition("/")[0] not in known or name.startswith("tmp/"))
+
+
+RUN = ("run", "in", "-c", "h.properties", "-o", "out", "--master", "none")
+BEFORE_COMMIT = {
+    "listing": "ggfmt.engine.preparation:list_inputs",
+    "directories held": "ggfmt.engine.preparation:hold_all:after",
+    "discovery": "ggfmt.engine.execution:look_ahead",
+    "first task": "ggfmt.engine.execution:run_split",
+    "after a task": "ggfmt.engine.execution:run_split:after",
+    "join": "ggfmt.engine.execution:join_group:after",
+    "staged documents": "ggfmt.engine.output.commit:Participant.stage:after",
+    "before the journal": "ggfmt.engine.output.commit:_sync",
+}
+
+
+@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("phase", BEFORE_COMMIT)
+def test_a_signal_before_the_commit_leaves_nothing(phase: str, name: str, source: Path) -> None:
+    code, told = interrupt(start(source, BEFORE_COMMIT[phase], RUN), [name])
+    assert (code, told) == (CODES[name], NAMED[name] + NOTHING)
+    assert left(source) == []
+
+
+@pytest.mark.parametrize("names", [("TERM", "TERM"), ("TERM", "HUP", "INT"), ("INT", "INT", "INT")], ids="-".join)
+@pytest.mark.parametrize("place", ["ggfmt.engine.execution:run_split", "ggfmt.engine.output.store:Store.delete_tree"])
+def test_more_signals_do_not_disturb_the_first(place: str, names: tuple[str, ...], source: Path) -> None:
+    """Also where the first comes while the staging directory is removed after an error."""
+    if "delete_tree" in place:
+        (source / "in" / "3.json").write_text("no record\n")
+    code, told = interrupt(start(source, place, RUN), names)
+    assert (code, told.splitlines()[-1]) == (CODES[names[0]], NAMED[names[0]] + NOTHING)
+    assert left(source) == []
+
+
+def test_signals_that_come_without_end_leave_nothing(source: Path) -> None:
+    process = start(source, "ggfmt.engine.execution:run_split:after", RUN)
+    ended = threading.Event()
+
+    def shower() -> None:
+        while not ended.wait(0.001) and process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+
+    assert process.stderr is not None
+    while process.stderr.readline() != "reached\n":
+        pass
+    thread = threading.Thread(target=shower)
+    thread.start()
+    code, told = interrupt(process, (), wait=False)
+    ended.set()
+    thread.join()
+    assert (code, told) == (143, NAMED["TERM"] + NOTHING)
+    assert left(source) == []
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_a_signal_in_the_commit_is_ended_by_the_next_run(name: str, source: Path) -> None:
+    code, told = interrupt(start(source, "ggfmt.engine.output.journal:_move:after", RUN), [name])
+    assert code == 5
+    assert told.startswith(f"{source}/out: error[GG506] the commit was interrupted")
+    again = start(source, "-", ["verify", "out"])
+    again.communicate()
+    assert again.returncode != 0
+    next_run = start(source, "-", [*RUN, "--mode", "append"])
+    _, told = next_run.communicate()
+    assert next_run.returncode == 0
+    assert "which was cut off" in told
+    last = start(source, "-", ["verify", "out"])
+    last.communicate()
+    assert last.returncode == 0
+
+
+@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("place", ["ggfmt.engine.run:tell", "ggfmt.engine.output.commit:Participant._tidy"])
+def test_a_signal_after_the_commit_says_that_it_is_done(place: str, name: str, source: Path) -> None:
+    code, told = interrupt(start(source, place, RUN), [name])
+    assert code == 5
+    assert told.startswith(f"{source}/out: error[GG550] {NAMED[name]}, but the run is committed")
+    assert not (source / "out" / "_ggfmt" / "staging").exists()
+    assert not (source / "out" / "_ggfmt" / "lock").exists()
+    assert [item for item in left(source) if item.startswith("tmp")] == []
+
+
+def test_a_signal_when_the_command_has_ended_changes_nothing(source: Path) -> None:
+    code, told = interrupt(start(source, "ggfmt.cli.convert:convert:after", [*RUN, "--report", "r.json"]), ["TERM"])
+    assert (code, told) == (143, "interrupted by SIGTERM; nothing was committed")
+
+
+COMMANDS = {
+    "preview": ("ggfmt.cli.preview:looking.preview", ["preview", "in", "--to", "json"]),
+    "schema": ("ggfmt.api.looking:schema", ["schema", "in", "-c", "h.properties"]),
+    "compare": ("ggfmt.api.comparing:compare", ["compare", "in", "in"]),
+    "validate-config": ("ggfmt.config.lint.linter:lint", ["validate-config", "h.properties"]),
+    "stream": ("ggfmt.engine.execution:run_split:after", ["run", "in", "--to", "json", "-o", "-", "--master", "none"]),
+    "dry run": ("ggfmt.engine.preparation:list_inputs", [*RUN, "--dry-run"]),
+    "verify": ("ggfmt.engine.output.verification:verify", ["verify", "in"]),
+}
+
+
+@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_ends_in_one_line(command: str, name: str, source: Path) -> None:
+    place, arguments = COMMANDS[command]
+    code, told = interrupt(start(source, place, arguments), [name])
+    assert code == CODES[name]
+    assert told in (NAMED[name], NAMED[name] + NOTHING)
+    assert left(source) == []
+
+
+@pytest.mark.parametrize("name", ["HUP", "TERM", "INT"])
+def test_a_signal_that_is_ignored_at_the_start_stays_ignored(name: str, source: Path) -> None:
+    number = getattr(signal, f"SIG{name}")
+    process = start(
+        source,
+        "ggfmt.engine.execution:run_split",
+        RUN,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),
+    )
+    code, told = interrupt(process, [name, "TERM" if name != "TERM" else "HUP"])
+    assert code == CODES["TERM" if name != "TERM" else "HUP"]
+    assert len(told.splitlines()) == 1
+
+
+def test_a_signal_at_any_moment_of_the_start_is_no_traceback(source: Path) -> None:
+    """What comes before the first line of ggfmt is Python's."""
+    codes = set()
+    for delay in range(0, 300, 6):
+        process = start(source, "-", ["preview", "in", "--to", "json"])
+        while b"signal_points" not in Path(f"/proc/{process.pid}/cmdline").read_bytes():
+            time.sleep(0.0005)
+        time.sleep(delay / 1000)
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+        assert "Traceback" not in told, told
+        codes.add(process.returncode)
+    assert codes <= {0, 143, -signal.SIGTERM}
+    assert 143 in codes
+
+
+def test_ctrl_c_while_modules_are_loaded_is_told_in_a_line(source: Path) -> None:
+    code, told = interrupt(start(source, "ggfmt.__main__:do_without_pandas:after", ["formats"]), ["INT"])
+    assert (code, told) == (130, "interrupted")
+
+
+def test_a_program_that_calls_ggfmt_keeps_its_handlers(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(source)
+    signal.signal(signal.SIGTERM, own := lambda *_: None)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    seen = []
+
+    def progress(_: object) -> None:
+        seen.append((signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)))
+
+    def call(output: str) -> None:
+        ggfmt.convert(["in"], to="json", output=output, master="none", progress=progress)
+
+    call("one")
+    thread = threading.Thread(target=call, args=("two",))
+    thread.start()
+    thread.join()
+    assert (source / "two").exists()
+    assert ggfmt.main(["formats"]) == 0
+    assert seen
+    assert set(seen) == {(own, signal.SIG_DFL)}
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["TERM", "HUP"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "ggfmt.spark.jvm:_connection",
+        "ggfmt.spark.jobs:wait",
+        "ggfmt.engine.run:carry_out:after",
+    ],
+)
+def test_spark_and_its_workers_are_gone_after_a_signal(place: str, name: str, source: Path) -> None:
+    process = start(source, place, [*RUN[:-1], "local[2]"])
+    children: set[int] = set()
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.02):
+            children.update(descendants(process.pid))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        code, told = interrupt(process, [name, name])
+    finally:
+        ended.set()
+        thread.join()
+    assert (code, told) == (CODES[name], NAMED[name] + NOTHING)
+    assert left(source) == []
+    assert children
+    deadline = time.monotonic() + 10
+    while children & processes().keys():
+        assert time.monotonic() < deadline, "a child goes on running"
+        time.sleep(0.05)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("place", ["ggfmt.consolidation.run:list_inputs", "ggfmt.spark.jobs:wait"])
+def test_a_consolidation_ends_in_one_line(place: str, source: Path) -> None:
+    code, told = interrupt(start(source, place, ["consolidate", "in", "-o", "rows", "--master", "local[2]"]), ["TERM"])
+    assert (code, told) == (143, NAMED["TERM"] + NOTHING)
+    assert left(source) == []
+
+
+PRINTING = {
+    "formats": ["formats"],
+    "version": ["--version"],
+    "help": ["run", "--help"],
+    "docs": ["docs"],
+    "page": ["docs", "output"],
+    "options": ["options", "json"],
+    "explain": ["explain", "pkUpdateHandling"],
+    "init": ["init", "json"],
+    "preview": ["preview", "in", "--to", "json"],
+    "schema": ["schema", "in", "--kind", "json"],
+    "validate-config": ["validate-config", "h.properties", "--output-format", "json"],
+    "compare": ["compare", "one.csv", "one.csv", "--key", "a"],
+    "verify": ["verify", "done"],
+    "report": ["report", "done"],
+    "doctor": ["doctor"],
+    "dry run": [*RUN, "--dry-run"],
+    "stream": ["run", "in", "--to", "json", "-o", "-", "--master", "none"],
+}
+
+
+@pytest.mark.parametrize("command", PRINTING)
+def test_a_standard_output_that_cannot_be_written_is_an_error_of_one_line(command: str, source: Path) -> None:
+    (source / "one.csv").write_text("a\n1\n")
+    if command in ("verify", "report"):
+        start(source, "-", [*RUN, "-o", "done"]).communicate()
+    before = left(source)
+    call = f"{sys.executable} -m ggfmt {' '.join(map(repr, PRINTING[command]))}"
+    environment = {**os.environ, "TMPDIR": str(source / "tmp")}
+    for redirection, reason in ((">&-", "it is closed"), (">/dev/full", "no space left on device")):
+        shell = ["sh", "-c", f"{call} {redirection}"]
+        done = subprocess.run(shell, cwd=source, env=environment, capture_output=True, text=True, timeout=60)
+        assert "Traceback" not in done.stderr
+        assert "Exception ignored" not in done.stderr
+        told = [line for line in done.stderr.splitlines() if "error[" in line]
+        if command == "stream":
+            assert len(told) == 1
+            assert "GG519" in told[0]
+        else:
+            assert told == [f"error[GG506] standard output cannot be written: {reason}"]
+        assert done.returncode in (2, 3)
+    gone = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {call} | true"],
+        cwd=source, env=environment, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert gone.returncode in (0, 141)
+    assert "rror" not in gone.stderr
+    assert left(source) == before
+
+
+def test_a_reader_that_goes_ends_a_stream_quietly(source: Path) -> None:
+    lines = [operation(number) for number in range(20_000)]
+    write_lines(source / "in" / "0.json", lines)
+    call = f"{sys.executable} -m ggfmt -q {' '.join(PRINTING['stream'])} | head -1"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {call}"],
+        cwd=source, env={**os.environ, "TMPDIR": str(source / "tmp")}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (141, "")
+    assert len(done.stdout.splitlines()) == 1
+    assert left(source) == []
+
+
+def test_a_run_does_not_need_standard_output_nor_standard_error(source: Path) -> None:
+    for number, redirection in enumerate((">&-", ">/dev/full", "2>&-", "2>/dev/full", "<&- >&- 2>&-")):
+        arguments = f"run in -c h.properties -o out{number} --master none"
+        call = f"{sys.executable} -m ggfmt {arguments} {redirection}"
+        done = subprocess.run(["sh", "-c", call], cwd=source, timeout=60)
+        assert done.returncode == 0
+        verified = subprocess.run([sys.executable, "-m", "ggfmt", "verify", f"out{number}"], cwd=source, timeout=60)
+        assert verified.returncode == 0

@@ -1,0 +1,109 @@
+"""Outputs that cannot be written: the cause is named, and the advice fits it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from runs import operation, write_lines
+
+from ggfmt import cli
+from ggfmt.engine.files import not_writable
+
+NONE = ("--master", "none")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small disk of its own, where this user may mount one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True)
+    if made.returncode:
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def told(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> list[str]:
+    assert cli.main(["-q", *arguments]) == code
+    return capsys.readouterr().err.splitlines()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    return str(write_lines(tmp_path / "in.json", [operation(number) for number in range(5000)]))
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+@pytest.mark.parametrize("below", ["", "/new/out"])
+def test_an_output_that_is_a_file_or_below_one(
+    below: str, more: tuple[str, ...], source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    assert told(capsys, 3, "run", source, "--to", "json", "-o", f"{file}{below}", *NONE, *more) == [
+        f"{file}{below}: error[GG506] the output directory cannot be written: `{file}` is not a directory",
+        "  help: a file is in the way: remove it, or give another directory",
+    ]
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_an_output_on_a_read_only_disk(
+    more: tuple[str, ...], disk: Path, source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    assert told(capsys, 3, "run", source, "--to", "json", "-o", f"{disk}/out", *NONE, *more) == [
+        f"{disk}/out: error[GG506] the output directory cannot be written: `{disk}` is on a read-only file system",
+        "  help: mount the file system for writing, or give another directory",
+    ]
+
+
+def test_a_disk_without_room(disk: Path, source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = told(capsys, 3, "run", source, "--to", "json", "-o", f"{disk}/out", *NONE)
+    assert "error[GG506] the output directory cannot be written: " in first
+    assert "No space left on device" in first
+    assert second == "  help: free some space, or give another directory"
+    assert list(disk.iterdir()) == []
+
+
+def test_a_directory_of_another_user(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert told(capsys, 3, "run", source, "--to", "json", "-o", f"{tmp_path}/out", *NONE) == [
+        f"{tmp_path}/out: error[GG506] the output directory cannot be written: `{tmp_path}` may not be written to",
+        "  help: let this user write there, or give another directory",
+    ]
+
+
+def test_a_schema_directory_elsewhere_has_its_own_advice(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    settings = ("--set", "gg.handler.j.format=json", "--set", f"gg.handler.j.format.schemaDirectory={file}")
+    assert told(capsys, 3, "run", source, *settings, "-o", f"{tmp_path}/out", *NONE) == [
+        f"{file}: error[GG506] the schema directory of handler `j` cannot be written: `{file}` is not a directory",
+        "  help: a file is in the way: remove it, or set another `schemaDirectory` or `schemaFilePath`",
+    ]
+
+
+@pytest.mark.spark
+def test_a_consolidation_has_the_same_advice(source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    shown = told(capsys, 3, "consolidate", source, "-o", str(file), "--master", "local[1]")
+    assert shown[1] == "  help: a file is in the way: remove it, or give another directory"
+
+
+def test_what_can_be_written_is_not_refused(tmp_path: Path) -> None:
+    assert not_writable(str(tmp_path)) is None
+    assert not_writable(str(tmp_path / "new" / "one")) is None
+    problem = not_writable("/proc/1/x") if os.geteuid() else None
+    assert problem is None or problem.errno in (errno.EACCES, errno.EROFS)
