@@ -15,6 +15,7 @@ import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.engine.committed_output import CommittedOutput, DiffersError, output_at, stored_output_at
 from ggfmt.engine.files import InputFile, absolute, child, file_system, is_renumbered, local_state, unreadable
 from ggfmt.engine.keys import with_keys
 from ggfmt.engine.names_below import check_parts, entries_below, hidden_part, is_hidden, is_worth_telling
@@ -81,13 +82,18 @@ class _Left:
 
 
 def list_inputs(
-    inputs: Sequence[str], allow_empty: bool = False, standard_input: Callable[[], InputFile] | None = None
+    inputs: Sequence[str],
+    allow_empty: bool = False,
+    standard_input: Callable[[], InputFile] | None = None,
+    growing: bool = False,
 ) -> list[InputFile]:
     """The files that the inputs name, in order: of a directory its files in name order, of a glob its matches.
 
     A file with several names is read once, in the place of the first; in a directory a link counts after the file.
     Names that start with `_` or `.` are left out below directories, and so are outputs of ggfmt. Files of keys go with
     the files beside them. `-` is what `standard_input` reads, once all others are there; a local name without that.
+    If an input is an output of ggfmt, its manifests say what is data, and in which order. `growing`: the caller looks
+    again later, so that what is not committed yet is no error.
 
     UsageError names every input that does not exist, cannot be read, or (but for `allow_empty`) has no files.
     """
@@ -99,7 +105,7 @@ def list_inputs(
             files[STANDARD_INPUT] = InputFile(given, 0, given, argument=argument)
             continue
         try:
-            found = _of_store(given, left) if is_uri(absolute(given)) else _of_disk(given, left)
+            found = _find(given, left, growing)
         except (OSError, pa.ArrowException, ValueError) as error:
             place = getattr(error, "place", None) or getattr(error, "filename", None) or given
             problems.append(unreadable(_shown(place), error))
@@ -132,42 +138,60 @@ def _shown(path: str) -> str:
     return without_credentials(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
-def _of_disk(given: str, left: _Left) -> list[_Found] | None:
-    """The files of one local input; None if there is no such input."""
+def _find(given: str, left: _Left, growing: bool) -> list[_Found] | None:
+    """The files of one input; None if there is no such input."""
     for look in range(_LOOKS):
-        listing = _LocalListing(given)
+        seen = _Left()
         try:
-            found = listing.find()
-        except FileNotFoundError:  # another program renames files in there
+            if is_uri(absolute(given)):
+                found = _of_store(given, seen, growing)
+            else:
+                found = _LocalListing(given, seen).find(growing)
+        except (FileNotFoundError, DiffersError):  # another program renames files in there, or commits to it
             if look == _LOOKS - 1:
                 raise
             continue
-        left.add(listing.left)
+        left.add(seen)
         return found
     raise AssertionError
+
+
+def _as_committed(
+    output: CommittedOutput | None, top: str, found: list[_Found], named: bool, growing: bool
+) -> list[_Found]:
+    """What was found below a directory, as the output that this is in, if any, has it."""
+    if output is None:
+        return found
+    found = sorted(found, key=lambda item: item.path)
+    places = output.select(top, [item.file for item in found], named, growing)
+    return [replace(found[place], path=f"{number:012}") for number, place in enumerate(places)]
 
 
 class _LocalListing:
     """One look at what one local input names; FileNotFoundError if something vanishes that was there a moment ago."""
 
-    def __init__(self, given: str) -> None:
-        self.left = _Left()
+    def __init__(self, given: str, left: _Left) -> None:
+        self.left = left
         self._given = given
         self._path = absolute(given)
         self._found: list[_Found] = []
         self._links: list[str] = []
         self._seen: set[object] = set()
 
-    def find(self) -> list[_Found] | None:
+    def find(self, growing: bool) -> list[_Found] | None:
         """All files; None if there is no such input."""
         try:
             status = os.stat(self._path)
         except FileNotFoundError:
             if os.path.islink(self._path):
                 raise _broken(self._path) from None
-            return self._glob() if _GLOB.search(self._path) else None
+            glob = _GLOB.search(self._path)
+            if glob is None:
+                return None
+            top = self._path[: glob.start()].rpartition("/")[0] or "/"
+            return _as_committed(output_at(top), top, self._glob(), False, growing)
         if stat.S_ISDIR(status.st_mode):
-            return self._below(status)
+            return _as_committed(output_at(self._path), self._path, self._below(status), True, growing)
         if not stat.S_ISREG(status.st_mode) or self._path.startswith(_NOT_FILES):
             what = "is no file, but a pipe, a socket or a device"
             help = "give `-` and hand it over as standard input, or write it to a file first"
@@ -289,7 +313,7 @@ def _broken(link: str) -> StoreProblem:
     return StoreProblem(message, "remove or mend the link", link)
 
 
-def _of_store(given: str, left: _Left) -> list[_Found] | None:
+def _of_store(given: str, left: _Left, growing: bool) -> list[_Found] | None:
     """The files of one input in a store; None if there is no such input."""
     base, mark, options = given.partition("?")
     glob = _GLOB.search(base)
@@ -312,7 +336,8 @@ def _of_store(given: str, left: _Left) -> list[_Found] | None:
         fs, inner = file_system(below)
     found = _stored_below(below, inner, fs, left, pattern)
     check_parts((path for path, _ in found), lambda path: _shown(child(below, path)))
-    return [_stored(child(below, quoted(path)), item) for path, item in found]
+    listed = [_stored(child(below, quoted(path)), item) for path, item in found]
+    return _as_committed(stored_output_at(below, inner, fs), below, listed, below == given, growing)
 
 
 def _check_named(uri: str) -> None:
