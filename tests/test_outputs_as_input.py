@@ -15,6 +15,8 @@ from s3_server import S3Server, s3_server
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.engine import listing
+from ggfmt.engine.committed_output import CommittedOutput, output_at, stored_output_at
+from ggfmt.engine.files import file_system
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.holding import hold
 from ggfmt.engine.output.journal import JOURNAL, POINTER, STAGING
@@ -197,9 +199,9 @@ def test_a_commit_in_the_middle_of_a_look_leads_to_another_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = written(tmp_path / "y1", *range(3))
-    real, looks = listing.output_at, 0
+    real, looks = output_at, 0
 
-    def output_at(path: str) -> Any:  # which is called before the files are listed
+    def look(path: str) -> CommittedOutput | None:  # which is called before the files are listed
         nonlocal looks
         looks += 1
         return real(path)
@@ -212,7 +214,7 @@ def test_a_commit_in_the_middle_of_a_look_leads_to_another_look(
             written(first, 3, 4, 5, mode="append", current_timestamp=None)
         return found
 
-    monkeypatch.setattr(listing, "output_at", output_at)
+    monkeypatch.setattr(listing, "output_at", look)
     monkeypatch.setattr(listing._LocalListing, "_below", then_committed)
     assert len(list_inputs([str(first)])) == 6
     assert looks == 2
@@ -298,6 +300,28 @@ def test_outputs_in_a_store(
         stream.write(b"{}")
     for given in (top, f"{top}/j", f"{top}/j/*/*/*"):
         assert "the commit of a run to `s3://chained/a b/y1` is not ended" in refused(given)
+
+
+def test_what_may_not_be_read_above_an_input_does_not_matter(
+    s3_server: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    fs = s3_server.client()
+    fs.create_dir("guarded")
+    with fs.open_output_stream("guarded/in/more/a.json") as stream:
+        stream.write(json.dumps(operation(1)).encode())
+    _, inner = file_system("s3://guarded/in/more")
+
+    class Guarded:
+        """Answers for what is below the input."""
+
+        def get_file_info(self, path: str) -> Any:
+            if not path.startswith(inner):
+                raise OSError("AWS Error ACCESS_DENIED during HeadObject operation")
+            return fs.get_file_info(path)
+
+    assert stored_output_at("s3://guarded/in/more", inner, Guarded()) is None
 
 
 def test_an_output_below_a_directory_is_left_out_as_before(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

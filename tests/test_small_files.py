@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from runs import JSON_LINES, content, operation, run_ggfmt, write_lines
 
-from ggfmt.engine.sink import Sink
+from ggfmt.engine.sink import Locate, Sink
 from ggfmt.formats.records import batching
+from ggfmt.model.change import ChangeBatch
 
 FORMATS = ("json", "debezium_json", "maxwell_json", "canal_json")
 ONE_FILE = (*JSON_LINES, "gg.handler.j.partitionByTable=false")
@@ -76,12 +77,15 @@ def test_operations_are_held_over_so_much_input_and_no_more(
 ) -> None:
     source = small_files(tmp_path / "in", 200)
     size = sum(path.stat().st_size for path in source.iterdir())
-    batches = []
+    batches: list[int] = []
     write = Sink.write
+
+    def counting(sink: Sink, batch: ChangeBatch, locate: Locate) -> None:
+        batches.append(len(batch))
+        write(sink, batch, locate)
+
     monkeypatch.setattr(batching, "HELD_BYTES", held)
-    monkeypatch.setattr(
-        Sink, "write", lambda self, batch, locate: (batches.append(len(batch)), write(self, batch, locate))
-    )
+    monkeypatch.setattr(Sink, "write", counting)
     run_ggfmt([source], tmp_path / "out", *JSON_LINES)
     assert sum(batches) == 200
     if held == 1:

@@ -19,7 +19,7 @@ from ggfmt.engine.output.manifest import LATER_HELP, later_layout
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.output.records import CONSOLIDATED, Record, records
 from ggfmt.engine.output.rejects import RECORDS
-from ggfmt.engine.output.store import Store
+from ggfmt.engine.output.store import FAILURES, Store
 from ggfmt.engine.uris import StoreProblem, is_uri
 from ggfmt.java.text import visible
 
@@ -138,9 +138,12 @@ def stored_output_at(uri: str, inner: str, fs: pafs.FileSystem) -> CommittedOutp
     scheme, _, rest = base.rstrip("/").partition("://")
     parts = rest.split("/")
     above = inner.rstrip("/").split("/")
-    tops = range(min(len(parts), len(above)))
-    places = ["/".join((*above[: len(above) - number], METADATA_DIRECTORY)) for number in tops]
-    for number, info in zip(tops, fs.get_file_info(places), strict=True):
+    for number in range(min(len(parts), len(above))):
+        place = "/".join((*above[: len(above) - number], METADATA_DIRECTORY))
+        try:
+            info = fs.get_file_info(place)
+        except FAILURES:  # a key may be allowed to read the input alone, and nothing above it
+            return None
         if info.type == pafs.FileType.Directory:
             root = f"{scheme}://{'/'.join(parts[: len(parts) - number])}{mark}{options}"
             return CommittedOutput(root, "/".join(above[len(above) - number :]))
