@@ -30,6 +30,7 @@ DIGESTS = {
     "orders": "79806b1681fe3901e4d3ae1036518006840a0b888c0bf46791cd7db4fc6843b8",
     "tables": "5a61349aae6241562589be67ca96bbddcd4089c34c81da1bc473b6524eaca135",
     "wide": "1e8a0406e01102de83cb7c5979629262519dc71793635a34d353cb9ca501fa16",
+    "files": "3ab3ad691ce5f7dbb01993e64a36c1037e7ca081beea4fb928a19af4d85e7ad4",
     "hostile": "831c0bfb7f06e4bd42be70dd8610257f01bafeb61ae27eab9585e210843ee6b2",
 }
 
@@ -92,6 +93,17 @@ def test_ggfmt_rejects_what_is_said_to_be_broken_and_nothing_else(tmp_path: Path
     result = run_ggfmt([data.directory], tmp_path / "out", *JSON_LINES, definitions=definitions, quarantine=True)
     assert (result.totals.read, result.totals.rejects) == (data.operations, data.broken)
     assert len(data.files) == FILES
+
+
+def test_small_files_have_one_to_three_operations(tmp_path: Path) -> None:
+    data = make(tmp_path / "in", "files", 20_000)
+    assert data.size >= 20_000
+    counts = [len(path.read_bytes().splitlines()) for path in data.files]
+    assert counts == [number % 3 + 1 for number in range(len(counts))]
+    assert sum(counts) == data.operations
+    assert b"".join(path.read_bytes() for path in data.files).splitlines() == [
+        line.rstrip() for line in first_lines("files", data.operations)
+    ]
 
 
 COMPUTING = """

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import boto3
 import pyarrow.fs as pafs
 import pytest
 from frame_rows import generic_rows, write_parts, writer
@@ -24,6 +25,7 @@ from s3_server import KEY, SECRET, S3Server, s3_server
 from strategies import examples
 from survival import Operation
 
+import ggfmt
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.engine import task
@@ -55,6 +57,16 @@ class Store:
     def put(self, key: str, data: bytes) -> None:
         with self.fs.open_output_stream(f"{self.bucket}/{key}") as stream:
             stream.write(data)
+
+    def put_as_it_is(self, key: str, data: bytes) -> None:
+        """Puts an object whose key Arrow would not write."""
+        boto3.client(
+            "s3",
+            endpoint_url=self.server.environment["AWS_ENDPOINT_URL"],
+            aws_access_key_id=KEY,
+            aws_secret_access_key=SECRET,
+            region_name="us-east-1",
+        ).put_object(Bucket=self.bucket, Key=key, Body=data)
 
     def files(self, below: str) -> dict[str, bytes]:
         """Keys below a path, from there on, with their bytes."""
@@ -168,6 +180,103 @@ def test_keys_are_taken_as_they_are_and_once(store: Store, tmp_path: Path) -> No
         assert [int(json.loads(line)["pos"]) for line in written] == [0, 2, 4, 6, 8, 10]
     for uri in every:
         assert len(list_inputs([uri])) == 1
+
+
+@pytest.mark.parametrize("key", ["in/2026//b.json", "in//b.json", "in///b.json", "in/./b.json", "in/../b.json"])
+def test_a_key_that_cannot_be_opened_is_refused_by_name(store: Store, tmp_path: Path, key: str) -> None:
+    store.put("in/2026/a.json", lines(tmp_path, 2))
+    store.put_as_it_is(key, lines(tmp_path, 4))
+    top = f"s3://{store.bucket}"
+    for uri in (
+        f"{top}/in",
+        f"{top}/in/",
+        top,
+        f"{top}/i*/{'/'.join('*' for _ in key.split('/')[1:])}",
+        f"{top}/{key}",
+    ):
+        with pytest.raises(UsageError, match=r"GG310.*has a part that is empty, `\.` or `\.\.`; rename") as refused:
+            list_inputs([uri])
+        assert f"`{top}/{key}`" in str(refused.value)
+    (file,) = list_inputs([f"{top}/in/2026/*.json"])
+    assert file.path == f"{top}/in/2026/a.json"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_key_that_begins_with_a_slash_is_refused_by_name(store: Store, tmp_path: Path) -> None:
+    store.put("b.json", lines(tmp_path, 2))
+    store.put_as_it_is("/b.json", lines(tmp_path, 4))
+    for uri in (f"s3://{store.bucket}", f"s3://{store.bucket}/", f"s3://{store.bucket}//b.json"):
+        with pytest.raises(UsageError, match=f"GG310.*`s3://{store.bucket}//b.json` has a part that is empty"):
+            list_inputs([uri])
+
+
+def test_a_key_may_go_on_where_another_one_ends(store: Store, tmp_path: Path) -> None:
+    store.put("in/a", lines(tmp_path, 2))
+    store.put_as_it_is("in/a/b.json", lines(tmp_path, 4))
+    store.put_as_it_is("in/c/", b"")
+    store.put_as_it_is("in/c/d.json", lines(tmp_path, 6))
+    top = f"s3://{store.bucket}/in"
+    run([top], str(tmp_path / "out"))
+    written = tables(tmp_path / "out", "j")["GG.T0"].splitlines()
+    assert [int(json.loads(line)["pos"]) for line in written] == [2, 4, 6]
+    assert [file.path for file in list_inputs([f"{top}/a"])] == [f"{top}/a"]
+    with pytest.raises(UsageError, match=r"GG310.*name of a file, and of a directory"):
+        list_inputs([f"{top}/a/"])
+
+
+def test_an_object_whose_key_ends_with_a_slash_is_not_passed_over(store: Store, tmp_path: Path) -> None:
+    store.put("in/a.json", lines(tmp_path, 2))
+    store.put_as_it_is("in/b.json/", lines(tmp_path, 4))
+    with pytest.raises(Abend, match=f"GG310|s3://{store.bucket}/in/b.json"):
+        run([f"s3://{store.bucket}/in"], str(tmp_path / "out"))
+    store.put("in/b.json", lines(tmp_path, 6))
+    with pytest.raises(UsageError, match=r"GG310.*two objects are called `b.json`"):
+        run([f"s3://{store.bucket}/in"], str(tmp_path / "out"))
+    assert not (tmp_path / "out" / "j").exists()
+
+
+def test_names_that_are_left_out_by_rule_are_in_the_log(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "ggfmt")
+    every = ("a.json", "_late/b.json", "_late/c.json", ".d.json", "_SUCCESS", "_late//e.json")
+    for key in every:
+        store.put_as_it_is(f"in/{key}", lines(tmp_path, 2))
+        local = tmp_path / "in" / key
+        local.parent.mkdir(parents=True, exist_ok=True)
+        local.write_bytes(b"")
+    for uri in (f"s3://{store.bucket}/in", str(tmp_path / "in")):
+        caplog.clear()
+        assert len(list_inputs([uri])) == 1
+        (message,) = caplog.messages
+        assert message.startswith(f"left out, 2 names that start with `_` or `.`: `{uri}/")
+        assert list_inputs([f"{uri}/*.json"])
+        assert caplog.messages[1:] == [f"left out, a name that starts with `_` or `.`: `{uri}/.d.json`"]
+
+
+@pytest.mark.parametrize("key", ["GG.T//two.csv", "/GG.T/two.csv", "GG.T/../two.csv"])
+def test_a_comparison_never_leaves_out_a_key_that_cannot_be_opened(store: Store, tmp_path: Path, key: str) -> None:
+    for side in ("a", "b"):
+        store.put(f"{side}/GG.T/one.csv", b"ID,V\n1,x\n")
+    top = f"s3://{store.bucket}"
+    assert ggfmt.compare(f"{top}/a", f"{top}/b").same
+    store.put_as_it_is(f"b/{key}", b"ID,V\n2,y\n")
+    for sides in ((f"{top}/a", f"{top}/b"), (f"{top}/b", f"{top}/a")):
+        with pytest.raises(UsageError, match=r"GG310.*has a part that is empty") as refused:
+            ggfmt.compare(*sides)
+        assert f"{top}/b/{key}" in str(refused.value)
+
+
+def test_a_comparison_names_what_it_leaves_out_by_rule(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "ggfmt")
+    for key in ("a/one.csv", "b/one.csv", "b/_two.csv"):
+        store.put(key, b"ID,V\n1,x\n")
+    assert ggfmt.compare(f"s3://{store.bucket}/a", f"s3://{store.bucket}/b").same
+    assert caplog.messages == [
+        f"left out, 1 name that starts with `_` or `.`, such as `s3://{store.bucket}/b/_two.csv`"
+    ]
 
 
 def test_outputs_in_a_store_are_no_input_unless_they_are_named(store: Store, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.engine.files import COMPRESSIONS, InputFile, absolute, child, open_input, unreadable
+from ggfmt.engine.names_below import check_parts, hidden_part, is_worth_telling
 from ggfmt.engine.output.journal import damaged, read_document
 from ggfmt.engine.output.names import counted, safe_name
 from ggfmt.engine.output.records import MANIFEST
@@ -95,10 +96,14 @@ def _of_directory(store: Store, given: str) -> Place:
     tables: dict[str, list[Part]] = {name: [] for name in keys}
     single: dict[str, Part] = {}
     left: list[str] = []
-    for name, size in sorted(store.below("").items()):
-        *directories, last = name.split("/")
-        if any(part[:1] in "_." for part in (*directories, last)):
-            continue
+    found, hidden = _visible(store)
+    check_parts(found, lambda name: child(given, name))
+    if hidden:
+        starts = "starts" if len(hidden) == 1 else "start"
+        message = "left out, %s that %s with `_` or `.`, such as `%s`"
+        log.info(message, counted(len(hidden), "name"), starts, visible(child(given, hidden[0])))
+    for name, size in sorted(found.items()):
+        directories = name.split("/")[:-1]
         file = InputFile(store.outer(quoted(name) if is_uri(store.root) else name), size, child(given, name))
         kind = _kind(file)
         if kind is None:
@@ -121,6 +126,19 @@ def _of_directory(store: Store, given: str) -> Place:
         help = f"give a directory of tables, or of files that end with {', '.join(f'`.{ending}`' for ending in _KINDS)}"
         raise UsageError(Diagnostic("GG581", "the directory has no table", Span(file=given), help))
     return Place(given, {name: tuple(parts) for name, parts in tables.items()}, named, keys)
+
+
+def _visible(store: Store) -> tuple[dict[str, int], list[str]]:
+    """The files of a directory with their bytes, and the names in it that are left out by rule and may be data."""
+    found: dict[str, int] = {}
+    hidden: dict[str, None] = {}
+    for name, size in store.below("").items():
+        part = hidden_part(name)
+        if part is None:
+            found[name] = size
+        elif is_worth_telling(part):
+            hidden[part] = None
+    return found, sorted(hidden)
 
 
 def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from ggfmt.consolidation.manifest import table_directory
 from ggfmt.consolidation.tables import type_named
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.files import child, file_system, is_local
+from ggfmt.engine.names_below import check_parts, is_hidden
 from ggfmt.engine.output.journal import read_document
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.records import CONSOLIDATED, MANIFEST, output_to_read
@@ -87,14 +88,21 @@ def _result(store: Store, root: str, document: dict[str, Any]) -> Base:
 
 def _dump(store: Store, root: str) -> Base:
     tables = {}
-    for directory in store.names(""):
-        if directory.startswith(("_", ".")) or store.size(directory) is not None:
+    for directory in _visible(store, ""):
+        if store.size(directory) is not None:
             continue
-        names = [name for name in store.names(directory) if not name.startswith(("_", "."))]
+        names = _visible(store, directory)
         files = [store.outer(directory, name) for name in names]
         if files:
             tables[directory] = BaseTable(directory, _suffix_of(files, directory), tuple(files))
     return Base(root, tables)
+
+
+def _visible(store: Store, directory: str) -> list[str]:
+    """The names in a directory but those that are left out by rule; StoreProblem for a key that nobody can open."""
+    names = [name for name in store.names(directory) if not is_hidden(name)]
+    check_parts(names, lambda name: store.outer(directory, name) if directory else store.outer(name))
+    return names
 
 
 def _suffix_of(files: Collection[str], table: str) -> str:

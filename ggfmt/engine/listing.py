@@ -15,8 +15,10 @@ import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.engine.committed_output import CommittedOutput, DiffersError, output_at, stored_output_at
 from ggfmt.engine.files import InputFile, absolute, child, file_system, is_renumbered, local_state, unreadable
 from ggfmt.engine.keys import with_keys
+from ggfmt.engine.names_below import check_parts, entries_below, hidden_part, is_hidden, is_worth_telling
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.engine.uris import Location, StoreProblem, is_uri, plain, quoted
@@ -42,47 +44,56 @@ class _Found:
 @dataclass
 class _Left:
     """What was left out, for the log: files that are read already (each with its other name), links to directories that
-    are read already, outputs of ggfmt, and what is no file."""
+    are read already, outputs of ggfmt, what is no file, and what is left out by its name."""
 
     doubles: list[tuple[str, str]] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     specials: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
 
     def add(self, other: _Left) -> None:
         self.links += other.links
         self.outputs += other.outputs
         self.specials += other.specials
+        self.hidden += other.hidden
 
     def tell(self) -> None:
         if self.doubles:
             again, first = (visible(name) for name in self.doubles[0])
             number = counted(len(self.doubles), "input file")
             log.info("%s named more than once, read once: `%s` is `%s`", number, again, first)
-        for names, one, many, help in (
+        for level, names, one, many, help in (
             (
+                logging.WARNING,
                 self.links,
                 "a link to a directory that is read already",
                 "links to directories that are read already",
                 "",
             ),
-            (self.outputs, "an output of ggfmt", "outputs of ggfmt", "; to read one, name it"),
-            (self.specials, "a pipe, a socket or a device", "pipes, sockets or devices", ""),
+            (logging.WARNING, self.outputs, "an output of ggfmt", "outputs of ggfmt", "; to read one, name it"),
+            (logging.WARNING, self.specials, "a pipe, a socket or a device", "pipes, sockets or devices", ""),
+            (logging.INFO, self.hidden, "a name that starts with `_` or `.`", "names that start with `_` or `.`", ""),
         ):
             if len(names) == 1:
-                log.warning("left out, %s: `%s`%s", one, visible(names[0]), help)
+                log.log(level, "left out, %s: `%s`%s", one, visible(names[0]), help)
             elif names:
-                log.warning("left out, %d %s: `%s` and others%s", len(names), many, visible(names[0]), help)
+                log.log(level, "left out, %d %s: `%s` and others%s", len(names), many, visible(names[0]), help)
 
 
 def list_inputs(
-    inputs: Sequence[str], allow_empty: bool = False, standard_input: Callable[[], InputFile] | None = None
+    inputs: Sequence[str],
+    allow_empty: bool = False,
+    standard_input: Callable[[], InputFile] | None = None,
+    growing: bool = False,
 ) -> list[InputFile]:
     """The files that the inputs name, in order: of a directory its files in name order, of a glob its matches.
 
     A file with several names is read once, in the place of the first; in a directory a link counts after the file.
     Names that start with `_` or `.` are left out below directories, and so are outputs of ggfmt. Files of keys go with
     the files beside them. `-` is what `standard_input` reads, once all others are there; a local name without that.
+    If an input is an output of ggfmt, its manifests say what is data, and in which order. `growing`: the caller looks
+    again later, so that what is not committed yet is no error.
 
     UsageError names every input that does not exist, cannot be read, or (but for `allow_empty`) has no files.
     """
@@ -94,7 +105,7 @@ def list_inputs(
             files[STANDARD_INPUT] = InputFile(given, 0, given, argument=argument)
             continue
         try:
-            found = _of_store(given, left) if is_uri(absolute(given)) else _of_disk(given, left)
+            found = _find(given, left, growing)
         except (OSError, pa.ArrowException, ValueError) as error:
             place = getattr(error, "place", None) or getattr(error, "filename", None) or given
             problems.append(unreadable(_shown(place), error))
@@ -127,42 +138,60 @@ def _shown(path: str) -> str:
     return without_credentials(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
-def _of_disk(given: str, left: _Left) -> list[_Found] | None:
-    """The files of one local input; None if there is no such input."""
+def _find(given: str, left: _Left, growing: bool) -> list[_Found] | None:
+    """The files of one input; None if there is no such input."""
     for look in range(_LOOKS):
-        listing = _LocalListing(given)
+        seen = _Left()
         try:
-            found = listing.find()
-        except FileNotFoundError:  # another program renames files in there
+            if is_uri(absolute(given)):
+                found = _of_store(given, seen, growing)
+            else:
+                found = _LocalListing(given, seen).find(growing)
+        except (FileNotFoundError, DiffersError):  # another program renames files in there, or commits to it
             if look == _LOOKS - 1:
                 raise
             continue
-        left.add(listing.left)
+        left.add(seen)
         return found
     raise AssertionError
+
+
+def _as_committed(
+    output: CommittedOutput | None, top: str, found: list[_Found], named: bool, growing: bool
+) -> list[_Found]:
+    """What was found below a directory, as the output that this is in, if any, has it."""
+    if output is None:
+        return found
+    found = sorted(found, key=lambda item: item.path)
+    places = output.select(top, [item.file for item in found], named, growing)
+    return [replace(found[place], path=f"{number:012}") for number, place in enumerate(places)]
 
 
 class _LocalListing:
     """One look at what one local input names; FileNotFoundError if something vanishes that was there a moment ago."""
 
-    def __init__(self, given: str) -> None:
-        self.left = _Left()
+    def __init__(self, given: str, left: _Left) -> None:
+        self.left = left
         self._given = given
         self._path = absolute(given)
         self._found: list[_Found] = []
         self._links: list[str] = []
         self._seen: set[object] = set()
 
-    def find(self) -> list[_Found] | None:
+    def find(self, growing: bool) -> list[_Found] | None:
         """All files; None if there is no such input."""
         try:
             status = os.stat(self._path)
         except FileNotFoundError:
             if os.path.islink(self._path):
                 raise _broken(self._path) from None
-            return self._glob() if _GLOB.search(self._path) else None
+            glob = _GLOB.search(self._path)
+            if glob is None:
+                return None
+            top = self._path[: glob.start()].rpartition("/")[0] or "/"
+            return _as_committed(output_at(top), top, self._glob(), False, growing)
         if stat.S_ISDIR(status.st_mode):
-            return self._below(status)
+            return _as_committed(output_at(self._path), self._path, self._below(status), True, growing)
         if not stat.S_ISREG(status.st_mode) or self._path.startswith(_NOT_FILES):
             what = "is no file, but a pipe, a socket or a device"
             help = "give `-` and hand it over as standard input, or write it to a file first"
@@ -203,7 +232,8 @@ class _LocalListing:
                 self.left.outputs.append(self._name(directory))
                 continue
             for entry in entries:
-                if entry.name.startswith(("_", ".")):
+                if is_hidden(entry.name):
+                    self._leave_out(entry.path)
                     continue
                 if entry.is_symlink():
                     try:
@@ -244,7 +274,10 @@ class _LocalListing:
             return
         for name in sorted(os.listdir(path)):
             match = os.path.join(path, name)
-            if name.startswith(("_", ".")) or not (name == pattern or fnmatchcase(name, pattern)):
+            if not (name == pattern or fnmatchcase(name, pattern)):
+                continue
+            if is_hidden(name):
+                self._leave_out(match)
                 continue
             if os.path.isdir(os.path.join(match, METADATA_DIRECTORY)):
                 self.left.outputs.append(self._name(match))
@@ -252,6 +285,10 @@ class _LocalListing:
                 yield match
             elif os.path.islink(match):
                 raise _broken(match)
+
+    def _leave_out(self, path: str) -> None:
+        if is_worth_telling(path):
+            self.left.hidden.append(self._name(path))
 
     def _add(self, path: str, status: os.stat_result, linked: bool) -> None:
         if stat.S_ISREG(status.st_mode):
@@ -276,48 +313,66 @@ def _broken(link: str) -> StoreProblem:
     return StoreProblem(message, "remove or mend the link", link)
 
 
-def _of_store(given: str, left: _Left) -> list[_Found] | None:
+def _of_store(given: str, left: _Left, growing: bool) -> list[_Found] | None:
     """The files of one input in a store; None if there is no such input."""
-    fs, inner = file_system(given)
-    info = fs.get_file_info(inner)
-    if info.type == pafs.FileType.File:
-        return [_stored(given, info)]
-    if info.type == pafs.FileType.Directory:
-        return [_stored(child(given, quoted(path)), item) for path, item in _stored_below(given, inner, fs, left)]
     base, mark, options = given.partition("?")
     glob = _GLOB.search(base)
-    if glob is None:
-        return None
-    top = base[: glob.start()].rpartition("/")[0]
-    pattern = base[len(top) + 1 :].split("/")
-    top += mark + options
-    fs, inner = file_system(top)
-    return [
-        _stored(child(top, quoted(path)), item)
-        for path, item in _stored_below(top, inner, fs, left)
-        if _glob_matches(pattern, path.split("/"))
-    ]
+    _check_named(base)
+    fs, inner = file_system(given)
+    info = fs.get_file_info(inner)
+    below = given if info.type == pafs.FileType.Directory else None
+    pattern: list[str] = []
+    if info.type == pafs.FileType.File:
+        if base.endswith("/") and entries_below(fs, inner)[0]:
+            message = f"`{_shown(given)}` is the name of a file, and of a directory"
+            raise StoreProblem(message, "leave out the slash at the end for the file, or end with `/*` for the others")
+        return [_stored(given, info)]
+    if below is None:
+        if glob is None:
+            return None
+        top = base[: glob.start()].rpartition("/")[0]
+        pattern = base[len(top) + 1 :].split("/")
+        below = top + mark + options
+        fs, inner = file_system(below)
+    found = _stored_below(below, inner, fs, left, pattern)
+    check_parts((path for path, _ in found), lambda path: _shown(child(below, path)))
+    listed = [_stored(child(below, quoted(path)), item) for path, item in found]
+    return _as_committed(stored_output_at(below, inner, fs), below, listed, below == given, growing)
+
+
+def _check_named(uri: str) -> None:
+    """StoreProblem for a URI with an empty part, which would lead to another key; directories of HDFS have none."""
+    if Location.of(uri).family not in ("hdfs", "viewfs"):
+        path = uri.partition("://")[2].partition("/")[2]
+        check_parts([path.rstrip("/") or "x"], lambda _: _shown(uri))
 
 
 def _glob_matches(patterns: Sequence[str], parts: Sequence[str]) -> bool:
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
-def _stored_below(given: str, inner: str, fs: pafs.FileSystem, left: _Left) -> list[tuple[str, pafs.FileInfo]]:
-    """The files below a path, and what they are called from there."""
-    infos = fs.get_file_info(pafs.FileSelector(inner, recursive=True, allow_not_found=True))
-    below = {info.path.removeprefix(inner.rstrip("/") + "/"): info for info in infos}
-    marked = {path.rpartition(f"/{METADATA_DIRECTORY}")[0] for path in below if path.endswith(f"/{METADATA_DIRECTORY}")}
-    outputs = sorted(path for path in marked if not any(part[:1] in "_." for part in path.split("/")))
-    left.outputs += [_shown(child(given, path)) for path in outputs]
+def _stored_below(
+    given: str, inner: str, fs: pafs.FileSystem, left: _Left, pattern: Sequence[str]
+) -> list[tuple[str, pafs.FileInfo]]:
+    """The files below a path that a pattern matches, or all, and what they are called from there."""
+    files, directories = entries_below(fs, inner)
+    mark = f"/{METADATA_DIRECTORY}"
+    outputs = {path.removesuffix(mark) for path in directories if path.endswith(mark)}
+    outputs = {path for path in outputs if hidden_part(path) is None}
+    left.outputs += [_shown(child(given, path)) for path in sorted(outputs)]
     within = tuple(f"{path}/" for path in outputs)
-    return [
-        (path, info)
-        for path, info in below.items()
-        if info.type == pafs.FileType.File
-        and not any(name[:1] in "_." for name in path.split("/"))
-        and not path.startswith(within)
-    ]
+    hidden: dict[str, None] = {}
+    found = []
+    for path, info in files.items():
+        if path.startswith(within) or (pattern and not _glob_matches(pattern, path.split("/"))):
+            continue
+        part = hidden_part(path)
+        if part is None:
+            found.append((path, info))
+        elif is_worth_telling(part):
+            hidden[_shown(child(given, part))] = None
+    left.hidden += hidden
+    return found
 
 
 def _stored(uri: str, info: pafs.FileInfo) -> _Found:

@@ -61,7 +61,7 @@ class FrameStream(DataSourceStreamReader):
         """All that can be read now."""
         if start is None:
             raise refused("this Spark cannot read a stream of ggfmt", "streams need Spark 4.2 or later")
-        files = list_inputs(self._request.paths, allow_empty=True)
+        files = list_inputs(self._request.paths, allow_empty=True, growing=True)
         end = self._growth.look(files, _files(start))
         ranges = self._ranges(start, end)
         tables = _tables(start)

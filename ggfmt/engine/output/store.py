@@ -22,6 +22,7 @@ import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.credentials import credentials, without_credentials
 from ggfmt.engine.files import child, file_system, is_local
+from ggfmt.engine.names_below import entries_below
 from ggfmt.engine.uris import SCHEMES
 
 BLOCK_BYTES = 4 << 20
@@ -78,8 +79,9 @@ class Store:
 
     def below(self, directory: str) -> dict[str, int]:
         """All files below a directory, at any depth, and their bytes."""
-        infos = self.fs.get_file_info(pafs.FileSelector(self.inner(directory), recursive=True, allow_not_found=True))
-        return {self.name_of(info): info.size for info in infos if info.type == pafs.FileType.File}
+        files, _ = entries_below(self.fs, self.inner(directory))
+        start = f"{directory}/" if directory else ""
+        return {start + path: info.size for path, info in files.items()}
 
     def names(self, directory: str) -> list[str]:
         """The last names of what lies in a directory, in order."""

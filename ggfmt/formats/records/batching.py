@@ -46,6 +46,7 @@ class PlacingReader(Reader):
         self.ordinal = 0
         self.wrapped = False  # whether a record was in a message of Kafka
         self._chunks: list[_Held] = []
+        self._held_bytes = 0  # of these chunks: to add them up for each chunk would be quadratic in small files
 
     @abstractmethod
     def take_in(self, chunk: Chunk) -> Iterator[Event]:
@@ -57,13 +58,14 @@ class PlacingReader(Reader):
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
         self._chunks.append(_Held(self.ordinal, chunk))
+        self._held_bytes += len(chunk.data)
         self.wrapped |= chunk.wrapped is not None
         if chunk.problem is not None:
             self.ordinal += 1
             yield self.reject(self.ordinal - 1, chunk.problem)
         else:
             yield from self.take_in(chunk)
-        yield from self.hand_out(sum(len(held.chunk.data) for held in self._chunks) >= HELD_BYTES)
+        yield from self.hand_out(self._held_bytes >= HELD_BYTES)
         if not self.holds:
             self._forget()
 
@@ -82,6 +84,7 @@ class PlacingReader(Reader):
 
     def _forget(self) -> None:
         self._chunks.clear()
+        self._held_bytes = 0
 
     def know_spans(self, spans: Spans) -> None:
         """Takes the spans of the latest chunk from whoever has them before they are asked for."""
@@ -97,6 +100,7 @@ class PlacingReader(Reader):
         """Holds the latest chunk as it was cut."""
         assert self._chunks[-1].chunk is chunk
         self._chunks[-1].chunk = cut
+        self._held_bytes += len(cut.data) - len(chunk.data)
 
     def spans_of(self, held: _Held) -> Spans:
         """The `spans` of a chunk, which are work to find."""

@@ -9,6 +9,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 ORDER_COLUMNS = (
@@ -34,7 +35,8 @@ Lines = Iterator[bytes]
 class Shape:
     """What a maker makes: the tables, their columns, which of these are numbers, and its lines without an end.
 
-    Every `broken_every`-th line is no record, if that is not 0.
+    Every `broken_every`-th line is no record, if that is not 0. With `most_in_file`, files are small: of one line, of
+    two, and so on up to that, in turns.
     """
 
     lines: Callable[[], Lines]
@@ -42,6 +44,7 @@ class Shape:
     columns: tuple[str, ...]
     numbers: tuple[str, ...]
     broken_every: int = 0
+    most_in_file: int = 0
 
 
 def _record(table: str, kind: str, number: int, images: Sequence[str]) -> str:
@@ -153,10 +156,12 @@ def hostile() -> Lines:
 
 _ONE = ("GG.TCUSTORD",)
 _MANY = tuple(f"GG.TCUSTORD{number}" for number in range(TABLES))
+_SOME = _MANY[:50]
 SHAPES = {
     "orders": Shape(lambda: orders(_ONE), _ONE, ORDER_COLUMNS, ORDER_NUMBERS),
     "tables": Shape(lambda: orders(_MANY), _MANY, ORDER_COLUMNS, ORDER_NUMBERS),
     "wide": Shape(wide, ("GG.WIDE",), WIDE_COLUMNS, WIDE_NUMBERS),
+    "files": Shape(lambda: orders(_SOME), _SOME, ORDER_COLUMNS, ORDER_NUMBERS, most_in_file=3),
     "hostile": Shape(hostile, _ONE, ORDER_COLUMNS, ORDER_NUMBERS, HOSTILE_EVERY),
 }
 
@@ -188,12 +193,27 @@ def write_lines(path: Path, lines: Lines, size: int) -> int:
     return count
 
 
+def write_small_files(directory: Path, lines: Lines, most: int, size: int) -> int:
+    """How many lines there are in small files of at least so many bytes together."""
+    written = count = number = 0
+    while written < size:
+        some = list(islice(lines, number % most + 1))
+        data = b"".join(some)
+        (directory / f"changes-{number:06}.json").write_bytes(data)
+        written, count, number = written + len(data), count + len(some), number + 1
+    return count
+
+
 def make(directory: Path, name: str, size: int) -> Data:
-    """A directory of data in one of the shapes, of at least `size` bytes in `FILES` files."""
+    """A directory of data in one of the shapes, of at least `size` bytes, in `FILES` files or in small ones."""
     shape = SHAPES[name]
     directory.mkdir(parents=True)
     lines = shape.lines()
-    count = sum(write_lines(directory / f"changes-{number}.json", lines, -(-size // FILES)) for number in range(FILES))
+    if shape.most_in_file:
+        count = write_small_files(directory, lines, shape.most_in_file, size)
+    else:
+        each = -(-size // FILES)
+        count = sum(write_lines(directory / f"changes-{number}.json", lines, each) for number in range(FILES))
     broken = count // shape.broken_every if shape.broken_every else 0
     return Data(directory, count - broken, broken, sum(path.stat().st_size for path in directory.iterdir()))
 

@@ -86,7 +86,7 @@ class Bench:
         cores = side.cores or self.cores
         variables = self._variables(side.archive) | ({} if side.kernels else {"GGFMT_KERNELS": "off"})
         if side.program in ("command", "session"):
-            return Run(self._whole(side, cores, variables), 0, 0)
+            return self._whole(workload, side, cores, variables)
         data = self._data(workload, side)
         statuses = [0, 4] if data.broken and side.program == "ggfmt" else [0]
         command = self._command(workload, side, data, cores)
@@ -114,14 +114,21 @@ class Bench:
         megabytes = max(1, round(self.megabytes * workload.part))
         return self.store.data(side.data or workload.data, min(megabytes, workload.megabytes or megabytes))
 
-    def _whole(self, side: Side, cores: int, variables: dict[str, str]) -> Measure:
+    def _whole(self, workload: Workload, side: Side, cores: int, variables: dict[str, str]) -> Run:
         if side.program == "session":
-            return measure([sys.executable, str(SIDES / "in_session.py"), str(cores)], variables, self.seconds)
+            session = [sys.executable, str(SIDES / "in_session.py"), str(cores)]
+            return Run(measure(session, variables, self.seconds), 0, 0)
+        data = self._data(workload, side) if workload.data else None
         words = [str(ROOT / word) if (ROOT / word).is_file() else word for word in side.words]
         command = [sys.executable, "-m", "ggfmt", "--log-level", "warn", "run", *words, "-o", str(self.target)]
+        command += [] if data is None else [str(data.directory)]
         command += [] if "--master" in words else ["--master", f"local[{cores}]"]
         try:
-            return measure(command, variables, self.seconds)
+            found = measure(command, variables, self.seconds)
+            if data is None:
+                return Run(found, 0, 0)
+            self._check(workload, side, data, found)
+            return Run(found, data.operations, data.size)
         finally:
             shutil.rmtree(self.target, ignore_errors=True)
 

@@ -62,6 +62,9 @@ _SAMPLE = ("samples/tcustord.json", "--definitions", "samples/TCUSTORD.def", "-c
 SAMPLE = Side("ggfmt", "command", words=_SAMPLE)
 ARCHIVE = Side("ggfmt, class archive", "command", words=_SAMPLE, archive=True)
 NO_SPARK = Side("ggfmt, without Spark", "command", words=(*_SAMPLE, "--master", "none"))
+_TO_JSON = ("--to", "json", "--set", "gg.handler.json.format.generateSchema=false")
+FILES = Side("ggfmt", "command", words=_TO_JSON)
+FILES_NO_SPARK = Side("ggfmt, without Spark", "command", words=(*_TO_JSON, "--master", "none"))
 SESSION = Side("PySpark, an empty job", "session")
 
 WORKLOADS = {
@@ -104,6 +107,14 @@ WORKLOADS = {
             part=0.1,
         ),
         Workload("small", "54 MB, JSON to JSON", "orders", "json", (GGFMT, SPARK, DUCKDB, POLARS), megabytes=54),
+        Workload(
+            "files",
+            "100,000 small files, whole processes",
+            "files",
+            "json",
+            (FILES_NO_SPARK, FILES),
+            megabytes=100,
+        ),
         Workload("sample", "The sample, whole processes", "", "json", (SAMPLE, ARCHIVE, NO_SPARK, SESSION)),
     )
 }
