@@ -108,7 +108,7 @@ def test_of_avro_too(system: str, what: str, error: type[Exception]) -> None:
 def test_what_functions_over_arrays_refuse_is_done_by_arrow(function: str, error: type[Exception]) -> None:
     for seed in range(60):
         expected = everything(seed)
-        with with_kernels({function: refuses(error)}):
+        with with_kernels({function: refuses(NotImplementedError if function == "join" else error)}):
             assert everything(seed) == expected
 
 
@@ -121,7 +121,7 @@ def test_pieces_nested_deeper_than_the_kernel_goes() -> None:
     for _ in range(40):
         piece = Either(mask, [piece], ["-"])
     assert join([piece, "."]).to_pylist() == ["a.", "-."]
-    with pytest.raises(ValueError, match="nested too deeply"):
+    with pytest.raises(NotImplementedError, match="nested too deeply"):
         kernels.native.join([piece, "."], -1, KINDS_OF_PIECES)
 
 
@@ -149,7 +149,7 @@ def test_values_in_avro_that_the_kernel_refuses() -> None:
         Each(maps, [Text(maps.keys, Encoding.SIZED), Text(maps.items, Encoding.SIZED)], counted=True),
     ]
     expected = join_binary(pieces).to_pylist()
-    with with_kernels({"join": refuses(ValueError)}):
+    with with_kernels({"join": refuses(NotImplementedError)}):
         assert join_binary(pieces).to_pylist() == expected
 
 

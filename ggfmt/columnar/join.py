@@ -42,7 +42,7 @@ def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Arr
         count, offsets, data = kernels.native.join(_whole(pieces), -1 if rows is None else rows, KINDS)
     except OverflowError as error:
         raise pa.ArrowCapacityError(str(error)) from None
-    except kernels.REFUSALS:
+    except NotImplementedError:  # alone: pieces that do not belong together are a mistake, which Arrow may not see
         return _array_of(pieces, rows, empty)
     return pa.Array.from_buffers(empty.type, count, [None, pa.py_buffer(offsets), pa.py_buffer(data)], 0)
 

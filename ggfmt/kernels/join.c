@@ -272,7 +272,7 @@ static int read_piece(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
 
 static int read_pieces(Plan *plan, PyObject *pieces, int64_t *rows, int depth) {
     if (depth >= MOST_DEPTH) {
-        PyErr_SetString(PyExc_ValueError, "pieces nested too deeply");
+        PyErr_SetString(PyExc_NotImplementedError, "pieces nested too deeply");
         return -1;
     }
     PyObject *sequence = PySequence_Fast(pieces, "pieces are a sequence");
