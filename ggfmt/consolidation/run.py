@@ -158,6 +158,7 @@ class _Running:
                 replaced = [*again, *map(run_file, kept_runs(self._output.store))]
             others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], read_files)]
             self._commit(finished, replaced, document, others)
+            signals.suspend()  # the rows are committed, and what comes now cannot say otherwise
         for line in told:
             log.info("%s", visible(line))
         return document

@@ -55,7 +55,9 @@ def execute(
     """
     running = _Running(settings, start, Following(progress))
     try:
-        return running.run()
+        result = running.run()
+        signals.suspend()  # the run is committed, and what comes now cannot say otherwise
+        return result
     except KeyboardInterrupt:
         raise running.interrupted() from None
 
