@@ -191,7 +191,7 @@ def _matching(files: Sequence[Doubtful], records: Callable[[], Iterator[tuple[in
             kept.by_path[seen.path].append(seen)
         if seen.inode in inodes:
             hit = True
-            kept.by_inode[seen.inode].append(seen)  # type: ignore[index]
+            kept.by_inode[seen.inode].append(seen)
         for ends in {(seen.size, seen.digest), seen.unpacked, seen.origin} & contents:
             assert ends is not None
             hit = True
