@@ -60,7 +60,7 @@ def restore(place: Place) -> None:
 
 
 STEPS: dict[str, tuple[Callable[[Place], None] | None, ...]] = {
-    "rename and touch": (lambda place: (rename(place), touch(place.input / "a.log.1"))[0],),
+    "rename and touch": (rename, lambda place: touch(place.input / "a.log.1")),
     "touch, run, rename": (lambda place: touch(place.input / "a.log"), None, rename),
     "rename, run, touch": (rename, None, lambda place: touch(place.input / "a.log.1")),
     "restore, run, rename": (restore, None, rename),

@@ -133,9 +133,11 @@ def digests_at(file: InputFile, sizes: Collection[int]) -> tuple[dict[int, str],
             for size in sizes:
                 if size <= file.size:
                     stream.seek(0)
-                    head = stream.read(min(END_BYTES, size))
-                    stream.seek(max(END_BYTES, size - END_BYTES))
-                    found[size] = checksum(head + stream.read(max(0, size - max(END_BYTES, size - END_BYTES))))
+                    ends = stream.read(min(END_BYTES, size))
+                    if size > END_BYTES:  # stores refuse to seek behind the end
+                        stream.seek(max(END_BYTES, size - END_BYTES))
+                        ends += stream.read(size - stream.tell())
+                    found[size] = checksum(ends)
         return found, (file.size, "")
     found, left, place, head, last = {}, sorted(sizes), 0, b"", b""
     with open_input(file) as stream:
