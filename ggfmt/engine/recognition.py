@@ -345,6 +345,8 @@ def _overlap(content: Content, seen: Seen, near: bool) -> str | None:
     is_shorter = size is not None and (ends is None or size < ends[0])
     # A file that was cut off within a line has a last line of its own.
     begins = len(shared) >= len(content.lines) - content.open_end
+    if ends is None and len(shared) > seen.last:
+        return "may be a copy"  # of a compressed file whose size unpacked is unknown
     if seen.lined:
         if any(line.operation and line.end > seen.start for line in shared):
             return "is shorter" if is_shorter and begins else "has changed"
@@ -354,8 +356,6 @@ def _overlap(content: Content, seen: Seen, near: bool) -> str | None:
     reach = min(END_BYTES, size or END_BYTES, ends[0] if ends is not None else END_BYTES) - seen.start
     if near and shared[-1].end - seen.start > reach / 2:
         return "has changed"
-    if ends is None and len(shared) > seen.last:
-        return "may be a copy"  # of a compressed file whose size unpacked is unknown
     return None
 
 
