@@ -327,7 +327,7 @@ def _tell_of_equal(seen: Sequence[Seen], inputs: Sequence[PlannedInput]) -> None
         if before is not item and not record.is_idle:
             equal.append((before, item))
     if equal:
-        message = "%s have the same content as others, and were read too: the first is `%s`, a copy of `%s`"
+        message = "%s with the same content as another one: ggfmt reads all of them; the first is `%s`, a copy of `%s`"
         before, item = equal[0]
         number = counted(len(equal), "new input file")
         log.warning(message, number, visible(item.file.shown), visible(before.file.shown))
