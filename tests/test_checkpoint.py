@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -90,7 +91,7 @@ def test_a_changed_input_that_was_read_is_an_error_and_its_time_alone_is_none(pl
     for numbers in ((1, 3), (1, 2, 3), (1,)):
         place.write("a.json", *numbers)
         message = place.refused("GG310")
-        assert f"{path}" in message and "changed since a committed run read it" in message
+        assert f"{path}" in message and "since a committed run read it" in message
     path.unlink()
     place.run(current_timestamp=None)
     assert place.numbers == [1, 2, 4]
@@ -102,7 +103,9 @@ def test_a_change_that_a_coarse_clock_does_not_show_is_found(place: Place) -> No
     place.run()
     place.write("a.json", 2)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    place.refused("GG310")
+    place.run(current_timestamp=None)
+    place.run(start=_no_runner)
+    assert place.numbers == [1, 2]
 
 
 def test_rotated_logs_are_known_by_whatever_name(place: Place, caplog: pytest.LogCaptureFixture) -> None:
@@ -120,20 +123,9 @@ def test_rotated_logs_are_known_by_whatever_name(place: Place, caplog: pytest.Lo
     log.rename(place.input / "x.log.1")
     place.run(start=_no_runner)
     place.write("x.log", 9)
-    (place.input / "x.log.1").unlink()  # what was read as x.log is nowhere: was it changed, or is it another file?
-    place.refused("GG310")
-
-
-def test_files_of_the_same_content_are_several_files(place: Place) -> None:
-    place.write("a.json", 1)
-    place.run()
-    place.write("b.json", 1)
+    (place.input / "x.log.1").unlink()
     place.run(current_timestamp=None)
-    assert place.numbers == [1, 1]
-    (place.input / "b.json").unlink()
-    (place.input / "c.json").write_bytes((place.input / "a.json").read_bytes())  # may get the inode of the last one
-    place.run(current_timestamp=None)
-    assert place.numbers == [1, 1, 1]
+    assert place.numbers[-1] == 9
 
 
 def test_files_that_grow_wait_and_so_do_those_behind_them(place: Place, caplog: pytest.LogCaptureFixture) -> None:
@@ -284,9 +276,13 @@ def test_a_hundred_thousand_inputs_are_no_burden(place: Place) -> None:
     place.write("a.json", 1)
     place.run()
     (segment,) = (place.seen / "_ggfmt" / "inputs").iterdir()
-    path, size, modified, _, digest, fresh = json.loads(segment.read_bytes().splitlines()[1])
+    path, size, modified, _, digest, fresh, marks, *others = json.loads(segment.read_bytes().splitlines()[1])
     lines: list[object] = [{"number": 1, "run": "x", "inputs": 100_000}]
-    lines += [[path.replace("a.j", f"{n:06d}.j"), size, modified, -n, digest, fresh] for n in range(100_000)]
+    for n in range(100_000):
+        made = hashlib.sha512(f"{n}".encode()).hexdigest() * 4  # digests of 51 lines
+        known = (digest, marks) if n == 17 else (made[:32], made[:510])
+        lines.append([path.replace("a.j", f"{n:06d}.j"), size, modified, -n, known[0], fresh, known[1], *others])
+    place.write("a.json", 9)
     segment.write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     seen = Checkpoint(str(place.seen))
     place.write("000017.json", 1, 2)

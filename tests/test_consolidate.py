@@ -565,7 +565,7 @@ def test_each_run_merges_what_is_new_and_writes_the_files_of_rows_that_change(
     assert document["tables"]["S.T"]["unresolved"] == 1
     with pytest.raises(UsageError, match="changes are merged into them"):
         ggfmt.consolidate(changes, out, history=True, **told)
-    write_lines(changes / "9.json", days[0])
+    write_lines(changes / "9.json", [change("I", 99, after={"ID": "99"})])
     with pytest.raises(UsageError, match="the rows in the output are `parquet`"):
         ggfmt.consolidate(changes, out, to="orc", **told)
 
@@ -586,3 +586,37 @@ def test_a_base_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Pa
     with pytest.raises(UsageError, match="holds messages of `ggfmt run`"):
         consolidate(spark, TODAY, tmp_path / "out", base=messages)
     assert not (tmp_path / "out").exists()
+
+
+def test_an_empty_input_is_as_with_run(spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Without files, `--allow-empty` makes a run with a checkpoint one that does nothing, and says so."""
+    changes, out, seen = tmp_path / "changes", tmp_path / "out", tmp_path / "seen"
+    changes.mkdir()
+    told: dict[str, Any] = {"spark": spark, "primary_keys": "ID", "checkpoint": seen}
+    for call in (
+        lambda: ggfmt.consolidate(changes, out, **told),
+        lambda: ggfmt.convert(
+            changes, output=tmp_path / "messages", to="json", master="none", checkpoint=tmp_path / "other"
+        ),
+    ):
+        with pytest.raises(UsageError, match=r"GG310.*no file to read.*--allow-empty"):
+            call()
+    with caplog.at_level("INFO", "ggfmt"):
+        assert ggfmt.consolidate(changes, out, **told, allow_empty=True) == {}
+    assert "nothing to do: there is no input file" in caplog.text
+    assert not out.exists() or snapshot(out) == {}
+    write_lines(changes / "1.json", [change("I", 1, after={"ID": "1", "N": "a", "V": "x"})])
+    document = ggfmt.consolidate(changes, out, **told)
+    (changes / "1.json").unlink()
+    assert ggfmt.consolidate(changes, out, **told, allow_empty=True) == document
+    arguments = ["consolidate", str(changes), "-o", str(out), "--checkpoint", str(seen), "--allow-empty"]
+    done = subprocess.run([sys.executable, "-m", "ggfmt", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "nothing to do: there is no input file" in done.stderr
+
+
+def test_no_input_at_all_gives_no_table(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "changes").mkdir()
+    document = ggfmt.consolidate(tmp_path / "changes", tmp_path / "out", spark=spark, allow_empty=True)
+    assert document["tables"] == {}
+    assert verify(str(tmp_path / "out")).findings == []

@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -196,6 +197,68 @@ def test_a_log_that_is_renamed_is_read_on_and_not_again(tmp_path: Path) -> None:
     assert sorted(ids(stream.step())) == [2, 3]
     (tmp_path / "log.1.json").unlink()  # all of it has been read
     assert stream.step() == []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_batch_that_was_cut_off_finds_a_log_that_was_renamed(times: int, tmp_path: Path) -> None:
+    """What Spark has planned before it was killed is done again after the logs have rotated, with the same rows."""
+    path = tmp_path / "log.json"
+    path.write_bytes(lines(operation(1), operation(2)))
+    stream = Driven(tmp_path)
+    end = json.dumps(stream.reader.latestOffset(json.loads(stream.at)))
+    found = stream.between(stream.at, end)
+    for number in range(times):
+        if (tmp_path / "log.1.json").exists():
+            (tmp_path / "log.1.json").rename(tmp_path / "log.2.json")
+        path.rename(tmp_path / "log.1.json")
+        path.write_bytes(lines(*(operation(10 * number + each) for each in (3, 4, 5))))
+    stream.restart()
+    assert stream.between(stream.at, end) == found
+    stream.at = end
+    assert sorted(ids(stream.step())) == ([3, 4, 5] if times == 1 else [3, 4, 5, 13, 14, 15])
+    assert stream.step() == []
+
+
+def test_a_batch_that_was_cut_off_finds_a_log_by_its_content_where_the_inode_is_another(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_bytes(lines(operation(1), operation(2)))
+    stream = Driven(tmp_path)
+    end = json.dumps(stream.reader.latestOffset(json.loads(stream.at)))
+    found = stream.between(stream.at, end)
+    (tmp_path / "old.json").write_bytes(path.read_bytes())
+    path.write_bytes(lines(operation(3)))
+    stream.restart()
+    assert stream.between(stream.at, end) == found
+    (tmp_path / "old.json").unlink()
+    with pytest.raises(Abend, match=r"log.json: error\[GG533\]"):
+        stream.between(stream.at, end)
+
+
+def test_a_stream_can_be_made_over_a_file_that_grows(tmp_path: Path) -> None:
+    """Whether a file is still the same is for those who read it, not for the look at its tables."""
+    path, stop = tmp_path / "log.json", threading.Event()
+    path.write_bytes(lines(*map(operation, range(2000))))
+
+    def write() -> None:
+        number = 2000
+        while not stop.is_set():
+            data = lines(operation(number))
+            append(path, data[:30])
+            append(path, data[30:])
+            number += 1
+            time.sleep(0.0002)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(10):
+            stream = Driven(tmp_path)
+        assert ids(stream.step())[:2000] == list(range(2000))
+    finally:
+        stop.set()
+        writer.join()
+    stream.step()
+    assert ids(stream.rows) == list(range(len(stream.rows)))
 
 
 def test_a_stream_needs_a_format_before_there_is_a_file(tmp_path: Path) -> None:

@@ -300,8 +300,15 @@ def test_a_checkpoint_may_lie_in_a_store(store: Store, tmp_path: Path) -> None:
         run([f"{again}/in"], f"{again}/out", checkpoint=f"{again}/seen", current_timestamp=None)
         assert store.numbers("out") == [2, 4]
     assert all(SECRET.encode() not in data for data in store.files("seen").values())
-    store.put("in/a.json", lines(tmp_path, 6))
-    with pytest.raises(UsageError, match=r"GG310.*changed since a committed run read it"):
+    store.put("in/a.json", lines(tmp_path, 6))  # another file
+    run([f"{top}/in"], f"{top}/out", checkpoint=f"{top}/seen", current_timestamp=None)
+    assert store.numbers("out") == [2, 4, 6]
+    store.put("in/c.json.gz", lines(tmp_path, 6))  # which Arrow compresses
+    with pytest.raises(UsageError, match=r"GG310.*is a copy of `.*a.json`"):
+        run([f"{top}/in"], f"{top}/out", checkpoint=f"{top}/seen")
+    store.put("in/c.json.gz", lines(tmp_path, 8))  # which Arrow compresses
+    store.put("in/a.json", lines(tmp_path, 6) + lines(tmp_path, 7))
+    with pytest.raises(UsageError, match=r"GG310.*has grown since a committed run read it"):
         run([f"{top}/in"], f"{top}/out", checkpoint=f"{top}/seen")
 
 

@@ -49,6 +49,7 @@ def consolidate(
     max_record: int | str | None = None,
     remote: str | None = None,
     *,
+    allow_empty: bool = False,
     spark: object | None = None,
     progress: Callable[[Standing], None] | None = None,
 ) -> dict[str, Any]:
@@ -90,6 +91,7 @@ def consolidate(
         mode=arguments.chosen("mode", mode, RowMode),
         strict=strict,
         base=arguments.text(base),
+        allow_empty=allow_empty,
         checkpoint=arguments.text(checkpoint),
         settle=settle,
         keys=_keys(primary_keys),

@@ -9,6 +9,7 @@ import typer
 from ggfmt.api import consolidating
 from ggfmt.api.consolidating import RowFormat, RowMode, RowOrder
 from ggfmt.cli.parameters import (
+    AllowEmpty,
     Checkpointing,
     Definitions,
     InputConfig,
@@ -46,6 +47,7 @@ def consolidate(
         str | None,
         typer.Option("--base", metavar="DIR", help="The rows from before: an earlier result, or a directory by table."),
     ] = None,
+    allow_empty: AllowEmpty = False,
     checkpoint: Checkpointing = None,
     settle: Settling = None,
     keep: Annotated[
@@ -101,6 +103,7 @@ def consolidate(
             history=history,
             changes=changes,
             base=base,
+            allow_empty=allow_empty,
             checkpoint=checkpoint,
             settle=settle,
             keep=keep,

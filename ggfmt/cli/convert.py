@@ -14,6 +14,7 @@ from ggfmt.api.converting import Mode, OnReject, convert
 from ggfmt.cli.dry_run import show_plan
 from ggfmt.cli.garbage import nothing_collected
 from ggfmt.cli.parameters import (
+    AllowEmpty,
     Checkpointing,
     Configuration,
     CurrentTimestamp,
@@ -64,7 +65,7 @@ def run(
     strict_fidelity: Annotated[
         bool, typer.Option("--strict-fidelity", help="Stop where a handler cannot show a value as it is.")
     ] = False,
-    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Also run where there is no input file.")] = False,
+    allow_empty: AllowEmpty = False,
     checkpoint: Checkpointing = None,
     settle: Settling = None,
     current_timestamp: CurrentTimestamp = None,

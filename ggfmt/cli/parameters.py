@@ -15,6 +15,7 @@ Inputs = Annotated[
         metavar="INPUT", help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input."
     ),
 ]
+AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Also run where there is no input file.")]
 Checkpointing = Annotated[
     str | None,
     typer.Option(

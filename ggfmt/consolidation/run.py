@@ -66,6 +66,7 @@ class ConsolidationSettings:
     mode: str = "error"
     strict: bool = False
     base: str | None = None
+    allow_empty: bool = False
     checkpoint: str | None = None
     settle: float | None = None
     keys: Keys = ()
@@ -125,7 +126,7 @@ class _Running:
             self._following.enter(LISTING)
             settings = self._settings
             checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, [self._output])
-            files = list_inputs(settings.inputs)
+            files = list_inputs(settings.inputs, settings.allow_empty)
             hold_all([self._output, *filter(None, [checkpoint])], self._run, stack)
             if checkpoint is not None:
                 files = self._new(checkpoint, files)
@@ -156,7 +157,7 @@ class _Running:
                 merged = {answer.table.name: answer.merged for answer in answers}
                 document = self._previous.merged(document, merged, set(again))
                 replaced = [*again, *map(run_file, kept_runs(self._output.store))]
-            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], read_files)]
+            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], self._inputs)]
             self._commit(finished, replaced, document, others)
             signals.suspend()  # the rows are committed, and what comes now cannot say otherwise
         for line in told:
@@ -179,6 +180,7 @@ class _Running:
         chosen = checkpoint.choose(files, settings.settle)
         if not chosen.files:
             log.info("nothing to do: %s", chosen)
+            checkpoint.record_renewed(self._run)
         return chosen.files
 
     def _prepared(self, files: Sequence[InputFile]) -> Job:

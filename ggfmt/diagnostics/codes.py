@@ -83,7 +83,7 @@ _DECLARED: dict[str, Code] = {
     "GG310": error(
         "an input that cannot be read",
         "The input does not exist, has no files, may not be read, changed while it was read, or its compression is "
-        "damaged.",
+        "damaged. With `--checkpoint`: it is longer, shorter or otherwise than when a run read it, or a copy of it.",
     ),
     "GG311": error(
         "a line with the wrong number of fields",

@@ -2,33 +2,35 @@
 
 It takes part in the commit of the output, so that an input is remembered if and only if its operations are there. Each
 run adds a segment, and rewrites no other; small segments are put together now and then. A segment has blocks, one for
-each run: a line that tells the run and how many lines follow, and a line for each input.
+each run: a line with the run and the number of lines that follow, and a line for each input.
 
-An input is known by its path, and on disks also by its inode with size, time and checksum, which a renaming does not
-change. The checksum is of its first and last bytes.
+An input is known by its content (`recognition`). A file that was recognized under another path, inode or time gets a
+new record at every run, so that later runs need not open it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.files import InputFile, each_of, lines_of, read_ends, same_time, unreadable
-from ggfmt.engine.output.commit import Part, Participant, cannot_write
+from ggfmt.engine.content import Content, examine
+from ggfmt.engine.files import InputFile, each_of, lines_of
+from ggfmt.engine.inputs import PlannedInput
+from ggfmt.engine.output.commit import Part, Participant, cannot_write, commit
 from ggfmt.engine.output.journal import damaged, read_document
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.output.records import run_file
 from ggfmt.engine.output.store import FAILURES
+from ggfmt.engine.recognition import UNMEASURED, Seen, Verdict, recognize
 from ggfmt.engine.uris import plain
 from ggfmt.java.text import visible
 
@@ -36,10 +38,10 @@ log = logging.getLogger("ggfmt")
 
 DOCUMENT = f"{METADATA_DIRECTORY}/checkpoint.json"
 SEGMENTS = f"{METADATA_DIRECTORY}/inputs"
-END_BYTES = 64 << 10  # at each end of an input, for its checksum
 MOST_SEGMENTS = 64  # before small ones are put together
 SMALL_BYTES = 8 << 20  # of a segment
-_VERSION = 1
+_VERSION = 2
+_READABLE = (1, _VERSION)
 _COARSE_NANOSECONDS = 2_000_000_000  # some file systems tell the time to two seconds
 
 
@@ -51,24 +53,6 @@ class OutputTarget(Protocol):
 
     @property
     def handler(self) -> str: ...
-
-
-class Seen(msgspec.Struct, frozen=True, array_like=True):
-    """An input as a run has read it. `fresh`: it was written so shortly before that its time does not show whether it
-    was written again."""
-
-    path: str
-    size: int
-    modified: int | None
-    inode: int | None
-    digest: str
-    fresh: bool
-
-    @property
-    def identity(self) -> tuple[int, int, int] | None:
-        if self.inode is None or self.modified is None:
-            return None
-        return self.inode, self.size, self.modified
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -128,13 +112,17 @@ class Checkpoint(Participant):
 
     what = "the checkpoint"
 
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self._renewed: list[Seen] = []
+
     def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
         """The mode of the run: output of runs that the checkpoint knows of is added to. UsageError GG513 if it is of
         other output, or the output is not what those runs left."""
         document = read_document(self.store, DOCUMENT)
         if document is None:
             return mode
-        if document.get("version") != _VERSION:
+        if document.get("version") not in _READABLE:
             raise damaged(self.store, DOCUMENT, "is of another version of ggfmt, or damaged")
         if document.get("outputs") != _outputs(targets):
             theirs = "; ".join(f"`{root}` by {_listed(names)}" for root, names in document["outputs"].items())
@@ -159,16 +147,16 @@ class Checkpoint(Participant):
         """Which files no committed run has read. With `settle`, one that was written to in the last so many seconds is
         left for later, and so are those that follow it in its INPUT, as operations keep their order.
 
-        UsageError GG310 for every input that has changed since it was read, or cannot be read.
+        UsageError GG310 for every input that has changed since it was read, is a copy of one, or cannot be read.
         """
-        known = self._look_up(files)
-        verdicts = [known.is_done(file) for file in files]
-        problems = [verdict for verdict in verdicts if isinstance(verdict, Diagnostic)]
+        verdicts = recognize(files, _path, self._records, examine)
+        problems = [verdict.problem for verdict in verdicts if verdict.problem is not None]
         if problems:
             raise UsageError(*problems)
         every = list(zip(files, verdicts, strict=True))
-        new = [file for file, done in every if not done]
-        _tell_of_late([(file, done, known.is_by_path(file)) for file, done in every])
+        new = [file for file, verdict in every if not verdict.done]
+        self._renewed = [seen for file, verdict in every if (seen := _renewed(file, verdict)) is not None]
+        _tell_of_late([(file, verdict.done, _has_kept_its_name(file, verdict)) for file, verdict in every])
         settled, waiting = _settled(new, settle)
         if waiting:
             first = waiting[0]
@@ -182,20 +170,37 @@ class Checkpoint(Participant):
             log.info("%s to read; %s", counted(len(settled), "new input file"), chosen)
         return chosen
 
-    def part(self, run: str, targets: Sequence[OutputTarget], files: Sequence[InputFile]) -> Part:
+    def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> Part:
         """What a commit has to do here: the files are done. Abend GG310 if one is not there any more, GG506 if nothing
         can be written here."""
         seen = []
-        for found in each_of(files, _seen):
+        plans = {item.file.path: item for item in inputs}
+        for found in each_of([item.file for item in inputs], lambda file: _seen(plans[file.path])):
             if isinstance(found, Diagnostic):
                 raise Abend(found)
             seen.append(found)
+        _tell_of_equal(seen, inputs)
+        document = {"version": _VERSION, "run": run, "outputs": _outputs(targets)}
         try:
-            return self._part(run, targets, seen)
+            return self._part(run, document, [*seen, *self._renewed])
         except FAILURES as error:
             raise Abend(cannot_write(self.root, error, self.what)) from None
 
-    def _part(self, run: str, targets: Sequence[OutputTarget], seen: Sequence[Seen]) -> Part:
+    def record_renewed(self, run: str) -> None:
+        """Commits what `choose` has recognized under other names, inodes and times, for a run that has nothing to read.
+
+        A warning if that cannot be done: the next run recognizes the files by their content again.
+        """
+        document = read_document(self.store, DOCUMENT) if self._renewed else None
+        if document is None:
+            return
+        try:
+            commit(run, [self._part(run, {**document, "version": _VERSION}, self._renewed)])
+        except (Abend, *FAILURES) as error:
+            message = "%s: new names and times of files were not recorded, so that the next run opens them again: %s"
+            log.warning(message, visible(self.root), visible(str(error)))
+
+    def _part(self, run: str, document: dict[str, object], seen: Sequence[Seen]) -> Part:
         names = self.store.names(SEGMENTS)
         number = max((int(name.partition(".")[0]) for name in names), default=0) + 1
         encode = msgspec.json.encode
@@ -206,7 +211,6 @@ class Checkpoint(Participant):
             small = [name for name in sorted(sizes) if sizes[name] < SMALL_BYTES]
             content = b"".join([*(self.store.read(name) or b"" for name in small), content])
             part.deletes += small
-        document = {"version": _VERSION, "run": run, "outputs": _outputs(targets)}
         part.moves += self.stage(
             [
                 (f"{SEGMENTS}/{number:08d}.jsonl", content),
@@ -214,25 +218,6 @@ class Checkpoint(Participant):
             ]
         )
         return part
-
-    def _look_up(self, files: Sequence[InputFile]) -> _Known:
-        """What the segments know of these files; no more of them is kept, since there may be millions of others."""
-        paths = {_path(file) for file in files}
-        identities = {identity for file in files if (identity := _identity(file)) is not None}
-        known = _Known()
-        numbers: dict[str, int] = {}
-        for number, seen in self._records():
-            if seen.path in paths and number >= numbers.get(seen.path, 0):
-                numbers[seen.path] = number
-                known.by_path[seen.path] = seen
-            identity = seen.identity
-            if identity in identities:
-                known.by_identity[identity] = f"{known.by_identity.get(identity, '')} {seen.digest}"
-        known.look_at([file for file in files if known.is_doubtful(file)])
-        known.present = {
-            identity for file in files if known.is_known(file) and (identity := _identity(file)) is not None
-        }
-        return known
 
     def _records(self) -> Iterator[tuple[int, Seen]]:
         """All that runs have read, and the numbers of the runs; one line at a time, as there may be millions."""
@@ -249,75 +234,6 @@ class Checkpoint(Participant):
                     raise damaged(self.store, path, "is damaged") from None
 
 
-@dataclass
-class _Known:
-    """What is known of the files of a run: of each path the last record, of each identity the checksums, and which
-    identities are among the files, under whatever name. `digests` are those of files that have to be looked at."""
-
-    by_path: dict[str, Seen] = field(default_factory=dict)
-    by_identity: dict[tuple[int, int, int], str] = field(default_factory=dict)
-    present: set[tuple[int, int, int]] = field(default_factory=set)
-    digests: dict[str, str | Diagnostic] = field(default_factory=dict)
-
-    def look_at(self, files: Sequence[InputFile]) -> None:
-        found = each_of(files, _digest)
-        self.digests = {file.path: digest for file, digest in zip(files, found, strict=True)}
-
-    def is_by_path(self, file: InputFile) -> bool:
-        """Whether a run has read a file of this path."""
-        return _path(file) in self.by_path
-
-    def is_doubtful(self, file: InputFile) -> bool:
-        """Whether it takes the checksum of a file to see if it was read."""
-        seen = self.by_path.get(_path(file))
-        if seen is not None and _is_same(file, seen):
-            return False
-        return _identity(file) in self.by_identity or (seen is not None and seen.size == file.size)
-
-    def is_known(self, file: InputFile) -> bool:
-        """Whether a run has read this very file, by whatever name it had."""
-        digests = self.by_identity.get(_identity(file) or (-1, -1, -1))
-        if digests is None:
-            return False
-        digest = self.digests.get(file.path)
-        return digest is None or (isinstance(digest, str) and digest in digests)
-
-    def is_done(self, file: InputFile) -> bool | Diagnostic:
-        """Whether a file has been read; the diagnostic if it is another one than that which was."""
-        seen, digest = self.by_path.get(_path(file)), self.digests.get(file.path)
-        if isinstance(digest, Diagnostic):
-            return digest
-        if _identity(file) in self.present:
-            return True
-        if seen is None:
-            return False
-        if seen.size == file.size and digest in (None, seen.digest):
-            return True
-        if seen.identity in self.present:  # it has another name today, and this one is of another file
-            return False
-        what = "its first or last bytes are others" if seen.size == file.size else f"{seen.size} bytes then"
-        message = f"the input has changed since a committed run read it: {what}, {file.size} bytes now"
-        return Diagnostic("GG310", message, Span(file=file.shown), _CHANGED_HELP)
-
-
-def _is_same(file: InputFile, seen: Seen) -> bool:
-    """Whether a file is as it was read, by what the file system tells."""
-    same = seen.size == file.size and seen.inode == file.inode and same_time(file, seen.modified)
-    return same and not seen.fresh
-
-
-_CHANGED_HELP = (
-    "what was added to it needs a file of its own; move this one out of the input, and let `--settle` wait longer for "
-    "files that grow"
-)
-
-
-def _identity(file: InputFile) -> tuple[int, int, int] | None:
-    if file.inode is None or file.modified is None:
-        return None
-    return file.inode, file.size, file.modified
-
-
 def _path(file: InputFile) -> str:
     """The path of a file as the checkpoint has it: without credentials, and one for all ways to write it."""
     path = plain(file.path)
@@ -328,20 +244,52 @@ def _path(file: InputFile) -> str:
     return path
 
 
-def _digest(file: InputFile) -> str | Diagnostic:
-    """The checksum of the ends of a file; the diagnostic if it cannot be read."""
-    try:
-        return hashlib.sha256(read_ends(file, END_BYTES)).hexdigest()[:32]
-    except FAILURES as error:
-        return unreadable(file.shown, error)
+def _seen(item: PlannedInput) -> Seen | Diagnostic:
+    """The record of a file that a run has read."""
+    content = examine(item.file)
+    if isinstance(content, Diagnostic):
+        return content
+    layout = item.layout
+    lined = layout.splittable and layout.delimiter in (b"", b"\n", b"\r\n")
+    start = max(layout.skipped, content.header)
+    whole = content.whole
+    if whole is not None and (content.blank or (content.only_metadata and lined)):
+        start = whole[0]
+    return _recorded(item.file, content, Seen("", 0, None, None, "", False, start=start, lined=lined))
 
 
-def _seen(file: InputFile) -> Seen | Diagnostic:
-    fresh = file.modified is None or time.time_ns() - file.modified < _COARSE_NANOSECONDS
-    digest = _digest(file)
-    if isinstance(digest, Diagnostic):
-        return digest
-    return Seen(_path(file), file.size, file.modified, file.inode, digest, fresh)
+def _recorded(file: InputFile, content: Content, known: Seen) -> Seen:
+    """The record of a file as it is, with the layout of a known one."""
+    return msgspec.structs.replace(
+        known,
+        path=_path(file),
+        size=file.size,
+        modified=file.modified,
+        inode=file.inode,
+        digest=content.stored[1],
+        fresh=file.modified is None or time.time_ns() - file.modified < _COARSE_NANOSECONDS,
+        lines=content.digests,
+        first=content.first_operation(known.start),
+        unpacked=None if file.compression is None else content.whole or UNMEASURED,
+        version=_VERSION,
+    )
+
+
+def _renewed(file: InputFile, verdict: Verdict) -> Seen | None:
+    """The record of a file that was recognized, and not by what the file system reports; None if it has it."""
+    known, content = verdict.record, verdict.content
+    if not verdict.done or known is None or content is None:
+        return None
+    seen = _recorded(file, content, known)
+    seen = msgspec.structs.replace(seen, origin=known.read, renamed=known.renamed or known.path != seen.path)
+    same = msgspec.structs.replace(known, origin=seen.origin, version=_VERSION)
+    return None if seen == same and known.version == _VERSION else seen
+
+
+def _has_kept_its_name(file: InputFile, verdict: Verdict) -> bool:
+    """Whether a file was read under the name that it has."""
+    known = verdict.record
+    return known is not None and known.path == _path(file) and not known.renamed
 
 
 def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[InputFile], list[InputFile]]:
@@ -368,6 +316,21 @@ def _tell_of_late(every: Sequence[tuple[InputFile, object, bool]]) -> None:
     if late:
         message = "%s in order before others that earlier runs have read, the first is `%s`: their operations follow"
         log.warning(message, counted(len(late), "new input file"), visible(late[0].shown))
+
+
+def _tell_of_equal(seen: Sequence[Seen], inputs: Sequence[PlannedInput]) -> None:
+    """Warns of files of one run that have the same content: each of them is read."""
+    first: dict[object, PlannedInput] = {}
+    equal = []
+    for record, item in zip(seen, inputs, strict=True):
+        before = first.setdefault(record.read, item)
+        if before is not item and not record.is_idle:
+            equal.append((before, item))
+    if equal:
+        message = "%s with the same content as another one: ggfmt reads all of them; the first is `%s`, a copy of `%s`"
+        before, item = equal[0]
+        number = counted(len(equal), "new input file")
+        log.warning(message, number, visible(item.file.shown), visible(before.file.shown))
 
 
 def _outputs(targets: Sequence[OutputTarget]) -> dict[str, list[str]]:

@@ -81,6 +81,8 @@ class _Running:
             watch.lap(LISTING)
             if prepared.idle is not None:
                 log.info("nothing to do: %s", prepared.idle)
+                if prepared.checkpoint is not None:
+                    prepared.checkpoint.record_renewed(prepared.job.run)
                 return RunResult(report.Totals(), {})
             warn_without_kernels()
             if start is not InProcess:
@@ -98,7 +100,7 @@ class _Running:
             checkpoint, job = prepared.checkpoint, results.job
             others = []
             if checkpoint is not None:
-                others.append(checkpoint.part(job.run, job.targets, [item.file for item in prepared.inputs]))
+                others.append(checkpoint.part(job.run, job.targets, prepared.inputs))
             check_inputs_unchanged(prepared.inputs)  # last, so that what is remembered of them is of what was read
             following.enter(COMMITTING)
             self._committing = prepared

@@ -9,8 +9,9 @@ those before the place that was reached have to stay as they were.
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -21,6 +22,9 @@ from ggfmt.engine.inputs import HEAD_BYTES, PlannedInput
 from ggfmt.engine.plan import Range
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader
+from ggfmt.java.text import visible
+
+log = logging.getLogger("ggfmt")
 
 END_BYTES = 4 << 10  # at each end of what was read, for its checksum
 _TAIL_BYTES = 1 << 20  # in which the last line end is looked for, and then more
@@ -94,17 +98,29 @@ class Growth:
         layout = self.reader.layout(head, len(head) < HEAD_BYTES, self.source)
         return replace(layout, keys=file.keys, max_record=self.max_record)
 
-    def ranges(self, start: Mapping[str, Grown], end: Mapping[str, Grown], size: int) -> list[Range]:
+    def ranges(
+        self,
+        start: Mapping[str, Grown],
+        end: Mapping[str, Grown],
+        size: int,
+        listed: Callable[[], Sequence[InputFile]] = list,
+    ) -> list[Range]:
         """What lies between two places of a stream, in the order of the files' numbers; none larger than `size`, where
-        a file can be cut. Abend GG533 for a file that is not there any more, or another one."""
+        a file can be cut. A file that is not at its path any more is looked for among those that are `listed`.
+
+        Abend GG533 if a file is not there any more.
+        """
+        files: Sequence[InputFile] | None = None
         ranges = []
         read = {known.number: known.end for known in start.values()}
         for path, known in sorted(end.items(), key=lambda item: item[1].number):
             place = read.get(known.number, 0)
             if place >= known.end:
                 continue
-            file = found(path)
-            check(file, known)
+            file = _at(path, known)
+            if file is None:
+                files = listed() if files is None else files
+                file = _elsewhere(path, known, files)
             file = replace(file, watched=False)  # it may grow on
             item = PlannedInput(file, known.number, self.layout(file, known.end))
             if file.compression is not None or not item.layout.splittable:
@@ -124,6 +140,30 @@ def _renamed(files: Sequence[InputFile], before: Mapping[str, Grown]) -> dict[st
         for file in files
         if (path := by_inode.get(file.inode, file.path)) != file.path and is_other(file, before[path]) is None
     }
+
+
+def _at(path: str, known: Grown) -> InputFile | None:
+    """The file at a path; None if it is not what a stream has read, or more of the same."""
+    try:
+        file = state_of(path, path)
+    except FileNotFoundError:
+        return None
+    except (OSError, pa.ArrowException) as error:
+        raise Abend(unreadable(path, error)) from None
+    return file if is_other(file, known) is None else None
+
+
+def _elsewhere(path: str, known: Grown, files: Sequence[InputFile]) -> InputFile:
+    """A file that a stream has read at another path: that of its inode, or else one of its content. Its rows keep the
+    name that they had. Abend GG533 if there is none."""
+    by_inode = [file for file in files if file.inode is not None and file.inode == known.inode]
+    for file in (*by_inode, *files):
+        if file.path != path and is_other(file, known) is None:
+            log.info("`%s` has become `%s`: the stream reads it there", visible(path), visible(file.shown))
+            return replace(file, shown=path)
+    file = found(path)
+    check(file, known)
+    return file
 
 
 def check(file: InputFile, known: Grown) -> None:

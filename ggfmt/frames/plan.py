@@ -16,7 +16,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestio
 from ggfmt.engine.discovery import discover
 from ggfmt.engine.inputs import detect_format, plan_inputs, reader_of, with_defaults
 from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.plan import Job, Split, Splits
+from ggfmt.engine.plan import Job, Range, Split, Splits
 from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
@@ -144,11 +144,19 @@ def make_plan(request: Request, runner: Runner) -> Plan:
     input_format = detect_format(files)[0] if request.input_format == "auto" else request.input_format
     source = source_of(input_format, request.options)
     _, _, inputs = plan_inputs(files, input_format, source, request.max_record)
-    splits = Splits(inputs, runner.parallelism, request.split_size)
+    # A stream may be made over files that grow, and Spark does not say here whether it makes one. That a file is the
+    # same is checked by those who read it.
+    growing = [replace(item, file=replace(item.file, watched=False)) for item in inputs]
+    splits = Splits(growing, runner.parallelism, request.split_size)
     job = job_of(input_format, load_definitions(request.definitions, source), source)
     if request.looks_first:  # of one split nobody needs tasks
         job = discover(job, splits, runner if len(splits.all) > 1 else InProcess())
-    return Plan(job, tuple(splits.all), wanted_of(request, job))
+    planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits.all)
+    return Plan(job, planned, wanted_of(request, job))
+
+
+def _watched(part: Range) -> Range:
+    return replace(part, input=replace(part.input, file=replace(part.input.file, watched=True)))
 
 
 def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:

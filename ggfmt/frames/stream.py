@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine.discovery import Crossed, discover_split, settle
+from ggfmt.engine.files import InputFile
 from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.plan import Job, Range, Split
@@ -61,8 +62,7 @@ class FrameStream(DataSourceStreamReader):
         """All that can be read now."""
         if start is None:
             raise refused("this Spark cannot read a stream of ggfmt", "streams need Spark 4.2 or later")
-        files = list_inputs(self._request.paths, allow_empty=True, growing=True)
-        end = self._growth.look(files, _files(start))
+        end = self._growth.look(self._listed(), _files(start))
         ranges = self._ranges(start, end)
         tables = _tables(start)
         if ranges and self._request.looks_first:
@@ -91,7 +91,10 @@ class FrameStream(DataSourceStreamReader):
         return self._request.split_size or SPLIT_BYTES
 
     def _ranges(self, start: Offset, end: Mapping[str, Grown]) -> list[Range]:
-        return self._growth.ranges(_files(start), end, self._size())
+        return self._growth.ranges(_files(start), end, self._size(), self._listed)
+
+    def _listed(self) -> list[InputFile]:
+        return list_inputs(self._request.paths, allow_empty=True, growing=True)
 
     def _groups(self, ranges: Sequence[Range]) -> Iterator[list[Range]]:
         """Ranges that one task reads: small ones together."""
