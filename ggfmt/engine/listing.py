@@ -129,7 +129,8 @@ def list_inputs(
         raise UsageError(*problems)
     if standard_input is not None and STANDARD_INPUT in files:
         files[STANDARD_INPUT] = replace(standard_input(), argument=files[STANDARD_INPUT].argument)
-    left.tell()
+    if not growing:  # who looks again and again would say it as often
+        left.tell()
     return with_keys(files.values())
 
 
