@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ggfmt.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from ggfmt.api.comparing import compare
-    from ggfmt.api.consolidating import consolidate
-    from ggfmt.api.converting import Result, convert
-    from ggfmt.api.looking import lint, preview, schema
+    from ggfmt.api.comparison import compare
+    from ggfmt.api.consolidation import consolidate
+    from ggfmt.api.conversion import Result, convert
+    from ggfmt.api.inspection import lint, preview, schema
     from ggfmt.cli import main
     from ggfmt.consolidation import changes, current, history
     from ggfmt.diagnostics.codes import Severity
@@ -56,11 +56,11 @@ __all__ = [
 ]
 
 _ERRORS = ("Abend", "Committed", "ConfigurationError", "Diagnostic", "GgfmtError", "Span", "UsageError")
-_PLACES = {
-    "compare": "ggfmt.api.comparing",
-    **dict.fromkeys(("Result", "convert"), "ggfmt.api.converting"),
-    "consolidate": "ggfmt.api.consolidating",
-    **dict.fromkeys(("lint", "preview", "schema"), "ggfmt.api.looking"),
+_MODULES = {
+    "compare": "ggfmt.api.comparison",
+    **dict.fromkeys(("Result", "convert"), "ggfmt.api.conversion"),
+    "consolidate": "ggfmt.api.consolidation",
+    **dict.fromkeys(("lint", "preview", "schema"), "ggfmt.api.inspection"),
     **dict.fromkeys(_ERRORS, "ggfmt.diagnostics.diagnostic"),
     "Severity": "ggfmt.diagnostics.codes",
     "main": "ggfmt.cli",
@@ -70,9 +70,9 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module `ggfmt` has no attribute `{name}`")
-    found = getattr(import_module(_PLACES[name]), name)
+    found = getattr(import_module(_MODULES[name]), name)
     globals()[name] = found
     return found
 

@@ -53,7 +53,7 @@ def is_json() -> bool:
     return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger("ggfmt").handlers)
 
 
-def change(level: str | None, format: str | None) -> None:
+def configure(level: str | None, format: str | None) -> None:
     """Sets the log up with what is given; the rest stays as it is."""
     now = logging.getLogger("ggfmt").level
     names = {number: name for name, number in LEVELS.items()}

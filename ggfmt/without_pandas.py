@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 
-class _Refused:
+class _PandasBlocker:
     """A finder of modules that finds no pandas."""
 
     @staticmethod
@@ -20,11 +20,11 @@ class _Refused:
 
 def do_without_pandas() -> None:
     """Nothing that is loaded from now on finds pandas."""
-    if _Refused not in sys.meta_path:
-        sys.meta_path.insert(0, _Refused)
+    if _PandasBlocker not in sys.meta_path:
+        sys.meta_path.insert(0, _PandasBlocker)
 
 
 def allow_pandas() -> None:
     """For what cannot do without it: the client of Spark Connect."""
-    if _Refused in sys.meta_path:
-        sys.meta_path.remove(_Refused)
+    if _PandasBlocker in sys.meta_path:
+        sys.meta_path.remove(_PandasBlocker)

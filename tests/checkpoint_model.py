@@ -43,7 +43,7 @@ from ggfmt.engine.files import open_input
 from ggfmt.engine.inputs import PlannedInput
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output import store
-from ggfmt.engine.output.commit import Part, Participant, commit, hold_all
+from ggfmt.engine.output.commit import CommitPart, Participant, commit, lock_all
 from ggfmt.engine.output.records import run_file
 from ggfmt.formats.api.reading import Layout
 
@@ -298,7 +298,7 @@ class StubbedMachine(Machine):
         with ExitStack() as stack:
             checkpoint = open_checkpoint(str(self.seen), None, "error", [output])
             assert checkpoint is not None
-            hold_all([output, checkpoint], run, stack)
+            lock_all([output, checkpoint], run, stack)
             checkpoint.bind([output], [output], "error")
             files = checkpoint.choose(list_inputs([str(path) for path in self.directories], True)).files
             if not files:
@@ -307,7 +307,7 @@ class StubbedMachine(Machine):
             layout = Layout(splittable=True)
             inputs = [PlannedInput(file, number, layout) for number, file in enumerate(files)]
             part = checkpoint.part(run, [output], inputs)
-            mine = Part(output)
+            mine = CommitPart(output)
             mine.moves += output.stage([(run_file(run), b"{}")])
             commit(run, [mine, part])
             self.written.update(number for file in files for number in self.operations(Path(file.path)))

@@ -20,7 +20,7 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.key_updates import key_updates
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Discovered, Layout, Reject, Remark, SchemaChange
+from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Layout, Reject, Remark, SchemaChange
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -77,14 +77,14 @@ class Read:
 
 
 def layout_of(name: str, data: bytes, source: WriterSettings) -> Layout:
-    return FORMATS[name].read_side.by(source).reader.layout(data, True, source)
+    return FORMATS[name].read_support.by(source).reader.layout(data, True, source)
 
 
 def chunks_of(
     name: str, data: bytes, source: WriterSettings, start: int = 0, length: int | None = None
 ) -> Iterator[Chunk]:
     layout = layout_of(name, data, source)
-    return FORMATS[name].read_side.by(source).reader.chunks(io.BytesIO(data), FILE, start, length, layout)
+    return FORMATS[name].read_support.by(source).reader.chunks(io.BytesIO(data), FILE, start, length, layout)
 
 
 def discover(
@@ -93,10 +93,10 @@ def discover(
     source: WriterSettings | None = None,
     size: int | None = None,
     trusted: Mapping[str, TableDef] = {},
-) -> Discovered:
+) -> DiscoveryResult:
     """What the discovery finds, in splits of `size` bytes."""
     source = source or told(name)
-    make = FORMATS[name].read_side.by(source).discovery
+    make = FORMATS[name].read_support.by(source).discovery
     assert make is not None
     for every_shape in (False, True):
         found = []
@@ -132,13 +132,13 @@ def read(
     source = source or told(name)
     catalog = Catalog(dict(trusted))
     events: Sequence[SchemaChange] = ()
-    if discovers and FORMATS[name].read_side.discovery is not None:
+    if discovers and FORMATS[name].read_support.discovery is not None:
         found = discover(name, data, source, size, trusted)
         catalog, events, source = catalog.with_tables(found.tables), found.events, replace(source, facts=found.facts)
     result = Read()
     for start, length in _splits(name, data, source, size):
         here = catalog.with_tables(event.table for event in events if event.line < start)
-        reader = FORMATS[name].read_side.by(source).reader(here, projection, source)
+        reader = FORMATS[name].read_support.by(source).reader(here, projection, source)
         taken: list[tuple[int, int, TableDef, PlainOperation, tuple[int, int], bool]] = []
 
         def take(event: ChangeBatch | Reject | SchemaChange, reader: Any = reader, taken: Any = taken) -> None:
@@ -186,10 +186,10 @@ def written(
     batch = make_batch(changes, definition)
     format = FORMATS[name]
     chosen = format.options.parse(options)
-    formatter = format.write_side.formatter(batch.table, chosen, context, Clock(NOW))
-    framing = format.write_side.framing(batch.table, chosen, context)
+    formatter = format.write_support.formatter(batch.table, chosen, context, Clock(NOW))
+    framing = format.write_support.framing(batch.table, chosen, context)
     arranged, _ = formatter.arrange(batch)
     messages = formatter.format(arranged)
-    preamble = format.write_side.preamble
+    preamble = format.write_support.preamble
     lead = b"" if preamble is None or not len(messages) else preamble(batch.table, chosen)
     return framing.header + lead + bytes(framing.frame(messages)[0])

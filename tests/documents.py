@@ -43,7 +43,7 @@ from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.diagnostics.exit_codes import EXIT_CODES
 from ggfmt.doctor.finding import Finding, State
-from ggfmt.engine.inputs import plan_inputs, written_by
+from ggfmt.engine.inputs import plan_inputs, source_of_handler
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.preparation import make_targets
 from ggfmt.engine.report import field_summary
@@ -303,7 +303,7 @@ def _formats(subject: str) -> str:
     """All formats with links to their pages; `subject` is the way there."""
     rows = []
     for name, format in FORMATS.items():
-        page, _ = docs.words()[name]
+        page, _ = docs.aliases()[name]
         abilities = (("yes" if part is not None else "") for part in (format.reads, format.writes))
         link = f"[`{name}`]({subject}{page.path.rpartition('/')[2]})"
         rows.append((link, *abilities, format.schema_kind or "", format.doc))
@@ -424,9 +424,9 @@ def _unscanned(_: str) -> str:
     """Formats whose readers have no kernel."""
     found = []
     for name, format in FORMATS.items():
-        reader = format.read_side.reader if format.reads is not None else None
+        reader = format.read_support.reader if format.reads is not None else None
         if reader is not None and issubclass(reader, DialectReader):
-            own = reader.take_in is not DialectReader.take_in
+            own = reader.decode_chunk is not DialectReader.decode_chunk
             found += [] if own or reader.dialect.scanned else [name]
     return f"No kernel reads {_named(found)}.\n"
 
@@ -441,7 +441,7 @@ def _unsplit(_: str) -> str:
             execute(_settings(name, directory), InProcess)
             file = next(path for path in sorted(Path(directory).glob("*/*/*")) if "_ggfmt" not in path.parts)
             handlers = read_configuration([str(ROOT / "conf" / f"{name}.properties")], _NO_OTHER_FILES.get(name, ()))
-            _, source = written_by(handlers)
+            _, source = source_of_handler(handlers)
             _, _, (planned,) = plan_inputs(list_inputs([str(file)]), name, source)
             found += [] if planned.layout.splittable else [name]
     return f"One task reads a whole file of {_named(found)}.\n"

@@ -38,7 +38,7 @@ import pyarrow.fs as pafs
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 
 from ggfmt.diagnostics.diagnostic import Abend, Committed, UsageError
-from ggfmt.engine.output import holding, journal, store
+from ggfmt.engine.output import journal, locking, store
 from ggfmt.engine.output.verification import verify
 
 FIRST, FAULTY, NEXT = (datetime(2020, 1, day) for day in (1, 2, 3))
@@ -250,8 +250,8 @@ def faulty(faults: Faults, kind: str) -> Iterator[None]:
             for name, value in (("file_system", file_system), ("is_local", is_local)):
                 if hasattr(module, name):
                     stack.enter_context(mock.patch.object(module, name, value))
-        stack.enter_context(mock.patch.object(holding, "Lock", recorded(holding.Lock)))
-        stack.enter_context(mock.patch.object(holding, "Lease", recorded(holding.Lease)))
+        stack.enter_context(mock.patch.object(locking, "Lock", recorded(locking.Lock)))
+        stack.enter_context(mock.patch.object(locking, "Lease", recorded(locking.Lease)))
         stack.enter_context(mock.patch.object(store.Store, "remove_if_empty", remove_if_empty))
 
         # The disk is not waited for: what survives a failure of power cannot be tried here.

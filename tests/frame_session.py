@@ -15,7 +15,7 @@ from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.plan import Splits
 from ggfmt.engine.runner import InProcess
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.frames.plan import Plan, Request, job_of, wanted_of
+from ggfmt.frames.plan import Plan, Request, job_of, projection_for
 from ggfmt.model.table import TableDef
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
@@ -52,4 +52,4 @@ def planned(
     splits = Splits(planned, 1, split_size)
     job = job_of(input_format, definitions, with_defaults(told, input_format))
     job = discover(job, splits, InProcess())
-    return Plan(job, tuple(splits.all), wanted_of(Request((str(inputs),), **asked), job))  # type: ignore[arg-type]
+    return Plan(job, tuple(splits.all), projection_for(Request((str(inputs),), **asked), job))  # type: ignore[arg-type]

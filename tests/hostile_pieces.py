@@ -11,8 +11,8 @@ from ggfmt import kernels
 from ggfmt.columnar import avro
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.join import join, join_binary
-from ggfmt.columnar.pieces import COMMA, Each, Either, Encoding, Is, Members, Piece, Text
-from ggfmt.columnar.strings import Form, count_texts
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Equals, Piece, Repeated, Text
+from ggfmt.columnar.strings import TextPattern, count_texts
 from ggfmt.columnar.xml import foreign
 from ggfmt.model.change import Image, ImageColumn
 
@@ -98,12 +98,12 @@ class Random:
             return self._encoded(self.array(rows, pa.string(), True))
         if kind == 4:
             maps = self.array(rows, _MAP, False)
-            return Each(maps, [self._encoded(maps.keys), self._encoded(maps.items)], self.text())
+            return Repeated(maps, [self._encoded(maps.keys), self._encoded(maps.items)], self.text())
         if kind == 5:
             pieces = [[COMMA, "x", self.piece(rows, depth - 1)] for _ in range(self.draw.randrange(1, 4))]
-            return Members([Either(self.array(rows, pa.bool_(), False), member) for member in pieces])
-        where = self.array(rows, pa.bool_(), False) if kind == 6 else Is(self.array(rows, pa.string(), True), "")
-        return Either(where, self.pieces(rows, depth - 1), self.pieces(rows, depth - 1))
+            return CommaJoined([Conditional(self.array(rows, pa.bool_(), False), member) for member in pieces])
+        where = self.array(rows, pa.bool_(), False) if kind == 6 else Equals(self.array(rows, pa.string(), True), "")
+        return Conditional(where, self.pieces(rows, depth - 1), self.pieces(rows, depth - 1))
 
     def _encoded(self, array: pa.Array) -> Text:
         return Text(array, self.draw.choice(_TEXTS), self.text(), self.text(), self.text())
@@ -142,7 +142,7 @@ def compare(seed: int) -> None:
     """An error where the kernels and Arrow make something else of a seed."""
     native = kernels.native
     made = everything(seed)
-    for form in Form:  # of arrays of any texts
+    for form in TextPattern:  # of arrays of any texts
         native.fits(Random(seed).array(20, pa.string(), True), form)
     with patch.object(kernels, "native", None):
         assert everything(seed) == made

@@ -53,7 +53,7 @@ def batches(
     with chunk_bytes(size), pytest.MonkeyPatch.context() as patch:
         for module in (batching, delimited_read):
             patch.setattr(module, "BATCH_ROWS", 3)
-        reader = FORMATS[name].read_side.by(source).reader(Catalog(dict(trusted)), projection, source)
+        reader = FORMATS[name].read_support.by(source).reader(Catalog(dict(trusted)), projection, source)
         events = chain.from_iterable(map(reader.read, dialects.chunks_of(name, data, source)))
         for event in chain(events, reader.flush()):
             if isinstance(event, ChangeBatch):

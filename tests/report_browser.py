@@ -23,7 +23,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 from reports import NAMES, changed, hostile_output, output
 
-from ggfmt.engine.output.past_run import read_run
+from ggfmt.engine.output.run_history import read_run
 from ggfmt.java.text import visible
 from ggfmt.render.report.page import page
 

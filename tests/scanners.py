@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from ggfmt import kernels
-from ggfmt.formats.records.scanner import Scanned
+from ggfmt.formats.records.scanner import ScannedBatch
 
 # Formats that are read without a scanner.
 UNSCANNED = frozenset({"arcion_csv", "dms_json", "json_row", "kafkaconnect_json"})
@@ -28,14 +28,14 @@ class Taken:
 @contextmanager
 def operations_taken() -> Iterator[Taken]:
     """Counts the operations that scanners take."""
-    taken, of = Taken(), Scanned.of
+    taken, of = Taken(), ScannedBatch.of
 
-    def counted(*given: Any) -> Scanned:
+    def counted(*given: Any) -> ScannedBatch:
         scanned = of(*given)
         taken.operations += len(scanned)
         return scanned
 
-    with patch.object(Scanned, "of", counted):
+    with patch.object(ScannedBatch, "of", counted):
         yield taken
 
 

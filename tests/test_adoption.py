@@ -19,16 +19,16 @@ from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.doctor.checks import LIBRARIES
 from ggfmt.engine.output.join import join_group
 from ggfmt.engine.runner import InProcess
-from ggfmt.spark.existing import Submitted, existing_spark
+from ggfmt.spark.existing import SubmittedSpark, detect_spark
 from ggfmt.spark.home import spark_home
 from ggfmt.spark.java_home import find_java
 from ggfmt.spark.jvm import tolerant_home
 from ggfmt.spark.master import attempts
+from ggfmt.spark.package_upload import packed, pickled, zip_package
 from ggfmt.spark.remote import remote_address
-from ggfmt.spark.runners import found_spark, runner_for
+from ggfmt.spark.runners import resolve_spark, runner_for
 from ggfmt.spark.settings import SparkSettings
-from ggfmt.spark.shipping import packed, pickled, zipped
-from ggfmt.spark.workers import NEEDED, NEEDED_BY_SOME, Worker, examiner, make_ready
+from ggfmt.spark.workers import NEEDED, NEEDED_BY_SOME, Worker, examiner, prepare_workers
 
 ROOT = Path(__file__).resolve().parents[1]
 ARGUMENTS = ["--current-timestamp", MOMENT.isoformat(), "--split-size", "60k"]
@@ -261,7 +261,7 @@ def test_spark_submit_on_a_cluster(place: Place) -> None:
     other = cluster / "other" / "ggfmt"
     other.mkdir(parents=True)
     (other / "__init__.py").write_text("raise RuntimeError('an old version')\n")
-    sent = zipped(cluster)
+    sent = zip_package(cluster)
     with standalone_cluster(cluster) as master:
         submit = ["--master", master, "--executor-memory", "512m", "--conf"]
         submit += [f"spark.executorEnv.PYTHONPATH={other.parent}", "--conf", "=".join(QUICK_EXECUTORS)]
@@ -333,8 +333,8 @@ def test_spark_connect(place: Place) -> None:
 
 
 def test_a_process_without_spark_has_none() -> None:
-    assert existing_spark({}) is None
-    assert existing_spark({"PYSPARK_GATEWAY_PORT": "7"}) == Submitted()
+    assert detect_spark({}) is None
+    assert detect_spark({"PYSPARK_GATEWAY_PORT": "7"}) == SubmittedSpark()
 
 
 def test_looking_for_a_spark_loads_none_of_it() -> None:
@@ -355,7 +355,7 @@ def test_what_a_submitted_spark_has_settled(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "secret")
     for settings in (SparkSettings("local"), SparkSettings(conf=(("a", "b"),)), SparkSettings(java_home="/")):
         with pytest.raises(UsageError, match="GG520"):
-            found_spark(None, settings)
+            resolve_spark(None, settings)
     with pytest.raises(Abend, match="GG521") as caught, runner_for():
         pass
     assert "which does not answer" in str(caught.value)
@@ -449,7 +449,7 @@ def test_the_home_around_a_zip_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_package_in_a_zip_file_is_sent_as_it_is(tmp_path: Path) -> None:
     """As of a driver that has it by `--py-files`."""
-    file = zipped(tmp_path)
+    file = zip_package(tmp_path)
     (tmp_path / "again").mkdir()
     program = "from ggfmt.spark.shipping import zipped; from pathlib import Path; print(zipped(Path('again')))"
     environment = {**os.environ, "PYTHONPATH": str(file)}
@@ -465,7 +465,7 @@ def own() -> Worker:
 
 
 def test_workers_that_have_the_package_are_sent_nothing(own: Worker) -> None:
-    assert make_ready(lambda archive: [own], pytest.fail) is None
+    assert prepare_workers(lambda archive: [own], pytest.fail) is None
 
 
 def test_workers_that_have_another_package_are_sent_this_one(own: Worker) -> None:
@@ -475,22 +475,22 @@ def test_workers_that_have_another_package_are_sent_this_one(own: Worker) -> Non
         asked.append(archive)
         return [own, own if archive else replace(own, content=None)]
 
-    assert make_ready(ask, lambda: "a.zip") == "a.zip"
+    assert prepare_workers(ask, lambda: "a.zip") == "a.zip"
     assert asked == [None, "a.zip"]
 
 
 def test_workers_that_go_on_with_another_package(own: Worker) -> None:
     with pytest.raises(Abend, match=r"GG522.*from `/old`"):
-        make_ready(lambda archive: [replace(own, content="x", origin="/old")], lambda: "a.zip")
+        prepare_workers(lambda archive: [replace(own, content="x", origin="/old")], lambda: "a.zip")
 
 
 def test_workers_that_lack_something(own: Worker, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "ggfmt"):
-        make_ready(lambda archive: [replace(own, lacks=("fastavro",))], pytest.fail)
+        prepare_workers(lambda archive: [replace(own, lacks=("fastavro",))], pytest.fail)
     (told,) = caplog.messages
     assert told == f"the workers run Python {own.version} (`{own.python}`), without fastavro, which some formats need"
     with pytest.raises(Abend, match=r"GG522.* lacks msgspec and lxml"):
-        make_ready(lambda archive: [replace(own, lacks=("lxml", "msgspec"))], pytest.fail)
+        prepare_workers(lambda archive: [replace(own, lacks=("lxml", "msgspec"))], pytest.fail)
 
 
 def test_what_workers_are_asked_for_is_what_a_run_loads() -> None:
@@ -500,7 +500,7 @@ def test_what_workers_are_asked_for_is_what_a_run_loads() -> None:
 
 def test_a_worker_that_has_loaded_another_package_loads_it_anew(tmp_path: Path) -> None:
     """Spark keeps workers: one may have imported a ggfmt before this one was sent."""
-    file = zipped(tmp_path)
+    file = zip_package(tmp_path)
     (tmp_path / "old" / "ggfmt").mkdir(parents=True)
     (tmp_path / "old" / "ggfmt" / "__init__.py").write_text("OLD = True\n")
     bytes_of_task = pickled(packed(join_group, file.name))

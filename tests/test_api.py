@@ -173,6 +173,10 @@ def test_main_returns_what_a_process_ends_with(capsys: pytest.CaptureFixture[str
 
 
 def test_a_time_with_a_zone_is_taken_as_it_is_told(source: Path) -> None:
-    from ggfmt.api.arguments import moment
+    from ggfmt.api.arguments import parse_timestamp
 
-    assert moment("2020-01-02T03:04:05") == moment(datetime(2020, 1, 2, 3, 4, 5)) == datetime(2020, 1, 2, 3, 4, 5)
+    assert (
+        parse_timestamp("2020-01-02T03:04:05")
+        == parse_timestamp(datetime(2020, 1, 2, 3, 4, 5))
+        == datetime(2020, 1, 2, 3, 4, 5)
+    )

@@ -21,7 +21,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import FieldDelimiter, NullWord, csv_text
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Catalog
 from ggfmt.options.spec import Options
 
@@ -259,7 +259,7 @@ def _options(texts: dict[str, str], format: str) -> Options:
 )
 def test_values_that_are_not_told_apart_are_counted(format: str, options: dict[str, str], counted: Any) -> None:
     batch = make_batch(story(PlainOperation("I", None, None, None, {"n": "null"}, {})))
-    made = FORMATS[format].write_side.formatter(batch.table, _options(options, format), Context(), Clock())
+    made = FORMATS[format].write_support.formatter(batch.table, _options(options, format), Context(), Clock())
     made.format(batch)
     assert {(note.field, note.detail): count for note, count in made.notes.items()} == counted
 
@@ -339,7 +339,7 @@ def test_a_header_that_names_no_columns_is_the_reason_of_every_record(header: by
 def test_the_table_is_named_by_the_path_or_the_option(file: str, options: Any, table: str | None) -> None:
     source = told("arcion_csv", mode="snapshot", includeHeader="true", **options)
     data = b"a\n1\n"
-    reader = FORMATS["arcion_csv"].read_side.reader(Catalog(), Projection(), source)
+    reader = FORMATS["arcion_csv"].read_support.reader(Catalog(), Projection(), source)
     events: list[Any] = []
     for chunk in reader.chunks(io.BytesIO(data), file, 0, None, layout_of("arcion_csv", data, source)):
         events += reader.read(chunk)
@@ -396,13 +396,13 @@ def test_records_are_found_wherever_blocks_of_the_file_end(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("text", ["", "ab", "a", "1", '"', "CDATA[ ]", "\\", "_", "é", "CDATA[\n]"])
 def test_a_delimiter_is_a_character_that_values_without_quotes_lack(text: str) -> None:
-    with pytest.raises(IllegalValue):
+    with pytest.raises(InvalidValueError):
         FieldDelimiter().parse(text)
 
 
 @pytest.mark.parametrize("text", ["a,b", '"', "CDATA[ ]", "é"])
 def test_the_word_for_null_needs_no_quotes(text: str) -> None:
-    with pytest.raises(IllegalValue):
+    with pytest.raises(InvalidValueError):
         NullWord().parse(text)
 
 

@@ -87,7 +87,7 @@ def avro_formatter(
     table: TableDef, by_image: bool, options: Mapping[str, Any] | None = None, context: Context | None = None
 ) -> Formatter:
     format = FORMATS["avro_op" if by_image else "avro_row"]
-    return format.write_side.formatter(table, format.options(**(options or {})), context or Context(), Clock(NOW))
+    return format.write_support.formatter(table, format.options(**(options or {})), context or Context(), Clock(NOW))
 
 
 def defaults(by_image: bool, **given: Any) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def test_messages_decoded_are_what_the_oracle_says(
 
     messages = written(avro_formatter(definition, by_image, {**options, **handling}, context), make_batch(made))
     format = FORMATS["avro_op" if by_image else "avro_row"]
-    assert format.write_side.schema is not None
-    files = format.write_side.schema(definition, format.options(**{**options, **handling}), context)
+    assert format.write_support.schema is not None
+    files = format.write_support.schema(definition, format.options(**{**options, **handling}), context)
     schemas = {file.name: file.content.decode() for file in files}
     text = schemas.pop(f"{made.table.name}.avsc")
     delimiter = str(options["line_delimiter"]).encode()

@@ -89,7 +89,7 @@ def messages(format: str, release: str, **options: Any) -> pa.Array:
         options["pk_update_handling"] = "update"
     context = Context(True, release)
     clock = Clock(datetime.fromisoformat(STAMP))
-    return described.write_side.formatter(BATCH.table, described.options(**options), context, clock).format(BATCH)
+    return described.write_support.formatter(BATCH.table, described.options(**options), context, clock).format(BATCH)
 
 
 def schema_text(format: str, release: str, **options: Any) -> str:
@@ -134,7 +134,7 @@ def test_java_unwraps_and_knows_the_schema_by_its_number(java: AvroJava, format:
 @pytest.mark.parametrize("format", ["avro_row_ocf", "avro_op_ocf"])
 def test_java_reads_container_files_of_every_codec(java: AvroJava, format: str, codec: str, tmp_path: Path) -> None:
     described = FORMATS[format]
-    framing = described.write_side.framing(BATCH.table, described.options(), Context(True, codec=codec))
+    framing = described.write_support.framing(BATCH.table, described.options(), Context(True, codec=codec))
     whole = messages(format, "12.2")
     blocks = [bytes(framing.frame(part)[0]) for part in (whole.slice(0, 7), whole.slice(7))]
     path = tmp_path / "orders.avro"
@@ -146,8 +146,8 @@ def test_java_reads_container_files_of_every_codec(java: AvroJava, format: str, 
 def test_java_reads_events_of_debezium(java: AvroJava, tmp_path: Path) -> None:
     described = FORMATS["debezium_avro"]
     options, context = described.options(), Context(True)
-    framing = described.write_side.framing(BATCH.table, options, context)
-    made = described.write_side.formatter(BATCH.table, options, context, Clock(datetime.fromisoformat(STAMP)))
+    framing = described.write_support.framing(BATCH.table, options, context)
+    made = described.write_support.formatter(BATCH.table, options, context, Clock(datetime.fromisoformat(STAMP)))
     path = tmp_path / "events.avro"
     path.write_bytes(framing.header + bytes(framing.frame(made.format(BATCH))[0]))
     found = list(java.container(path))
@@ -202,7 +202,7 @@ def logical_messages(format: str) -> tuple[AvroSchema, bytes]:
     ]
     batch = make_batch(Changes(PlainTable("GG.T", columns), story, False), LOGICAL)
     clock = Clock(datetime.fromisoformat(STAMP))
-    data = described.write_side.formatter(LOGICAL, options, LOGICAL_CONTEXT, clock).format(batch)
+    data = described.write_support.formatter(LOGICAL, options, LOGICAL_CONTEXT, clock).format(batch)
     schema = avro_schema(LOGICAL, options, LOGICAL_CONTEXT, "_op" in format)
     return schema, b"".join(data.to_pylist())
 
@@ -244,7 +244,7 @@ def test_polars_reads_decimals_and_times_of_container_files(tmp_path: Path) -> N
     story = [PlainOperation("I", "t", "1", None, after, {})]
     batch = make_batch(Changes(PlainTable("GG.T", columns), story, False), table)
     clock = Clock(datetime.fromisoformat(STAMP))
-    write = FORMATS["avro_row_ocf"].write_side
+    write = FORMATS["avro_row_ocf"].write_support
     framing = write.framing(table, options, LOGICAL_CONTEXT)
     data = write.formatter(table, options, LOGICAL_CONTEXT, clock).format(batch)
     (tmp_path / "t.avro").write_bytes(framing.header + bytes(framing.frame(data)[0]))
@@ -304,7 +304,7 @@ def test_polars_reads_the_blocks_of_container_files(codec: str, tmp_path: Path) 
 def test_polars_cannot_read_the_map_of_tokens(tmp_path: Path) -> None:
     """Should this fail, it has learnt to: then let it read the messages of both formats above."""
     described = FORMATS["avro_row_ocf"]
-    framing = described.write_side.framing(BATCH.table, described.options(), Context(True))
+    framing = described.write_support.framing(BATCH.table, described.options(), Context(True))
     path = tmp_path / "orders.avro"
     path.write_bytes(framing.header + bytes(framing.frame(messages("avro_row_ocf", "12.2"))[0]))
     with pytest.raises(ComputeError, match="OutOfSpec"):

@@ -30,7 +30,7 @@ from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.schema import AvroSchema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.java.date_mask import date_mask
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 AVRO = ("avro_row", "avro_op", "avro_row_ocf", "avro_op_ocf")
@@ -314,7 +314,7 @@ def test_masks(mask: str, text: str, micros: int | None) -> None:
     ],
 )
 def test_masks_that_are_none(mask: str, message: str) -> None:
-    with pytest.raises(IllegalValue) as error:
+    with pytest.raises(InvalidValueError) as error:
         date_mask(mask)
     assert str(error.value) == message
 

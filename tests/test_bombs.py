@@ -37,7 +37,7 @@ def run(
     """A run that sets rejects aside, and why they were."""
     source = folder / f"in{ending}"
     source.write_bytes(data)
-    trusted = {"GG.T": TABLE} if FORMATS[name].read_side.discovery is None else None
+    trusted = {"GG.T": TABLE} if FORMATS[name].read_support.discovery is None else None
     told = WriterSettings(FORMATS[name].options.parse(options))
     out = folder / "out"
     given: dict[str, Any] = {"input_format": name, "definitions": trusted, "source": told, "max_record": LIMIT}
@@ -281,7 +281,7 @@ def test_what_no_reader_should_raise_is_told_with_its_place(
     def fail(*_: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(*((JsonDiscovery, "read", fail) if discovers else (JsonReader, "take_in", fail)))
+    monkeypatch.setattr(*((JsonDiscovery, "read", fail) if discovers else (JsonReader, "decode_chunk", fail)))
     source = tmp_path / "in.json"
     source.write_bytes(GOOD + b"\n")
     with pytest.raises(Abend) as abend:

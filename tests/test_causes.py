@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, failed, innermost
+from ggfmt.spark.failures import cause_in_log, cause_of_exception, cause_of_job, clause, innermost, spark_error
 
 JOB = """org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, \
 most recent failure: Lost task 0.3 in stage 1.0 (TID 7) (127.0.0.1 executor driver): """
@@ -151,15 +151,15 @@ def test_the_cause_in_a_log(log: str, shown: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_to_do(reason: str, help: str) -> None:
-    (diagnostic,) = failed("GG503", "Spark did not start", reason, Path("/nowhere.log")).diagnostics
+    (diagnostic,) = spark_error("GG503", "Spark did not start", reason, Path("/nowhere.log")).diagnostics
     assert diagnostic.message == f"Spark did not start: {reason}"
     assert diagnostic.help == f"{help}; see the log file `/nowhere.log`"
-    (diagnostic,) = failed("GG503", "Spark did not start", reason, None).diagnostics
+    (diagnostic,) = spark_error("GG503", "Spark did not start", reason, None).diagnostics
     assert diagnostic.help == help
 
 
 def test_without_a_remedy_there_is_the_log_file() -> None:
-    (diagnostic,) = failed("GG505", "a Spark task failed", "ValueError: no good", Path("/x.log")).diagnostics
+    (diagnostic,) = spark_error("GG505", "a Spark task failed", "ValueError: no good", Path("/x.log")).diagnostics
     assert diagnostic.help == "see the log file `/x.log`"
 
 
@@ -167,8 +167,8 @@ def test_the_rest_is_told_at_debug(tmp_path: Path, caplog: pytest.LogCaptureFixt
     file = tmp_path / "log"
     file.write_text("".join(f"line {number}\n" for number in range(300)), encoding="utf-8")
     with caplog.at_level(logging.INFO, "ggfmt"):
-        failed("GG505", "a Spark task failed", "x", file, "the trace")
+        spark_error("GG505", "a Spark task failed", "x", file, "the trace")
     assert caplog.messages == []
     with caplog.at_level(logging.DEBUG, "ggfmt"):
-        failed("GG505", "a Spark task failed", "x", file, "the trace\n")
+        spark_error("GG505", "a Spark task failed", "x", file, "the trace\n")
     assert caplog.messages == ["the trace", *(f"spark: line {number}" for number in range(100, 300))]

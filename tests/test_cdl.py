@@ -271,7 +271,7 @@ def test_a_key_that_an_update_does_not_show_is_the_one_before() -> None:
 
 def test_what_is_lost_is_counted() -> None:
     batch = make_batch(story(replace(UPDATE, after={"t": "2024-02-04 11:59:56.0139", "d": "1", "b": None})))
-    made = FORMATS["cdl_json"].write_side.formatter(batch.table, FORMATS["cdl_json"].options(), Context(), Clock())
+    made = FORMATS["cdl_json"].write_support.formatter(batch.table, FORMATS["cdl_json"].options(), Context(), Clock())
     made.format(batch)
     missing = "missing from the image, which will be read back as NULL"
     assert {(note.field, note.detail): count for note, count in made.notes.items()} == {

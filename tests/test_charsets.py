@@ -24,7 +24,7 @@ from ggfmt.formats.api.framing import TextFraming
 from ggfmt.java import charset_codecs, charset_names
 from ggfmt.java.charset_codecs import tables
 from ggfmt.java.charsets import aliases, byte_order_mark, codec_of, encoder, native_charset, refusal
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.options.value_types import Charset
 from ggfmt.spark.home import spark_home
 from ggfmt.spark.java_home import find_java
@@ -166,7 +166,7 @@ def test_what_cannot_be_written_is_refused_by_name(java: Java) -> None:
     assert {name: reason for name in aliases() if (reason := refusal(name)) is not None} == REFUSED
     for name, reason in REFUSED.items():
         for alias in (name, *aliases()[name]):
-            with pytest.raises(IllegalValue) as raised:
+            with pytest.raises(InvalidValueError) as raised:
                 Charset().parse(alias)
             assert str(raised.value) == f"cannot be `{alias}`"
             assert raised.value.help == f"{reason}; give {Charset().legal}"
@@ -175,7 +175,7 @@ def test_what_cannot_be_written_is_refused_by_name(java: Java) -> None:
 
 
 def test_an_unknown_charset_is_refused_with_a_suggestion() -> None:
-    with pytest.raises(IllegalValue) as raised:
+    with pytest.raises(InvalidValueError) as raised:
         Charset().parse("windows_1252")
     assert str(raised.value) == "cannot be `windows_1252`"
     assert raised.value.help == f"give {Charset().legal}; did you mean `windows-1252`?"

@@ -18,7 +18,7 @@ from ggfmt.engine import checkpoint
 from ggfmt.engine.checkpoint import Checkpoint
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output import journal
-from ggfmt.engine.output.commit import Part
+from ggfmt.engine.output.commit import CommitPart
 from ggfmt.engine.runner import Runner
 
 HOUR = 3600.0
@@ -194,7 +194,7 @@ def test_a_checksum_is_of_what_was_read(place: Place, monkeypatch: pytest.Monkey
     path = place.write("a.json", 1)
     real = Checkpoint.part
 
-    def part(*arguments: Any) -> Part:
+    def part(*arguments: Any) -> CommitPart:
         if removed:
             path.unlink()
         else:

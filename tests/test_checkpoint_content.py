@@ -21,7 +21,7 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.engine import checkpoint
 from ggfmt.engine.checkpoint import Checkpoint
-from ggfmt.engine.inputs import written_by
+from ggfmt.engine.inputs import source_of_handler
 from ggfmt.model.table import Column, TableDef
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -225,7 +225,7 @@ def test_a_new_file_of_the_same_name_is_read_in_every_format(place: Place, tmp_p
         (file,) = [path for path in (made / "h").rglob("*") if path.is_file()]
         shutil.copyfile(file, place.input / "a.data")
         touch(place.input / "a.data", ago=HOUR - day)
-        input_format, source = written_by(read_configuration([], properties))
+        input_format, source = source_of_handler(read_configuration([], properties))
         run_ggfmt(
             [place.input],
             place.out,

@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 
 import ggfmt
 from ggfmt.cli import app
-from ggfmt.comparison import parts, spread
+from ggfmt.comparison import hash_partitions, parts
 from ggfmt.comparison.comparison import TableComparison
 from ggfmt.comparison.values import stored_type
 
@@ -40,7 +40,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred bytes are more than memory should hold."""
     monkeypatch.setattr(parts, "LIMIT", 300)
     monkeypatch.setattr(parts, "DEEPEST", 2)
-    monkeypatch.setattr(spread, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(hash_partitions, "CHUNK_ROWS", 3)
 
 
 # Tables, and the files that they are written to

@@ -402,7 +402,7 @@ def test_a_mistake_is_a_reject_with_its_reason(record: Any, reason: str) -> None
 def test_the_dialect_is_recognised_by_its_records() -> None:
     from ggfmt.formats import FORMATS
 
-    sniff = FORMATS[NAME].read_side.reader.sniff
+    sniff = FORMATS[NAME].read_support.reader.sniff
     own = [
         wrapped(event("c", None, ROW)), event("u", ROW, ROW), {"before": None, "after": ROW, "op": "c"},
         {**ROW, "__op": "c"}, table_change("CREATE"), {"schema": None, "payload": None},

@@ -42,8 +42,8 @@ def made(operations: list[PlainOperation] = STORY, **options: str) -> bytes:
 
 def own_schema(**options: str) -> Any:
     format = FORMATS[NAME]
-    assert format.write_side.schema is not None
-    (file,) = format.write_side.schema(table_def(TABLE), format.options.parse(options), ALL_SHOWN)
+    assert format.write_support.schema is not None
+    (file,) = format.write_support.schema(table_def(TABLE), format.options.parse(options), ALL_SHOWN)
     assert file.name == "S.T.avsc"
     return json.loads(file.content)
 

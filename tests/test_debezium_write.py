@@ -276,7 +276,7 @@ def test_a_text_that_is_the_placeholder_is_counted() -> None:
         PlainOperation("U", None, None, {"NAME": text}, {"NAME": text}, {}),
         PlainOperation("D", None, None, {}, None, {}),
     ]
-    formatter = format.write_side.formatter(TABLE, format.options.parse({}), Context(), Clock(NOW))
+    formatter = format.write_support.formatter(TABLE, format.options.parse({}), Context(), Clock(NOW))
     formatter.format(make_batch(Changes(PLAIN, operations, True), TABLE))
     ((note, count),) = formatter.notes.items()
     assert (note.code, note.field, count) == ("GG406", "NAME", 2)
@@ -285,7 +285,9 @@ def test_a_text_that_is_the_placeholder_is_counted() -> None:
 def test_other_tokens_are_shown_if_tokens_are_asked_for() -> None:
     format = FORMATS[NAME]
     operation = PlainOperation("I", None, None, None, ROW, {"R": "AAA", "lsn": "5"})
-    formatter = format.write_side.formatter(TABLE, format.options.parse({}), Context(include_tokens=False), Clock(NOW))
+    formatter = format.write_support.formatter(
+        TABLE, format.options.parse({}), Context(include_tokens=False), Clock(NOW)
+    )
     (message,) = formatter.format(make_batch(Changes(PLAIN, [operation], False), TABLE)).to_pylist()
     source = json.loads(message)["source"]
     assert source["lsn"] == "5"

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import examples, names
 
-from ggfmt.formats.api.reading import Chunk, Discovered, Layout, SchemaChange
+from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Layout, SchemaChange
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
 from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
@@ -53,7 +53,7 @@ def split_up(data: bytes, cuts: Sequence[int], chunk: int) -> list[list[Chunk]]:
     return splits
 
 
-def one_pass(splits: Sequence[Sequence[Chunk]], catalog: Catalog, every_shape: bool) -> Discovered:
+def one_pass(splits: Sequence[Sequence[Chunk]], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
     findings = []
     for chunks in splits:
         discovery = JsonDiscovery(catalog, every_shape)
@@ -63,14 +63,14 @@ def one_pass(splits: Sequence[Sequence[Chunk]], catalog: Catalog, every_shape: b
     return JsonDiscovery.settle(findings, catalog, every_shape)
 
 
-def discovered(data: bytes, catalog: Catalog = NOTHING, cuts: Sequence[int] = (), chunk: int = 1000) -> Discovered:
+def discovered(data: bytes, catalog: Catalog = NOTHING, cuts: Sequence[int] = (), chunk: int = 1000) -> DiscoveryResult:
     """As the engine does it: one pass, and another over every list of columns if that leaves the order open."""
     splits = split_up(data, cuts, chunk)
     found = one_pass(splits, catalog, False)
     return found if found.complete else one_pass(splits, catalog, True)
 
 
-def tables(found: Discovered) -> dict[str, TableDef]:
+def tables(found: DiscoveryResult) -> dict[str, TableDef]:
     assert len({table.full_name for table in found.tables}) == len(found.tables)
     return {table.full_name: table for table in found.tables}
 
@@ -213,7 +213,7 @@ def test_any_name_can_be_that_of_a_column_or_of_an_unknown_member(columns: list[
 # Metadata records
 
 
-def changes_of(found: Discovered) -> list[tuple[int, TableDef]]:
+def changes_of(found: DiscoveryResult) -> list[tuple[int, TableDef]]:
     return [(event.offset, event.table) for event in found.events]
 
 

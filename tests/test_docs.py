@@ -62,12 +62,12 @@ def test_a_pipe_gets_the_page_as_it_is_without_marks_of_what_is_generated(topic:
 def test_pieces_of_pages_are_topics() -> None:
     assert docs.find("GG205") == docs.find("gg205")
     for name in FORMATS:
-        assert name in docs.words()
-        assert docs.find(name) == docs.words()[name][0].text
+        assert name in docs.aliases()
+        assert docs.find(name) == docs.aliases()[name][0].text
     assert str(docs.find("canal_json")).startswith("# Canal")
     assert str(docs.find("handler")).startswith("## `handler`: properties of every handler\n")
     assert str(docs.find("ggfmt")).startswith("## `ggfmt`: properties of ggfmt itself\n")
-    assert docs.words().keys() == {*CODES, *FORMATS, "handler", "ggfmt"}
+    assert docs.aliases().keys() == {*CODES, *FORMATS, "handler", "ggfmt"}
 
 
 def test_a_section_ends_where_the_next_of_its_level_starts() -> None:

@@ -26,7 +26,7 @@ from ggfmt.cli import app
 from ggfmt.doctor import machine
 from ggfmt.doctor.archive import find_archive, make_archive
 from ggfmt.doctor.checks import LIBRARIES, Directory, Library
-from ggfmt.doctor.cluster import Report, judge
+from ggfmt.doctor.cluster import ExecutorReport, assess_executors
 from ggfmt.doctor.finding import Finding, State, size_text, worst
 from ggfmt.render.doctor import findings_json, findings_text, print_findings
 from ggfmt.spark import java_home as java_module
@@ -481,15 +481,15 @@ def test_an_archive_that_java_does_not_start_with_is_told(
 # A cluster
 
 
-def report(host: str = "one", python: str = OWN, **others: Any) -> Report:
+def report(host: str = "one", python: str = OWN, **others: Any) -> ExecutorReport:
     libraries = {name: Library("1.0") for name in LIBRARIES}
     scratch = (Directory(f"/scratch/{host}", 10**12),)
     values = {"path": "/usr/bin/python3", "ggfmt": __version__, "libraries": libraries, "scratch": scratch, **others}
-    return Report(host, python, **values)
+    return ExecutorReport(host, python, **values)
 
 
 def test_executors_that_have_it_all() -> None:
-    (finding,) = judge([report("one"), report("two")], 2, OWN)
+    (finding,) = assess_executors([report("one"), report("two")], 2, OWN)
     assert finding.state is State.OK
     assert finding.message == f"2 executors on 2 machines answered: Python {OWN}, ggfmt {__version__}, Arrow 1.0"
     assert {key: finding.facts[key] for key in ("registered", "answered")} == {"registered": 2, "answered": 2}
@@ -514,7 +514,7 @@ def test_executors_that_have_it_all() -> None:
     ],
 )
 def test_an_executor_that_lacks_something(others: dict[str, Any], state: State, message: str) -> None:
-    summary, finding = judge([report("one"), report("two", **others)], 2, OWN)
+    summary, finding = assess_executors([report("one"), report("two", **others)], 2, OWN)
     assert summary.name == "executors"
     assert (finding.name, finding.state, finding.message) == ("executor", state, f"the executor on `two` {message}")
     assert finding.help
@@ -523,11 +523,11 @@ def test_an_executor_that_lacks_something(others: dict[str, Any], state: State, 
 
 def test_another_patch_of_python_will_do() -> None:
     major, minor, _ = OWN.split(".")
-    assert [finding.state for finding in judge([report(python=f"{major}.{minor}.99")], 1, OWN)] == [State.OK]
+    assert [finding.state for finding in assess_executors([report(python=f"{major}.{minor}.99")], 1, OWN)] == [State.OK]
 
 
 def test_an_executor_that_does_not_answer() -> None:
-    (finding,) = judge([report()], 3, OWN)
+    (finding,) = assess_executors([report()], 3, OWN)
     assert finding.state is State.PROBLEM
     assert finding.message == "only 1 of 3 executors answer"
 

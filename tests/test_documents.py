@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from ggfmt import docs
 from ggfmt.cli import app
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, MissingFile, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, MissingFileError, UsageError
 from ggfmt.diagnostics.exit_codes import EXIT_CODES
 from ggfmt.engine.run import execute
 from ggfmt.engine.runner import InProcess
@@ -135,7 +135,7 @@ def test_a_stale_part_and_a_stale_handler_file_are_told(
 
 def test_every_format_has_its_options_losses_and_messages_on_its_page() -> None:
     for name in FORMATS:
-        page, text = docs.words()[name]
+        page, text = docs.aliases()[name]
         titles = documents.blocks(PAGES[f"ggfmt/docs/{page.path}"])
         assert text == page.text
         assert page.path.startswith("formats/")
@@ -264,7 +264,7 @@ def test_the_exit_codes_have_one_table() -> None:
     tables = [name for name, text in PAGES.items() if "\n| Code | Meaning |\n" in text]
     assert tables == ["ggfmt/docs/output.md"]
     assert "ggfmt/docs/output.md#exit-codes" in README
-    errors = {kind.exit_code for kind in (ConfigurationError, MissingFile, UsageError, Abend, Committed)}
+    errors = {kind.exit_code for kind in (ConfigurationError, MissingFileError, UsageError, Abend, Committed)}
     signals = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)}
     assert errors | signals | {0, 4} == set(EXIT_CODES)
 

@@ -609,7 +609,7 @@ def test_a_container_of_other_records_is_a_reject() -> None:
     fastavro.writer(out, fastavro.parse_schema(schema), [{"x": "y"}])
     found = read("dts_avro", out.getvalue())
     assert found.reasons == ["GG313 the schema of the file is not the one of DTS's records"]
-    assert FORMATS["dts_avro"].read_side.reader.sniff(out.getvalue()) is None
+    assert FORMATS["dts_avro"].read_support.reader.sniff(out.getvalue()) is None
 
 
 def test_lines_of_base64() -> None:
@@ -644,9 +644,9 @@ def test_formats_are_recognised_by_the_first_record() -> None:
         (lines, "its first line is a record of DTS in Base64"),
     ):
         assert any(mark in data for mark in format.marks)
-        assert format.read_side.reader.sniff(data) == reason
+        assert format.read_support.reader.sniff(data) == reason
     for data in (b"", b"\0\0\0\x04abcd", b"\0\0", b'{"a":"\0"}', b"cGtfdWtfaW5mb", b"Obj\x01"):
-        assert format.read_side.reader.sniff(data) is None
+        assert format.read_support.reader.sniff(data) is None
 
 
 @pytest.mark.parametrize("shift", range(3))
@@ -791,7 +791,7 @@ def test_a_finer_time_is_cut_off_and_counted() -> None:
 
 def formatter_of(changes: Changes, **options: str) -> Formatter:
     format = FORMATS["dts_avro"]
-    return format.write_side.formatter(
+    return format.write_support.formatter(
         table_def(changes.table), format.options.parse(options), Context(include_tokens=True), Clock(None)
     )
 
@@ -844,7 +844,7 @@ def test_damaged_files_never_raise(data: st.DataObject, framing: str) -> None:
         good = container(*story(), codec="deflate" if framing == "deflate" else "null", sync_interval=300)
     bad = data.draw(damaged(good))
     read("dts_avro", bad)
-    FORMATS["dts_avro"].read_side.reader.sniff(bad)
+    FORMATS["dts_avro"].read_support.reader.sniff(bad)
 
 
 # A run

@@ -456,7 +456,7 @@ NO_MESSAGES = [
 
 @pytest.mark.parametrize("data", NO_MESSAGES)
 def test_other_files_are_what_they_were(data: bytes) -> None:
-    layout = FORMATS["debezium_json"].read_side.reader.layout(data, True, DEFAULT_SETTINGS)
+    layout = FORMATS["debezium_json"].read_support.reader.layout(data, True, DEFAULT_SETTINGS)
     assert layout.envelope is None
 
 

@@ -176,7 +176,7 @@ def read(text: str) -> set[str]:
     settings = [f"gg.handler.x.format={name}", *(f"gg.handler.x.format.{line}" for line in lines)]
     (handler,) = read_configuration([], settings).handlers
     source = WriterSettings(handler.options, Context())
-    reader = FORMATS[name].read_side.reader
+    reader = FORMATS[name].read_support.reader
     reading = reader(Catalog(dict(DEFINITIONS)), Projection(), source)
     events: list[Event] = []
     for chunk in reader.chunks(io.BytesIO(data), "f", 0, None, reader.layout(data, True, source)):

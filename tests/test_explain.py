@@ -22,7 +22,7 @@ from ggfmt.config.symbols import (
     FormatSymbol,
     GoldenGateSymbol,
     PropertySymbol,
-    meaning,
+    find_symbol,
     nearest,
     option_sets,
     titles,
@@ -42,7 +42,7 @@ from ggfmt.render.explanation import (
     explanation_text,
 )
 
-PROPERTIES = [word for word, _ in titles() if isinstance(meaning(word), PropertySymbol)]
+PROPERTIES = [word for word, _ in titles() if isinstance(find_symbol(word), PropertySymbol)]
 CHANGE_NO_MESSAGE = {
     "bom",
     "fileNameMappingTemplate",
@@ -79,13 +79,13 @@ CHANGE_NO_MESSAGE = {
 
 
 def property_word(word: str) -> PropertySymbol:
-    found = meaning(word)
+    found = find_symbol(word)
     assert isinstance(found, PropertySymbol)
     return found
 
 
 def shown(word: str) -> str:
-    found = meaning(word)
+    found = find_symbol(word)
     assert found is not None
     return explanation_text(explain(found, word))
 
@@ -95,7 +95,7 @@ def shown(word: str) -> str:
 
 @pytest.mark.parametrize("word", ["GG103", "gg103", "Gg103", " GG103 "])
 def test_a_code_is_found_in_any_case(word: str) -> None:
-    assert meaning(word) == CodeSymbol("GG103", CODES["GG103"])
+    assert find_symbol(word) == CodeSymbol("GG103", CODES["GG103"])
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_whether_a_name_is_the_property_s_own(word: str, renamed: bool) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_format_is_found_in_any_case(name: str) -> None:
-    assert meaning(name.upper()) == FormatSymbol(FORMATS[name])
+    assert find_symbol(name.upper()) == FormatSymbol(FORMATS[name])
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_format_is_found_in_any_case(name: str) -> None:
     ],
 )
 def test_what_ggfmt_does_not_use(word: str, reason: str) -> None:
-    assert meaning(word) == GoldenGateSymbol(reason)
+    assert find_symbol(word) == GoldenGateSymbol(reason)
 
 
 @pytest.mark.parametrize(
@@ -195,13 +195,13 @@ def test_what_ggfmt_does_not_use(word: str, reason: str) -> None:
     ],
 )
 def test_an_unknown_word(word: str, near: str | None) -> None:
-    assert meaning(word) is None
+    assert find_symbol(word) is None
     assert nearest(word) == near
 
 
 @pytest.mark.parametrize("word", [word for word, _ in titles()])
 def test_every_word_is_explained_in_every_form(word: str) -> None:
-    found = meaning(word)
+    found = find_symbol(word)
     assert found is not None
     explanation = explain(found, word)
     text = explanation_text(explanation)
@@ -371,7 +371,7 @@ def test_a_code_in_full() -> None:
 
 
 def test_a_code_in_markdown() -> None:
-    found = meaning("GG304")
+    found = find_symbol("GG304")
     assert found is not None
     assert explanation_markdown(explain(found, "GG304")) == (
         "## GG304: an unknown operation type\n"
@@ -409,7 +409,7 @@ def test_an_unknown_word_ends_with_2_and_a_suggestion() -> None:
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown"])
 def test_the_command_prints_every_form(form: str) -> None:
-    found = meaning("GG101")
+    found = find_symbol("GG101")
     assert found is not None
     explanation = explain(found, "GG101")
     forms = {"text": explanation_text, "json": explanation_json, "markdown": explanation_markdown}
@@ -428,7 +428,7 @@ def test_a_terminal_shows_colour_and_the_same_text(tmp_path: Path) -> None:
 def test_a_stream_that_lacks_a_character_shows_an_escape() -> None:
     from ggfmt.render.explanation import print_explanation
 
-    found = meaning("GG404")
+    found = find_symbol("GG404")
     assert found is not None
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     print_explanation(explain(found, "GG404"), stream)

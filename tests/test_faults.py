@@ -15,7 +15,7 @@ from faults import FAULTS, KINDS, MODES, Faults, Laboratory, faulty
 from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_lines
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.engine.output import holding
+from ggfmt.engine.output import locking
 from ggfmt.engine.output.commit import Participant
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.store import Store
@@ -116,7 +116,7 @@ def test_a_run_that_lost_its_lease_commits_nothing(
 
 
 def test_a_lease_is_renewed_while_its_run_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holding, "RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(locking, "RENEWAL_SECONDS", 0.01)
     with faulty(Faults(), "objects"):
         output = OutputDirectory(str(tmp_path / "out"))
         output.acquire("one")

@@ -17,12 +17,12 @@ from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.engine.output.layout import Layout
 from ggfmt.engine.output.verification import verify
 from ggfmt.engine.preparation import RunSettings, make_targets
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import TableDef
-from ggfmt.options.template_pieces import Facts, Value
+from ggfmt.options.template_pieces import NameContext, Value
 from ggfmt.options.templates import FileNameTemplate, PathTemplate, parse_template
 
-FACTS = Facts(datetime(2026, 1, 5, 7, 8, 9, 4000), "CAT.GG.Orders", ("CAT", "GG", "Orders"), "RBD01")
+FACTS = NameContext(datetime(2026, 1, 5, 7, 8, 9, 4000), "CAT.GG.Orders", ("CAT", "GG", "Orders"), "RBD01")
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_a_keyword_stands_for(template: str, shown: str) -> None:
     ],
 )
 def test_what_is_no_template_for_files(template: str, reason: str) -> None:
-    with pytest.raises(IllegalValue, match=reason):
+    with pytest.raises(InvalidValueError, match=reason):
         FileNameTemplate().parse(template)
 
 
 def test_no_path_goes_up() -> None:
-    with pytest.raises(IllegalValue, match="leave"):
+    with pytest.raises(InvalidValueError, match="leave"):
         PathTemplate().parse("a/../../${tableName}")
 
 
@@ -78,7 +78,7 @@ def test_no_name_leaves_the_directory(parts: list[str], table: str) -> None:
     try:
         layout = Layout(".txt", PathTemplate().parse("".join(parts)), parse_template("${tableName}.json"))
         name = layout.place(TableDef(table), MOMENT).numbered(0, 5)
-    except (IllegalValue, Abend):
+    except (InvalidValueError, Abend):
         return
     for part in name.split("/"):
         assert part not in ("", ".", "..") and "\0" not in part and len(part.encode()) <= 255

@@ -33,7 +33,7 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import Formatter, Note, RowErrors
+from ggfmt.formats.api.writing import Formatter, LossNote, RowErrors
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.write import DelimitedTextFormatter
 from ggfmt.formats.goldengate.json import JsonOptions
@@ -301,17 +301,17 @@ def test_values_that_hold_a_delimiter_are_counted_by_column(made: Changes, field
         made.table, {"field_delimiter": field, "line_delimiter": line, "pk_update_handling": "update"}
     )
     messages(formatter, make_batch(made))
-    expected: Counter[Note] = Counter()
+    expected: Counter[LossNote] = Counter()
     for item in made.operations:
         for column, value in oracle.row_image(item).items():
             for name, delimiter in (("field", field), ("line", line)):
                 if value is not None and delimiter in value:
                     what = f"with the {name} delimiter inside, which will be read back wrong"
-                    expected[Note("GG403", made.table.name, column, what, "delimiter_inside")] += 1
+                    expected[LossNote("GG403", made.table.name, column, what, "delimiter_inside")] += 1
             for state, text in (("NULL", "NULL"), ("missing column", "")):
                 if value == text:
                     what = f"equal to the text that stands for a {state}, which will be read back as one"
-                    expected[Note("GG406", made.table.name, column, what, "text_as_state")] += 1
+                    expected[LossNote("GG406", made.table.name, column, what, "text_as_state")] += 1
     assert formatter.notes == expected
 
 

@@ -24,8 +24,8 @@ from ggfmt import frames
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.frames.batches import Wanted, record_batches
-from ggfmt.frames.plan import Plan, narrowed, request_of
+from ggfmt.frames.batches import FrameProjection, record_batches
+from ggfmt.frames.plan import Plan, narrowed, parse_request
 from ggfmt.frames.shapes import GENERIC, column_type, ddl, from_spark, typed
 from ggfmt.frames.source import FrameReader, signed
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -384,12 +384,12 @@ def test_options_of_the_source_are_those_of_the_function(tmp_path: Path) -> None
         "definitions": "x,y",
         "primarykeys": "k",
     }
-    request = request_of(options)
+    request = parse_request(options)
     assert (request.paths, request.split_size, request.discover) == (("a",), 1 << 20, True)
     assert (request.ops, request.definitions, request.options) == (frozenset("IU"), ("x", "y"), {"primarykeys": "k"})
     for wrong in ({}, {"path": "a", "discover": "maybe"}, {"path": "a", "splitSize": "big"}):
         with pytest.raises(UsageError, match="GG531"):
-            request_of(wrong)
+            parse_request(wrong)
 
 
 def test_a_schema_comes_back_from_spark_as_it_was() -> None:
@@ -398,7 +398,7 @@ def test_a_schema_comes_back_from_spark_as_it_was() -> None:
     for schema in (GENERIC, typed(WIDE), typed(TABLES["GG.ORDERS"])):
         told: Any = StructType.fromDDL(ddl(schema)).jsonValue()
         assert from_spark(told) == schema
-        assert narrowed(Wanted(schema), told).schema == schema
+        assert narrowed(FrameProjection(schema), told).schema == schema
 
 
 def test_the_package_is_light() -> None:

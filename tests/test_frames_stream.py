@@ -22,7 +22,7 @@ from runs import metadata, operation
 
 from ggfmt import frames
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.frames.plan import make_plan, request_of
+from ggfmt.frames.plan import make_plan, parse_request
 from ggfmt.frames.source import _Planning
 from ggfmt.frames.stream import FrameStream
 
@@ -57,7 +57,7 @@ class Driven:
         self.at = json.dumps(self.reader.initialOffset())
 
     def restart(self) -> None:
-        request = request_of(self._options)
+        request = parse_request(self._options)
         self.reader = FrameStream(request, make_plan(request, _Planning()))
 
     def between(self, start: str, end: str) -> list[dict[str, Any]]:
@@ -127,7 +127,7 @@ def test_a_column_that_a_typed_stream_does_not_have_is_an_error(tmp_path: Path) 
     path.write_bytes(lines(operation(1)))
     stream = Driven(tmp_path, table="GG.TCUSTORD")
     assert [row["after"]["AMOUNT"] for row in stream.step()] == ["1"]
-    first = FrameStream(request_of(stream._options), make_plan(request_of(stream._options), _Planning()))
+    first = FrameStream(parse_request(stream._options), make_plan(parse_request(stream._options), _Planning()))
     append(path, lines(operation(2, MORE="z")))
     stream.reader = first
     end = json.dumps(first.latestOffset(json.loads(stream.at)))

@@ -18,11 +18,11 @@ from runs import JSON_LINES, MOMENT, PIPES, content, manifest, output_files, run
 from survival import STORY, STORY_FORMAT, TABLES, WRITTEN, Operation, handler, write_story
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
-from ggfmt.engine.output import sharing
-from ggfmt.engine.output.commit import hold_all
+from ggfmt.engine.output import shared_lease
+from ggfmt.engine.output.commit import lock_all
 from ggfmt.engine.output.directory import OutputDirectory
-from ggfmt.engine.output.holding import LEASE_SECONDS, lease_of, owner_of
-from ggfmt.engine.output.sharing import SharedLease
+from ggfmt.engine.output.locking import LEASE_SECONDS, lease_of, owner_of
+from ggfmt.engine.output.shared_lease import SharedLease
 from ggfmt.formats import FORMATS
 from ggfmt.frames.frame_shape import FrameShape
 from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, typed
@@ -414,7 +414,7 @@ def test_a_task_does_not_begin_where_a_run_is_at_work(tmp_path: Path) -> None:
     out = tmp_path / "out"
     made = writer(GENERIC, out, JSON)
     with ExitStack() as held:
-        hold_all([OutputDirectory(str(out))], "another", held)
+        lock_all([OutputDirectory(str(out))], "another", held)
         (part,) = write_parts(made, [generic_rows(many(3))])
         assert part.outcome.abend is not None
         assert part.outcome.abend.code == "GG501"
@@ -435,7 +435,7 @@ def test_a_lease_that_nobody_renewed_is_dead(tmp_path: Path) -> None:
 
 
 def test_a_task_renews_the_lease_as_long_as_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(shared_lease, "RENEWAL_SECONDS", 0.01)
     owner = owner_of("2015-09-18_13-39-35.447-00000000")
     lease = tmp_path / lease_of(owner["run"])
 

@@ -16,7 +16,7 @@ from strategies import Changes
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.json.read import JsonReader
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType
 
 NAME = "goldengate_streams_json"
@@ -101,7 +101,7 @@ def test_images_operations_and_keys_by_other_names() -> None:
         "GG305 `beforeImageName` and `afterImageName` are the same"
     ]
     for name in ("after", "pos", "x" * 33, 'a"', "a\\", "a\tb"):
-        with pytest.raises(IllegalValue):
+        with pytest.raises(InvalidValueError):
             told(NAME, beforeImageName=name)
 
 
@@ -167,7 +167,7 @@ def test_what_is_no_record_of_data_streams_is_a_reject_with_its_reason(record: A
 )
 def test_a_file_is_of_data_streams_or_of_the_json_formatter_but_not_of_both(records: Any, reason: str | None) -> None:
     head = lines(*records)
-    assert FORMATS[NAME].read_side.reader.sniff(head) == reason
+    assert FORMATS[NAME].read_support.reader.sniff(head) == reason
     plain = any("table" in record for record in records) and reason is None
     assert JsonReader.sniff(head) == ("a record has `table` and `op_type`" if plain else None)
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from ggfmt import __version__, kernels, logs
 from ggfmt.cli import app, main
-from ggfmt.cli.help import calls_first, register
+from ggfmt.cli.help import register, usage_first
 from ggfmt.engine.runner import InProcess
 from ggfmt.spark import java_home as java_module
 from ggfmt.spark.java_home import find_java
@@ -182,7 +182,7 @@ def test_a_command_is_registered_by_its_docstring() -> None:
     small.command()(lambda: None)
     command = small.registered_commands[0]
     assert command.short_help == "Do something with care."
-    assert command.help == calls_first(["ggfmt one"], ["Do something with care.", "And more of it."])
+    assert command.help == usage_first(["ggfmt one"], ["Do something with care.", "And more of it."])
     assert command.no_args_is_help is False
 
 

@@ -197,7 +197,7 @@ def test_losses_add_up_over_the_batches_of_a_table(
     operations.append(PlainOperation("U", None, "2", {"ID": "1"}, {"ID": "1", "NAME": None}, {}))
     batch = make_batch(Changes(plain, operations, garbage=False))
     format = FORMATS[name]
-    formatter = format.write_side.formatter(batch.table, format.options.parse(options), Context(), Clock(NOW))
+    formatter = format.write_support.formatter(batch.table, format.options.parse(options), Context(), Clock(NOW))
     for times in (1, 2, 3):
         formatter.format(formatter.arrange(batch)[0])
         counted = Counter[tuple[str, str]]()

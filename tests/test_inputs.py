@@ -21,12 +21,12 @@ from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_line
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.engine import discovery, execution, task
-from ggfmt.engine.files import InputFile, absolute, check_unchanged, open_planned, state_of
+from ggfmt.engine.files import InputFile, absolute, check_unchanged, open_unchanged, stat_file
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.verification import verify
 from ggfmt.engine.preview.preview import PreviewSettings, preview
 from ggfmt.engine.schema import schemas
-from ggfmt.engine.uris import StoreProblem, open_store
+from ggfmt.engine.uris import StoreError, open_store
 
 
 def numbers(out: Path) -> list[int]:
@@ -134,7 +134,7 @@ def test_a_record_cut_in_two_by_a_change_is_told_as_the_change(tmp_path: Path, m
 def test_the_time_of_a_store_counts_to_the_second_and_an_inode_on_its_own_machine(tmp_path: Path) -> None:
     """A listing tells milliseconds that a single object does not have; another machine may number its devices so."""
     path = operations(tmp_path / "in.json", 1)
-    now = state_of(str(path), str(path))
+    now = stat_file(str(path), str(path))
     assert now.modified is not None
     elsewhere = InputFile(now.path, now.size, now.shown, now.modified // 10**9 * 10**9, ("other", 1), 1)
     check_unchanged(elsewhere)
@@ -147,7 +147,7 @@ def test_a_preview_shows_a_file_that_grows(tmp_path: Path) -> None:
     source = operations(tmp_path / "in.json", *range(5))
     (file,) = list_inputs([str(source)])
     _grown(source)
-    with pytest.raises(OSError, match="changed"), open_planned(file):
+    with pytest.raises(OSError, match="changed"), open_unchanged(file):
         pass
     shown = preview(PreviewSettings([str(source)], read_configuration([], list(JSON_LINES)).handlers, count=5))
     assert len(shown.handlers[0].tables[0].items) == 6, "and half a record"
@@ -430,7 +430,7 @@ def test_streams_of_xz_may_have_padding_between_them(tmp_path: Path) -> None:
         lzma.compress(text, preset=0) + bytes(300 << 10) + lzma.compress(b"") + bytes(4) + lzma.compress(text, preset=0)
     )
     (file,) = list_inputs([str(path)])
-    with open_planned(file) as stream:
+    with open_unchanged(file) as stream:
         assert stream.read(10) == text[:10]
         assert stream.read() == (text + text)[10:]
 
@@ -453,7 +453,7 @@ def test_a_large_bzip2_file_is_read_in_parts(tmp_path: Path) -> None:
     path = tmp_path / "x.bz2"
     path.write_bytes(bz2.compress(text) + bz2.compress(b"") + bz2.compress(text))
     (file,) = list_inputs([str(path)])
-    with open_planned(file) as stream:
+    with open_unchanged(file) as stream:
         assert stream.read(10) == text[:10]
         assert stream.read() == text[10:] + text
 
@@ -472,7 +472,7 @@ def test_a_store_behind_a_proxy_is_not_knocked_at(monkeypatch: pytest.MonkeyPatc
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     uri = "gs://anonymous@bucket/changes?endpoint_override=127.0.0.1:1&scheme=http"
-    with pytest.raises(StoreProblem, match=r"does not answer at `127\.0\.0\.1:1`"):
+    with pytest.raises(StoreError, match=r"does not answer at `127\.0\.0\.1:1`"):
         open_store(uri)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
     assert open_store(uri)[1] == "bucket/changes"

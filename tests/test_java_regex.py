@@ -20,7 +20,7 @@ from strategies import examples
 
 from ggfmt.java.regex import ATOMIC_GROUPS, translate
 from ggfmt.java.replacement import Replacement
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.spark.java_home import find_java
 
 # A pattern, a replacement, and texts to replace in.
@@ -288,7 +288,7 @@ _values = st.lists(st.sampled_from([*"abAB1_ \n\r-]^&*cé", "\r\n", "\x85", "\u2
 def test_whatever_is_translated_does_what_java_does(replace_all: Java, pattern: str, text: str, value: str) -> None:
     try:
         replacement = of(pattern, text)
-    except IllegalValue:
+    except InvalidValueError:
         return
     found = replacement.apply(value)
     assert found == replace_all(pattern, text, value)
@@ -297,7 +297,7 @@ def test_whatever_is_translated_does_what_java_does(replace_all: Java, pattern: 
 
 
 def refusal(pattern: str, text: str = "", **options: bool) -> str:
-    with pytest.raises(IllegalValue) as caught:
+    with pytest.raises(InvalidValueError) as caught:
         Replacement(translate(pattern, **options), text)
     return f"{caught.value}; {caught.value.help}"
 
@@ -422,7 +422,7 @@ def test_a_deep_pattern_is_an_error_and_no_crash() -> None:
 def test_any_text_is_a_pattern_or_an_illegal_value(pattern: str, text: str) -> None:
     try:
         replacement = of(pattern, text)
-    except IllegalValue as error:
+    except InvalidValueError as error:
         assert str(error)
         return
     assert pickle.loads(pickle.dumps(replacement)) == replacement

@@ -20,8 +20,8 @@ from ggfmt import kernels
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.join import join, join_binary
 from ggfmt.columnar.pieces import KINDS as KINDS_OF_PIECES
-from ggfmt.columnar.pieces import Each, Either, Encoding, Text
-from ggfmt.columnar.strings import Form, count_texts, known_to_fit
+from ggfmt.columnar.pieces import Conditional, Encoding, Repeated, Text
+from ggfmt.columnar.strings import TextPattern, all_match, count_texts
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.dts import schema as dts_schema
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(kernels.native is None, reason=f"no native kerne
 
 READ = [name for name in TARGETS if name != PROPERTIES]
 KINDS = ("AvroScanner", "AvroToJson", "DelimitedScanner", "DtsScanner", "JsonScanner", "XmlScanner")
-BINDINGS = ("bind", "bind_too")
+BINDINGS = ("bind", "bind_alias")
 FUNCTIONS = ("join", "fits", "differ", "count")
 
 
@@ -119,7 +119,7 @@ def test_pieces_nested_deeper_than_the_kernel_goes() -> None:
     mask = pa.array([True, False])
     piece: Any = pa.array(["a", "b"])
     for _ in range(40):
-        piece = Either(mask, [piece], ["-"])
+        piece = Conditional(mask, [piece], ["-"])
     assert join([piece, "."]).to_pylist() == ["a.", "-."]
     with pytest.raises(NotImplementedError, match="nested too deeply"):
         kernels.native.join([piece, "."], -1, KINDS_OF_PIECES)
@@ -128,7 +128,7 @@ def test_pieces_nested_deeper_than_the_kernel_goes() -> None:
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
 def test_texts_of_a_type_that_the_kernel_does_not_take(kind: pa.DataType) -> None:
     texts = pa.array(["7", None, "a"]).cast(kind)
-    assert not known_to_fit(texts, Form.JSON_NUMBER)
+    assert not all_match(texts, TextPattern.JSON_NUMBER)
     assert differ(texts, texts).to_pylist() == [False, False, False]
     if kind != pa.string_view():
         assert count_texts(texts.cast(pa.string()), ("a",), ("7",)) == (1, 1)
@@ -146,7 +146,7 @@ def test_values_in_avro_that_the_kernel_refuses() -> None:
         Text(pa.array(["0.1", "-12.5", "123456789.012345", None]), Encoding.DOUBLE, b"\0"),
         Text(pa.array(["true", "false", "true", None]), Encoding.BOOLEAN, b"\0"),
         Text(pa.array(["", "é", "x" * 200, None]), Encoding.SIZED, b"\0"),
-        Each(maps, [Text(maps.keys, Encoding.SIZED), Text(maps.items, Encoding.SIZED)], counted=True),
+        Repeated(maps, [Text(maps.keys, Encoding.SIZED), Text(maps.items, Encoding.SIZED)], counted=True),
     ]
     expected = join_binary(pieces).to_pylist()
     with with_kernels({"join": refuses(NotImplementedError)}):

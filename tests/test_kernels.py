@@ -21,7 +21,7 @@ from ggfmt import kernels
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.reading import Chunk, Event
 from ggfmt.formats.goldengate.json.read import JsonReader
-from ggfmt.spark.shipping import zipped
+from ggfmt.spark.package_upload import zip_package
 
 needs_kernels = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
 
@@ -111,7 +111,7 @@ def test_kernels_can_be_switched_off() -> None:
 
 @needs_kernels
 def test_kernels_work_from_the_zip_file_that_executors_get(tmp_path: Path) -> None:
-    archive = zipped(tmp_path)
+    archive = zip_package(tmp_path)
     found = state_in({"TMPDIR": str(tmp_path)}, f"import sys; sys.path.insert(0, {str(archive)!r})")
     assert found == f"{archive}/ggfmt/kernels/__init__.py|True|native"
     assert list(tmp_path.iterdir()) == [archive]

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ggfmt import kernels
-from ggfmt.spark.shipping import zipped
+from ggfmt.spark.package_upload import zip_package
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 PACKAGE = Path(kernels.__file__).resolve().parents[1]
@@ -43,7 +43,7 @@ def lack(folder: Path, code: str = "", **environment: str) -> tuple[str, str]:
     """Why there are no kernels there, and what to do; all formats can be loaded there."""
     shown = (
         f"{code}\nimport json, ggfmt.kernels as k\nfrom ggfmt.formats import FORMATS\n"
-        "sides = [format.read_side for format in FORMATS.values() if format.reads]\n"
+        "sides = [format.read_support for format in FORMATS.values() if format.reads]\n"
         "assert sides and k.native is None and k.state == f'none, they {k.lack.reason}'\n"
         "print(json.dumps([k.__file__, k.lack.reason, k.lack.help]))"
     )
@@ -153,7 +153,7 @@ NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"  
 
 @needs_kernels
 def test_a_full_temporary_directory(tmp_path: Path) -> None:
-    reason, help = lack(zipped(tmp_path), "import sys, tempfile; tempfile.gettempdir(); " + NO_ROOM)
+    reason, help = lack(zip_package(tmp_path), "import sys, tempfile; tempfile.gettempdir(); " + NO_ROOM)
     assert reason == f"cannot be written to `{os.environ.get('TMPDIR', '/tmp')}` (File too large)"
     assert help.startswith("set TMPDIR")
 
@@ -161,7 +161,7 @@ def test_a_full_temporary_directory(tmp_path: Path) -> None:
 @needs_kernels
 def test_no_temporary_directory_at_all(tmp_path: Path) -> None:
     """None can be written: Python has none to give."""
-    reason, help = lack(zipped(tmp_path), NO_ROOM)
+    reason, help = lack(zip_package(tmp_path), NO_ROOM)
     assert reason.startswith("cannot be written to a temporary directory (")
     assert help.startswith("set TMPDIR")
 
@@ -198,7 +198,7 @@ def test_a_temporary_directory_that_is_mounted_so(options: str, reason: str, tmp
     mounted = tmp_path / "mounted"
     mounted.mkdir()
     code = "import ggfmt.kernels as k; print(k.lack.reason); import os; print(os.listdir(os.environ['TMPDIR']))"
-    env = {**os.environ, "PYTHONPATH": str(zipped(tmp_path)), "TMPDIR": str(mounted)}
+    env = {**os.environ, "PYTHONPATH": str(zip_package(tmp_path)), "TMPDIR": str(mounted)}
     command = unshared(options, str(mounted), sys.executable, "-c", code)
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == [reason.format(mounted), "[]"], done.stderr
@@ -206,7 +206,7 @@ def test_a_temporary_directory_that_is_mounted_so(options: str, reason: str, tmp
 
 @needs_kernels
 def test_a_package_without_them_or_with_damaged_ones(tmp_path: Path) -> None:
-    whole = zipped(tmp_path)
+    whole = zip_package(tmp_path)
     for content, reason in ((None, "are not in the package that was sent here"), (b"\x7fELF", "cannot be loaded (")):
         part = tmp_path / "part.zip"
         with zipfile.ZipFile(whole) as source, zipfile.ZipFile(part, "w") as target:

@@ -72,7 +72,7 @@ def told(manifest: dict[str, Any]) -> Any:
 def compare(name: str, layout: str, source: Path, folder: Path, **others: Any) -> Path:
     """Runs the input whole and in splits; the output of the whole."""
     whole = told(run(source, folder / "whole", name, layout, **others))
-    for size in SIZES if FORMATS[name].write_side.preamble is not None else SIZES[:1]:
+    for size in SIZES if FORMATS[name].write_support.preamble is not None else SIZES[:1]:
         cut = told(run(source, folder / f"cut{size}", name, layout, split_size=size, **others))
         if not FORMATS[name].by_table or name.startswith("arcion"):  # blocks of containers lie where tasks ended
             assert cut == whole
@@ -141,7 +141,7 @@ RECORDS = {"goldengate_streams_json": streams_records, "qlik_json": qlik_records
 
 
 def test_the_formats_with_preambles_are_those_looked_into_here() -> None:
-    assert {name for name in WRITTEN if FORMATS[name].write_side.preamble is not None} == set(RECORDS)
+    assert {name for name in WRITTEN if FORMATS[name].write_support.preamble is not None} == set(RECORDS)
 
 
 @pytest.mark.parametrize("name", RECORDS)

@@ -28,7 +28,7 @@ from ggfmt.config.handlers import HandlerOptions, read_configuration
 from ggfmt.config.lint.assembly import LEFT_OUT
 from ggfmt.config.lint.foreign import has_properties, is_sentence
 from ggfmt.config.lint.linter import lint
-from ggfmt.config.lint.reading import ConfigurationReading
+from ggfmt.config.lint.reading import ConfigurationParser
 from ggfmt.config.lint.releases import REFUSED, UNCOVERED, refusal
 from ggfmt.config.properties import parse_content
 from ggfmt.diagnostics.codes import CODES, Severity
@@ -37,7 +37,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import Template
-from ggfmt.java.text import IllegalValue, trim
+from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, is_later
 from ggfmt.options.spec import Options, option
 from ggfmt.options.table_keys import TableKeys
@@ -866,7 +866,7 @@ def test_the_checks_hold_for_a_format_that_is_declared_later() -> None:
 
     def found(*lines: str) -> list[tuple[int | None, str]]:
         text = "\n".join(("gg.handlerlist=k", "gg.handler.k.format=new", *(f"gg.handler.k.{line}" for line in lines)))
-        reading = ConfigurationReading([("f", parse_content(text.encode(), "f"))], {"new": new})
+        reading = ConfigurationParser([("f", parse_content(text.encode(), "f"))], {"new": new})
         reading.handlers()
         return [(finding.span.line, finding.code) for finding in reading.reported()]
 
@@ -968,7 +968,7 @@ def is_legal(kind: ValueType[Any]) -> Callable[[str], bool]:
     def check(text: str) -> bool:
         try:
             return bool(kind.parse(text) == text)
-        except IllegalValue:
+        except InvalidValueError:
             return False
 
     return check

@@ -138,7 +138,7 @@ SELECTORS = st.lists(st.sampled_from(["ALL", "GG", "GG1", "GG10", "GG11", "GG13"
 @given(SELECTORS, SELECTORS, SELECTORS, st.sampled_from(sorted(CODES)))
 @examples(100)
 def test_the_closer_of_two_decides(select: list[str], ignore: list[str], never: list[str], code: str) -> None:
-    told = Rules(tuple(select), tuple(ignore), tuple(never)).tells(code)
+    told = Rules(tuple(select), tuple(ignore), tuple(never)).is_enabled(code)
     if code == "GG100" or not code.startswith("GG1"):
         assert told
         return
@@ -319,7 +319,7 @@ def test_patterns_of_files(pattern: str, path: str, fits: bool) -> None:
 def test_a_directory_is_looked_at_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(here / "ggfmt.toml", 'ignore = ["GG101"]')
     settings = Settings(command_line(None, None, None, None))
-    assert not settings.rules("a/b/c.properties").tells("GG101")
+    assert not settings.rules("a/b/c.properties").is_enabled("GG101")
     (here / "ggfmt.toml").unlink()
-    assert not settings.rules("a/d.properties").tells("GG101")
-    assert not settings.rules("a/b/c.properties").tells("GG101")
+    assert not settings.rules("a/d.properties").is_enabled("GG101")
+    assert not settings.rules("a/b/c.properties").is_enabled("GG101")

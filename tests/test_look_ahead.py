@@ -54,7 +54,7 @@ def outcome(files: list[Path], output: Path, **options: Any) -> object:
 
 def same_by_a_pass(files: list[Path], folder: Path, **options: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execution, "look_ahead", lambda *_: None)
+        patch.setattr(execution, "discover_from_head", lambda *_: None)
         expected = outcome(files, folder / "all", **options)
     assert outcome(files, folder / "ahead", **options) == expected
 

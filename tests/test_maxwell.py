@@ -203,7 +203,7 @@ def test_what_is_no_message_of_maxwell_is_a_reject_with_its_reason(record: Any, 
 
 
 def test_it_is_recognised_by_its_database_and_type() -> None:
-    sniff = FORMATS["maxwell_json"].read_side.reader.sniff
+    sniff = FORMATS["maxwell_json"].read_support.reader.sniff
     assert sniff(lines(message("insert", ROW))) == "a record has `database` and the type `insert`"
     assert sniff(lines(statement())) == "a record has `database` and the type `table-alter`"
     assert sniff(lines(message("INSERT", [ROW], isDdl=False))) is None
@@ -271,7 +271,7 @@ def test_values_that_are_not_told_apart_are_counted(
     ]
     batch = make_batch(Changes(TABLE, ops, True))
     parsed = FORMATS["maxwell_json"].options.parse(options)
-    formatter = FORMATS["maxwell_json"].write_side.formatter(batch.table, parsed, Context(), Clock(NOW))
+    formatter = FORMATS["maxwell_json"].write_support.formatter(batch.table, parsed, Context(), Clock(NOW))
     formatter.format(batch)
     counted = Counter({(note.field, note.detail): count for note, count in formatter.notes.items()})
     assert counted >= Counter(expected)

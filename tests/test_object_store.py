@@ -30,10 +30,10 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.engine import task
 from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.output import holding
 from ggfmt.engine.output import journal as output_journal
+from ggfmt.engine.output import locking
 from ggfmt.engine.output import store as output_store
-from ggfmt.engine.output.past_run import read_run
+from ggfmt.engine.output.run_history import read_run
 from ggfmt.engine.output.verification import verify
 from ggfmt.engine.uris import Location, quoted
 from ggfmt.frames.shapes import GENERIC
@@ -428,7 +428,7 @@ def test_a_commit_over_two_directories_with_keys_in_their_uris_is_ended_by_the_n
     with monkeypatch.context() as patch:
         patch.setattr(output_store.Store, "move", move)
         patch.setattr(output_journal, "REQUESTS_AT_ONCE", 1)
-        patch.setattr(holding.Lease, "release", lambda lease: lease._ended.set())
+        patch.setattr(locking.Lease, "release", lambda lease: lease._ended.set())
         with pytest.raises(Died):
             run_ggfmt([source], None, *settings)
     written = b"".join(store.files("").values())
@@ -437,7 +437,7 @@ def test_a_commit_over_two_directories_with_keys_in_their_uris_is_ended_by_the_n
     for directory in ("one", "two"):
         with pytest.raises(UsageError, match=r"GG501.*another run is writing"):
             run_ggfmt([source], f"{whose}/{directory}", *JSON_LINES)  # type: ignore[arg-type]
-    monkeypatch.setattr(holding, "LEASE_SECONDS", -1.0)
+    monkeypatch.setattr(locking, "LEASE_SECONDS", -1.0)
     with pytest.raises(UsageError, match=r"GG501.*already holds output"):
         run_ggfmt([source], None, *settings)
     for directory in ("one", "two"):

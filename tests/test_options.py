@@ -17,7 +17,7 @@ from rich.console import Console
 from ggfmt.config.handlers import HandlerOptions
 from ggfmt.config.properties import parse_properties
 from ggfmt.formats import FORMATS
-from ggfmt.java.text import JAVA_BLANKS, IllegalValue, trim, visible
+from ggfmt.java.text import JAVA_BLANKS, InvalidValueError, trim, visible
 from ggfmt.options.reference import as_dicts, markdown_table, rich_table
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import (
@@ -79,7 +79,7 @@ def test_any_text_is_a_value_or_illegal(kind: ValueType[Any]) -> None:
     def check(text: str) -> None:
         try:
             kind.parse(trim(text))
-        except IllegalValue as illegal:
+        except InvalidValueError as illegal:
             error = illegal
         else:
             return
@@ -95,7 +95,7 @@ def test_delimiters_and_representations_are_read_as_texts_are(text: str) -> None
     def read(kind: ValueType[str]) -> str | None:
         try:
             return kind.parse(trim(text))
-        except IllegalValue:
+        except InvalidValueError:
             return None
 
     kinds = (Delimiter(), Delimiter(single=True, line=True), Delimiter(tokens=True), Representation())
@@ -180,7 +180,7 @@ def test_other_ways_to_write_a_value(kind: ValueType[Any], text: str, value: Any
     ],
 )
 def test_illegal_values(kind: ValueType[Any], text: str, message: str, help: str) -> None:
-    with pytest.raises(IllegalValue) as raised:
+    with pytest.raises(InvalidValueError) as raised:
         kind.parse(text)
     assert str(raised.value) == message
     assert raised.value.help is not None

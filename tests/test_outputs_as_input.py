@@ -18,8 +18,8 @@ from ggfmt.engine import listing
 from ggfmt.engine.committed_output import CommittedOutput, output_at, stored_output_at
 from ggfmt.engine.files import file_system
 from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.output.holding import hold
 from ggfmt.engine.output.journal import JOURNAL, POINTER, STAGING
+from ggfmt.engine.output.locking import lock_directory
 from ggfmt.engine.output.store import Store
 
 __all__ = ["s3_server"]
@@ -187,7 +187,7 @@ def test_a_stream_waits_for_the_end_of_a_commit(tmp_path: Path, name: str) -> No
 def test_a_run_that_is_at_work_does_not_matter(tmp_path: Path) -> None:
     first = written(tmp_path / "y1", *range(3))
     store = Store(str(first))
-    holding = hold(store, "2030-01-01_00-00-00.000-0a0b0c0d", "the output directory")
+    holding = lock_directory(store, "2030-01-01_00-00-00.000-0a0b0c0d", "the output directory")
     try:
         store.write(f"{STAGING}/2030-01-01_00-00-00.000-0a0b0c0d/data.json", b"half of")
         assert sorted(numbers([first], tmp_path / "y2")) == [0, 1, 2]

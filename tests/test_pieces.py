@@ -15,8 +15,8 @@ from ggfmt.columnar import avro
 from ggfmt.columnar.from_python import token_maps
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.join import join, join_binary
-from ggfmt.columnar.pieces import COMMA, Each, Either, Encoding, Is, Members, Piece, Text
-from ggfmt.columnar.strings import Form, known_to_fit
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Equals, Piece, Repeated, Text
+from ggfmt.columnar.strings import TextPattern, all_match
 from ggfmt.columnar.xml import foreign
 from ggfmt.model.change import Image, ImageColumn
 
@@ -58,21 +58,21 @@ def pieces(draw: st.DrawFn, rows: int, depth: int = 3, in_members: bool = False)
         values = draw(arrays(rows, st.one_of(st.none(), INT64), pa.int64()))
         return Text(values, draw(st.sampled_from(OF_NUMBERS)), draw(texts), *around)
     if kind == "either":
-        where: pa.BooleanArray | Is = draw(arrays(rows, st.booleans(), pa.bool_()))
+        where: pa.BooleanArray | Equals = draw(arrays(rows, st.booleans(), pa.bool_()))
         if draw(st.booleans()):
-            where = Is(draw(arrays(rows, st.one_of(st.none(), VALUES), pa.string())), draw(VALUES))
+            where = Equals(draw(arrays(rows, st.one_of(st.none(), VALUES), pa.string())), draw(VALUES))
         branches = st.lists(pieces(rows, depth - 1, in_members), max_size=3)
-        return Either(where, draw(branches), draw(branches))
+        return Conditional(where, draw(branches), draw(branches))
     if kind == "members":
         members = draw(st.lists(pieces(rows, depth - 1, True), max_size=4))
         # What stands in members without a comma before it is never empty: it is the value of one.
-        return Members(
-            [COMMA, "x", *members] if draw(st.booleans()) else [Either(_first(rows), [COMMA, "x", *members])]
+        return CommaJoined(
+            [COMMA, "x", *members] if draw(st.booleans()) else [Conditional(_first(rows), [COMMA, "x", *members])]
         )
     maps = sliced(draw(st.lists(_maps, min_size=rows, max_size=rows)), _MAP, draw(st.lists(_maps, max_size=2)))
     length = len(maps.keys)
     items = [Text(maps.keys, Encoding.JSON, lead='"', tail='"'), "=", Text(maps.items, draw(st.sampled_from(OF_TEXTS)))]
-    return Each(maps, [*items, draw(pieces(length, 0))], draw(texts))
+    return Repeated(maps, [*items, draw(pieces(length, 0))], draw(texts))
 
 
 _MAP = pa.map_(pa.string(), pa.string())
@@ -172,9 +172,9 @@ def test_a_value_of_many_bytes_is_escaped_whole() -> None:
         ([pa.array(["a"], pa.large_string())], TypeError, "kind that the kernel does not take"),
         ([COMMA, pa.array(["a"])], ValueError, "a comma without members"),
         ([1.5], AttributeError, "__arrow_c_array__"),
-        ([Either(pa.array([None], pa.bool_()), ["a"])], AssertionError, "a piece is null"),
+        ([Conditional(pa.array([None], pa.bool_()), ["a"])], AssertionError, "a piece is null"),
         ([Text(pa.array(["a"]), 99)], ValueError, "an unknown encoding"),  # type: ignore[arg-type]
-        ([Each(token_maps([{"a": "b"}]), [pa.array([], pa.string())])], ValueError, "other items"),
+        ([Repeated(token_maps([{"a": "b"}]), [pa.array([], pa.string())])], ValueError, "other items"),
     ],
 )
 def test_pieces_that_do_not_belong_together_are_told(wrong: list[Piece], error: type[Exception], reason: str) -> None:
@@ -186,7 +186,7 @@ def test_pieces_that_do_not_belong_together_are_told(wrong: list[Piece], error: 
 def test_pieces_that_are_nested_too_deeply_are_left_to_arrow() -> None:
     piece: Piece = "a"
     for _ in range(50):
-        piece = Members([piece])
+        piece = CommaJoined([piece])
     one, other = both_ways(join, [piece], 1)
     assert one.to_pylist() == other.to_pylist() == ["a"]
 
@@ -195,15 +195,15 @@ def test_pieces_that_are_nested_too_deeply_are_left_to_arrow() -> None:
 @pytest.mark.parametrize(
     ("form", "fit", "unfit"),
     [
-        (Form.JSON_NUMBER, "0 -0 1.5 1e5 -10.25E+3", "00 01 1. .5 +1 1e NaN"),
-        (Form.JSON_BOOLEAN, "true false", "True 1 t falsee"),
-        (Form.SHORT_INTEGER, "0 -1 999999999999999999", "1234567890123456789 01 1.0 - +1 -01"),
-        (Form.SHORT_FLOAT, "1234567 0.5 -123.4567", "12345678 .5 1. 1e5 123.45678"),
-        (Form.SHORT_DOUBLE, "123456789012345 -0 0.1", "1234567890123456 1e1 NaN"),
+        (TextPattern.JSON_NUMBER, "0 -0 1.5 1e5 -10.25E+3", "00 01 1. .5 +1 1e NaN"),
+        (TextPattern.JSON_BOOLEAN, "true false", "True 1 t falsee"),
+        (TextPattern.SHORT_INTEGER, "0 -1 999999999999999999", "1234567890123456789 01 1.0 - +1 -01"),
+        (TextPattern.SHORT_FLOAT, "1234567 0.5 -123.4567", "12345678 .5 1. 1e5 123.45678"),
+        (TextPattern.SHORT_DOUBLE, "123456789012345 -0 0.1", "1234567890123456 1e1 NaN"),
     ],
 )
-def test_forms_of_texts_are_known(form: Form, fit: str, unfit: str) -> None:
-    assert known_to_fit(pa.array([None, *fit.split()]), form)
-    assert known_to_fit(pa.array([], pa.string()), form)
+def test_forms_of_texts_are_known(form: TextPattern, fit: str, unfit: str) -> None:
+    assert all_match(pa.array([None, *fit.split()]), form)
+    assert all_match(pa.array([], pa.string()), form)
     for text in (*unfit.split(), ""):
-        assert not known_to_fit(pa.array(["x", text, "x"]).slice(1, 1), form)
+        assert not all_match(pa.array(["x", text, "x"]).slice(1, 1), form)

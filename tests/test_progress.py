@@ -20,11 +20,11 @@ from strategies import examples
 
 from ggfmt import cli
 from ggfmt.config.handlers import read_configuration
-from ggfmt.engine.progress import Following, Standing, ends_of_tasks
+from ggfmt.engine.progress import ProgressSnapshot, ProgressTracker, ends_of_tasks
 from ggfmt.engine.run import RunSettings, execute
 from ggfmt.engine.runner import InProcess
 from ggfmt.engine.steps import PHASES, READING, STARTING, STEPS
-from ggfmt.render.progress import facts, line
+from ggfmt.render.progress import facts, status_line
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -65,9 +65,9 @@ def test_ends_of_tasks_rise_to_all_bytes(sizes: list[int], cores: int) -> None:
 
 
 def test_the_time_that_is_left_is_by_bytes_and_not_by_tasks() -> None:
-    seconds, told = [0.0], list[Standing]()
-    following = Following(told.append, lambda: seconds[0])
-    ended = following.tasks(READING, [100, 1, 1, 98], 1)
+    seconds, told = [0.0], list[ProgressSnapshot]()
+    following = ProgressTracker(told.append, lambda: seconds[0])
+    ended = following.start_tasks(READING, [100, 1, 1, 98], 1)
     assert ended is not None
     assert told[-1].remaining(0.0) is None
     seconds[0] = 10.0
@@ -86,8 +86,8 @@ def test_the_time_that_is_left_is_by_bytes_and_not_by_tasks() -> None:
 
 
 def test_a_large_file_at_the_end_takes_one_core() -> None:
-    seconds, told = [0.0], list[Standing]()
-    ended = Following(told.append, lambda: seconds[0]).tasks(READING, [10, 10, 10, 10, 80], 4)
+    seconds, told = [0.0], list[ProgressSnapshot]()
+    ended = ProgressTracker(told.append, lambda: seconds[0]).start_tasks(READING, [10, 10, 10, 10, 80], 4)
     assert ended is not None
     seconds[0] = 1.0
     ended(4, 5)
@@ -95,13 +95,13 @@ def test_a_large_file_at_the_end_takes_one_core() -> None:
 
 
 def test_nothing_is_computed_where_nobody_listens() -> None:
-    assert Following(None).tasks(READING, [1], 1) is None
+    assert ProgressTracker(None).start_tasks(READING, [1], 1) is None
 
 
 def test_a_run_tells_its_phases_and_operations(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(number) for number in range(400)])
     configuration = read_configuration([], JSON_LINES)
-    told: list[Standing] = []
+    told: list[ProgressSnapshot] = []
     settings = RunSettings([str(source)], configuration.handlers, str(tmp_path / "out"), split_size=10_000)
     execute(settings, InProcess, told.append)
     phases = list(dict.fromkeys(standing.phase for standing in told))
@@ -117,30 +117,30 @@ def test_a_run_tells_its_phases_and_operations(tmp_path: Path) -> None:
 # What people see
 
 
-STANDING = Standing("converting", 0.0, 10.0, 24_100_000, 60_200_000, 1_234_567, 15.0, 1.0)
+STANDING = ProgressSnapshot("converting", 0.0, 10.0, 24_100_000, 60_200_000, 1_234_567, 15.0, 1.0)
 
 
 def test_a_line_has_what_counts_and_fits() -> None:
-    whole = line(STANDING, 10.0, 120)
+    whole = status_line(STANDING, 10.0, 120)
     bar = "━" * 9 + "╌" * 15
     assert whole == f"converting  {bar}  24.1 MB of 60.2 MB  0:15 left  2.4 MB/s  1,234,567 operations"
-    assert line(STANDING, 13.0, 48) == f"converting  {'━' * 6}{'╌' * 10}  24.1 MB of 60.2 MB"
-    assert line(STANDING, 13.0, 55, unicode=False) == "converting  ####--------  24.1 MB of 60.2 MB  0:12 left"
-    assert line(STANDING, 13.0, 40) == f"converting  {'━' * 3}{'╌' * 5}  24.1 MB of 60.2 MB"
-    assert line(STANDING, 13.0, 30) == f"converting  {'━' * 7}{'╌' * 11}"
-    assert line(STANDING, 13.0, 8) == "converti"
-    assert line(Standing("starting Spark", 5.0, 5.0), 8.2, 80) == "starting Spark  0:03"
+    assert status_line(STANDING, 13.0, 48) == f"converting  {'━' * 6}{'╌' * 10}  24.1 MB of 60.2 MB"
+    assert status_line(STANDING, 13.0, 55, unicode=False) == "converting  ####--------  24.1 MB of 60.2 MB  0:12 left"
+    assert status_line(STANDING, 13.0, 40) == f"converting  {'━' * 3}{'╌' * 5}  24.1 MB of 60.2 MB"
+    assert status_line(STANDING, 13.0, 30) == f"converting  {'━' * 7}{'╌' * 11}"
+    assert status_line(STANDING, 13.0, 8) == "converti"
+    assert status_line(ProgressSnapshot("starting Spark", 5.0, 5.0), 8.2, 80) == "starting Spark  0:03"
 
 
 @examples(100)
 @given(st.integers(1, 130), st.integers(0, 10**15), st.floats(0, 10**6), st.integers(0, 10**12))
 def test_a_line_is_never_wider_than_the_terminal(columns: int, done: int, now: float, operations: int) -> None:
-    standing = Standing("finding tables", 0.0, now, done, 10**15, operations, now, 0.0)
-    assert len(line(standing, now, columns)) <= columns
+    standing = ProgressSnapshot("finding tables", 0.0, now, done, 10**15, operations, now, 0.0)
+    assert len(status_line(standing, now, columns)) <= columns
 
 
 def test_times_and_sizes() -> None:
-    shown = [facts(Standing("x", 0.0, 0.0, size, size, None, left), 0.0)
+    shown = [facts(ProgressSnapshot("x", 0.0, 0.0, size, size, None, left), 0.0)
              for size, left in [(999, 59.6), (1000, 3599.4), (123_456, 3600), (10**12, 360_000)]]  # fmt: skip
     assert shown == [
         ["999 B of 999 B", "1:00 left"],

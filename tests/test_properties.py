@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ggfmt.config.properties import (
     Comment,
-    Decoded,
+    DecodedText,
     Entry,
     decode,
     entries_from_settings,
@@ -130,14 +130,14 @@ def test_decoded_bytes_can_be_encoded_again(content: bytes) -> None:
 @pytest.mark.parametrize(
     ("content", "decoded"),
     [
-        (b"a=\xc3\xa4", Decoded("a=\xe4", "utf-8", b"")),
-        (b"a=\xe4", Decoded("a=\xe4", "iso-8859-1", b"")),
-        (b"\xef\xbb\xbfa=b\r\n", Decoded("a=b\r\n", "utf-8", b"\xef\xbb\xbf")),
-        (b"\xef\xbb\xbfa=\xe4", Decoded("a=\xe4", "iso-8859-1", b"\xef\xbb\xbf")),
-        (b"", Decoded("", "utf-8", b"")),
+        (b"a=\xc3\xa4", DecodedText("a=\xe4", "utf-8", b"")),
+        (b"a=\xe4", DecodedText("a=\xe4", "iso-8859-1", b"")),
+        (b"\xef\xbb\xbfa=b\r\n", DecodedText("a=b\r\n", "utf-8", b"\xef\xbb\xbf")),
+        (b"\xef\xbb\xbfa=\xe4", DecodedText("a=\xe4", "iso-8859-1", b"\xef\xbb\xbf")),
+        (b"", DecodedText("", "utf-8", b"")),
     ],
 )
-def test_decoding(content: bytes, decoded: Decoded) -> None:
+def test_decoding(content: bytes, decoded: DecodedText) -> None:
     assert decode(content) == decoded
 
 

@@ -494,7 +494,7 @@ def test_states_that_are_read_back_as_others_are_counted(name: str) -> None:
     ]
     made = Changes(TABLE, ops, True)
     format = FORMATS[name]
-    formatter = format.write_side.formatter(table_def(TABLE), format.options.parse({}), Context(), Clock(NOW))
+    formatter = format.write_support.formatter(table_def(TABLE), format.options.parse({}), Context(), Clock(NOW))
     formatter.format(make_batch(made))
     assert {(note.field, note.detail): count for note, count in formatter.notes.items()} == {
         ("NAME", "missing from the before image, which will be read back as NULL"): 1,

@@ -258,7 +258,7 @@ def test_it_does_not_matter_how_much_is_read_at_once(size: int, rubbish: bytes) 
 def test_it_is_recognised_by_its_first_bytes() -> None:
     for name, data in (("qlik_avro", metadata()), ("qlik_json", b'{"magic":"atMSG","type":"DT"}\n')):
         for other in ("qlik_avro", "qlik_json"):
-            assert (FORMATS[other].read_side.reader.sniff(data) is not None) == (other == name)
+            assert (FORMATS[other].read_support.reader.sniff(data) is not None) == (other == name)
         assert any(mark in data for mark in FORMATS[name].marks)
     assert not layout_of("qlik_avro", metadata(), told("qlik_avro")).splittable
 

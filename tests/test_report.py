@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.engine.output.manifest import Manifest
-from ggfmt.engine.output.past_run import MOST_EXAMPLES, read_run
+from ggfmt.engine.output.run_history import MOST_EXAMPLES, read_run
 from ggfmt.engine.output.verification import verify
 from ggfmt.java.text import visible
 from ggfmt.render.report.page import page, write_page

@@ -15,7 +15,7 @@ from lxml import etree, html
 from reports import NAMES, START, changed, hostile_output, output
 from runs import JSON_LINES, manifest, operation, run_ggfmt, write_lines
 
-from ggfmt.engine.output.past_run import read_run
+from ggfmt.engine.output.run_history import read_run
 from ggfmt.java.text import visible
 from ggfmt.model.change import OpType
 from ggfmt.render.report import tables

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from strategies import examples
 
-from ggfmt.render.report.facts import Moment
+from ggfmt.render.report.facts import TimeBucket
 from ggfmt.render.report.markup import Markup, element, join, text
 from ggfmt.render.report.plots import NARROW, WIDE, Frame, Series, bar, columns, description, plain_bar, rows, series
 from ggfmt.render.report.scales import STEPS, Step, compact, seconds, size, step_for, ticks, time_labels, time_ticks
@@ -21,8 +21,8 @@ START = datetime(2026, 1, 31, 18, 30)
 LETTERS = {step.words: step for step in STEPS}
 
 
-def every(step: timedelta, count: int, start: datetime = START) -> list[Moment]:
-    return [Moment(start + number * step, {"I": 2, "D": 1}) for number in range(count)]
+def every(step: timedelta, count: int, start: datetime = START) -> list[TimeBucket]:
+    return [TimeBucket(start + number * step, {"I": 2, "D": 1}) for number in range(count)]
 
 
 # Scales
@@ -134,11 +134,11 @@ def test_a_series_has_all_operations() -> None:
 
 def test_a_few_operations_far_away_are_not_drawn_and_are_told() -> None:
     near = every(timedelta(minutes=10), 100)
-    far = [Moment(datetime(1970, 1, 1), {"I": 1}), *near, Moment(datetime(2099, 1, 1), {"U": 2})]
+    far = [TimeBucket(datetime(1970, 1, 1), {"I": 1}), *near, TimeBucket(datetime(2099, 1, 1), {"U": 2})]
     data = series(far, "10 minutes", 80)
     assert (data.before, data.after) == (1, 2)
     assert sum(sum(count.values()) for count in data.counts) == 300
-    half = [Moment(datetime(1970, 1, 1), {"I": 100}), *near]
+    half = [TimeBucket(datetime(1970, 1, 1), {"I": 100}), *near]
     assert series(half, "10 minutes", 80).before == 0
     assert series(near, "10 minutes", 80) == series(far[1:-1], "10 minutes", 80)
 
@@ -151,10 +151,12 @@ def test_a_few_operations_far_away_are_not_drawn_and_are_told() -> None:
         every(timedelta(seconds=1), 50),
         every(timedelta(days=9), 40),
         every(timedelta(days=9000), 300, datetime(1, 1, 1)),
-        [Moment(START, {"?": 7})],
+        [TimeBucket(START, {"?": 7})],
     ],
 )
-def test_columns_lie_within_their_frame_and_are_as_high_as_their_counts(frame: Frame, moments: list[Moment]) -> None:
+def test_columns_lie_within_their_frame_and_are_as_high_as_their_counts(
+    frame: Frame, moments: list[TimeBucket]
+) -> None:
     data = series(moments, "second", frame.steps)
     assert len(data.counts) <= frame.steps
     plot = etree.fromstring(columns(data, frame))

@@ -38,7 +38,7 @@ def is_scanned(name: str) -> bool:
     format = FORMATS[name]
     if format.reads is None:
         return False
-    reader = format.read_side.reader
+    reader = format.read_support.reader
     return issubclass(reader, DialectReader) and reader.dialect.scanned
 
 

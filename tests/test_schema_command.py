@@ -207,8 +207,8 @@ def test_hive_reads_container_files_through_the_printed_table(name: str, hive: H
     settings = (f"gg.handler.a.format={name}", f"gg.handler.a.format.schemaDirectory={tmp_path / 'dirdef'}")
     run_ggfmt([source], out, *settings, "gg.handler.a.compressionCodec=deflate", definitions=definitions)
     format = FORMATS[name]
-    assert format.write_side.ddl is not None
-    statement = format.write_side.ddl(
+    assert format.write_support.ddl is not None
+    statement = format.write_support.ddl(
         definitions["GG.TCUSTORD"], format.options(), Context(), str(out / "a" / "GG.TCUSTORD")
     )
     assert isinstance(statement, str)

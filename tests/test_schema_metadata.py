@@ -19,7 +19,7 @@ from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError
-from ggfmt.engine.inputs import written_by
+from ggfmt.engine.inputs import source_of_handler
 from ggfmt.engine.schema import schemas
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.goldengate.avro import AvroOpOptions
@@ -142,7 +142,7 @@ def test_flattened_columns_are_columns(given: tuple[str, str, str], template: st
     assert columns(files) == {"GG.T": NAMES}
     (file,) = files
     without_property(file)
-    _, source = written_by(read_configuration([], settings))
+    _, source = source_of_handler(read_configuration([], settings))
     assert columns(files, source) == {"GG.T": NAMES}
 
 
@@ -245,7 +245,7 @@ def test_input_config_settles_schemas_of_others_and_else_they_are_refused(
     settings = lines(name, template)
     (file,) = schema_files(name, settings, tmp_path / "schemas")
     without_property(file)
-    _, source = written_by(read_configuration([], settings))
+    _, source = source_of_handler(read_configuration([], settings))
     assert columns([file], source) == {"GG.T": NAMES}
     assert columns([file], WriterSettings(given={"metaColumnsTemplate": template})) == {"GG.T": NAMES}
     with pytest.raises(ConfigurationError) as refused:

@@ -125,7 +125,7 @@ def test_what_is_no_message_of_shareplex_is_a_reject_with_its_reason(record: Any
 
 
 def test_it_is_recognised_by_its_meta() -> None:
-    sniff = FORMATS["shareplex_json"].read_side.reader.sniff
+    sniff = FORMATS["shareplex_json"].read_support.reader.sniff
     assert sniff(lines(message("ins", ROW))) == "a record has `meta` with `op`"
     assert sniff(lines({"meta": {"op": "ins"}})) == "a record has `meta` with `op`"
     assert sniff(lines({"meta": {}, "data": ROW})) is None
@@ -168,7 +168,7 @@ def test_a_column_that_will_be_read_back_as_unchanged_is_counted() -> None:
     ops = [PlainOperation("U", AT, None, {"ID": "1", "N": "x"}, {"ID": "1"}, {})]
     batch = make_batch(Changes(TABLE, ops, True))
     options = FORMATS["shareplex_json"].options.parse({})
-    formatter = FORMATS["shareplex_json"].write_side.formatter(batch.table, options, Context(), Clock(NOW))
+    formatter = FORMATS["shareplex_json"].write_support.formatter(batch.table, options, Context(), Clock(NOW))
     formatter.format(batch)
     ((note, count),) = formatter.notes.items()
     assert (note.field, count) == ("N", 1)

@@ -145,7 +145,7 @@ def test_a_signal_in_the_commit_is_ended_by_the_next_run(name: str, source: Path
 
 
 @pytest.mark.parametrize("name", CODES)
-@pytest.mark.parametrize("place", ["ggfmt.engine.run:tell", "ggfmt.engine.output.commit:Participant._tidy"])
+@pytest.mark.parametrize("place", ["ggfmt.engine.run:tell", "ggfmt.engine.output.commit:Participant._remove_leftovers"])
 def test_a_signal_after_the_commit_says_that_it_is_done(place: str, name: str, source: Path) -> None:
     code, told = interrupt(start(source, place, RUN), [name])
     assert code == 5

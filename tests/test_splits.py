@@ -27,10 +27,10 @@ from ggfmt.engine.inputs import PlannedInput
 from ggfmt.engine.plan import MIN_SPLIT_BYTES, Splits
 from ggfmt.engine.preview.head import FIRST_BYTES
 from ggfmt.engine.runner import Runner
-from ggfmt.engine.sink import Outcome
-from ggfmt.engine.task import unproven
+from ggfmt.engine.sink import TaskOutcome
+from ggfmt.engine.task import inputs_to_reread
 from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.reading import CrossedBorder, Layout
+from ggfmt.formats.api.reading import Layout, SplitBoundaryError
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.model.table import Column, TableDef
@@ -113,7 +113,7 @@ def cut_up(data: bytes, layout: Layout, size: int) -> list[Record]:
     """The records of all ranges, or of the whole file where one is not on its own."""
     try:
         return [r for start in range(0, len(data), size) for r in records_of(data, layout, start, size)]
-    except CrossedBorder:
+    except SplitBoundaryError:
         return list(records_of(data, layout))
 
 
@@ -337,7 +337,7 @@ def test_so_it_is_with_text_of_every_kind(name: str) -> None:
             for size in range(1 if chunk > 64 else 11, len(data), step + 5) if splittable else ():
                 try:
                     cut = seen(read(kind, data, source, size, trusted=trusted))
-                except CrossedBorder:
+                except SplitBoundaryError:
                     assert name == "tombstones"
                 else:
                     assert cut == whole, (chunk, size)
@@ -349,13 +349,13 @@ def test_a_mistake_is_none_as_long_as_the_ranges_before_it_are_not_read(tmp_path
     source.write_bytes(one(1) + b"\n" + pretty(2) + b"\n")
     planned = [PlannedInput(InputFile(str(source), source.stat().st_size, "in.json"), 0, Layout(splittable=True))]
     splits = Splits(planned, 1, 20).all
-    outcomes = [Outcome(split.ordinal) for split in splits]
+    outcomes = [TaskOutcome(split.ordinal) for split in splits]
     outcomes[3].abend = Diagnostic("GG301", "no record")
-    assert unproven(splits, outcomes) == set()
+    assert inputs_to_reread(splits, outcomes) == set()
     outcomes[1].stopped = True
-    assert unproven(splits, outcomes) == {0}
+    assert inputs_to_reread(splits, outcomes) == {0}
     outcomes[0].abend = Diagnostic("GG301", "no record")
-    assert unproven(splits, outcomes) == set()
+    assert inputs_to_reread(splits, outcomes) == set()
 
 
 class Backwards(Runner):
@@ -368,7 +368,7 @@ class Backwards(Runner):
 
     def run(self, task: Any, items: Any, progress: Any = None) -> list[Any]:
         results = [task(item, number) for number, item in reversed(list(enumerate(items)))][::-1]
-        if len(items) > 1 and isinstance(results[0], Outcome):
+        if len(items) > 1 and isinstance(results[0], TaskOutcome):
             self.runs += 1
         return results
 

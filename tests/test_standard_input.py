@@ -131,7 +131,7 @@ def test_other_mistakes_are_told_before_it_is_read(
 
     out = tmp_path / "out"
     assert piped(source, "run", "-", *JSON, "-o", out, *HERE).exit_code == 0
-    monkeypatch.setattr(standard_input._Kept, "_read", read)
+    monkeypatch.setattr(standard_input._SpooledInput, "_read", read)
     assert codes(piped(source, "run", "-", *JSON, "-o", out, *HERE)) == ["GG501"]
     assert codes(piped(source, "run", "-", tmp_path / "none", *JSON, "-o", out, *HERE, "--mode", "append")) == ["GG310"]
     assert piped(source, "run", "-", "--set", "gg.handler.j.format=jsn", "-o", out, *HERE).exit_code != 0
@@ -141,7 +141,7 @@ def test_a_full_disk_and_a_closed_input(source: bytes, tmp_path: Path, monkeypat
     with monkeypatch.context() as patch, ExitStack() as held:
         patch.setattr(sys, "stdin", None)
         with pytest.raises(UsageError, match="GG518"):
-            standard_input.whole_standard_input(held)()
+            standard_input.spooled_standard_input(held)()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
     ended = piped(source, "run", "-", *JSON, "-o", tmp_path / "out", *HERE)
     assert codes(ended) == ["GG518"]

@@ -23,7 +23,7 @@ from ggfmt.engine.output.store import Store
 from ggfmt.engine.report import HandlerTotals, Totals
 from ggfmt.engine.runner import InProcess
 from ggfmt.engine.summary import MOST_COLUMNS, MOST_LINES, summary
-from ggfmt.formats.api.writing import Note
+from ggfmt.formats.api.writing import LossNote
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -38,7 +38,7 @@ def many(tables: int, others: int, members: int, handlers: int, rejects: int) ->
     for number in range(handlers):
         handler = totals.handlers[f"h{number}"] = HandlerTotals(messages=10, files=3, size=100, lost_characters=2)
         handler.rejected.update({f"GG3{code:02d}": 3 for code in range(1, rejects + 1)})
-        handler.notes[Note("delimiter_inside", "GG403", "GG.T", "C", "what")] = 4
+        handler.notes[LossNote("delimiter_inside", "GG403", "GG.T", "C", "what")] = 4
     return totals
 
 

@@ -23,7 +23,7 @@ from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, Template
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.releases import RELEASES
 
@@ -37,7 +37,7 @@ def messages(name: str, made: Changes, release: str = "12.2", /, tokens: Any = F
     format = FORMATS[name]
     options: Any = format.options.parse(texts)
     context = Context(tokens, release, variables={"${groupname}": "rep1", "${env.SITE}": "A"})
-    formatter = format.write_side.formatter(table_def(made.table), options, context, Clock(NOW))
+    formatter = format.write_support.formatter(table_def(made.table), options, context, Clock(NOW))
     arranged, _ = formatter.arrange(make_batch(made))
     return list(formatter.format(arranged).to_pylist())
 
@@ -80,7 +80,7 @@ def test_a_template_is_read(text: str, columns: list[tuple[str, str, str | None]
     ],
 )
 def test_what_is_no_template_is_refused(text: str, problem: str) -> None:
-    with pytest.raises(IllegalValue, match=r".") as caught:
+    with pytest.raises(InvalidValueError, match=r".") as caught:
         Template().parse(text)
     assert problem in str(caught.value)
     assert caught.value.help
@@ -91,7 +91,7 @@ def test_what_is_no_template_is_refused(text: str, problem: str) -> None:
 def test_any_text_is_a_template_or_refused(text: str) -> None:
     try:
         parsed = Template().parse(text)
-    except IllegalValue:
+    except InvalidValueError:
         return
     assert Template().parse(Template().render(parsed)) == parsed
 
@@ -324,7 +324,7 @@ def test_messages_are_as_their_schemas_say(
     if name == "json_row" and {column.name for column in made.table.columns} & {"c", "tokens", "table", "pos"}:
         return
     options: Any = FORMATS[name].options.parse(texts)
-    make = FORMATS[name].write_side.schema
+    make = FORMATS[name].write_support.schema
     assert make is not None
     (schema,) = make(table_def(made.table), options, Context(True, release))
     validator = Draft4Validator(json.loads(schema.content))
@@ -422,9 +422,9 @@ def test_every_file_starts_with_the_names_of_its_fields(encoding: str, tmp_path:
 
 def told(config: Path) -> Any:
     from ggfmt.config.handlers import read_configuration
-    from ggfmt.engine.inputs import written_by
+    from ggfmt.engine.inputs import source_of_handler
 
-    return written_by(read_configuration([str(config)]))[1]
+    return source_of_handler(read_configuration([str(config)]))[1]
 
 
 @pytest.mark.parametrize("name", ["json", "json_row"])

@@ -20,7 +20,7 @@ from runs import run_ggfmt
 from strategies import Changes
 
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
-from ggfmt.engine.foreign import foreign
+from ggfmt.engine.unsupported_files import identify_unsupported
 from ggfmt.formats.api.writing import RowErrors
 
 SOURCE = {"connector": "mongodb", "db": "shop", "collection": "t", "ts_ms": 1}
@@ -163,4 +163,4 @@ def test_one_such_file_among_others_is_found_before_the_run(tmp_path: Path) -> N
     "start", [b"ORC|GG.T|1\n", b"PAR1|GG.T|1\n", b"BZh91|GG.T|1\n", b"PK,1\n", b"7z|1\n", b"F GG TL\n", b""]
 )
 def test_a_text_that_starts_like_one_is_a_text(start: bytes) -> None:
-    assert foreign(start) is None
+    assert identify_unsupported(start) is None

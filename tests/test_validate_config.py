@@ -27,7 +27,7 @@ from strategies import examples
 
 from ggfmt.cli.validate import validate_config
 from ggfmt.config.handlers import read_configuration
-from ggfmt.config.lint.fix import apply_fixes, apply_rewrites, mend, patch
+from ggfmt.config.lint.fix import apply_fixes, apply_rewrites, fix_file, patch
 from ggfmt.config.lint.foreign import has_properties
 from ggfmt.config.lint.linter import lint
 from ggfmt.config.properties import parse_content
@@ -440,7 +440,7 @@ def test_unsafe_fixes_as_a_patch(here: Path) -> None:
 )
 def test_what_is_not_rewritten(text: str) -> None:
     content = f"{GOOD}{text}\n".encode()
-    assert mend(content, "f", unsafe=True).content == content
+    assert fix_file(content, "f", unsafe=True).content == content
 
 
 def test_rewriting_changes_its_lines_and_nothing_else() -> None:
@@ -614,18 +614,18 @@ def contents(draw: st.DrawFn) -> bytes:
 @given(contents())
 @examples(200)
 def test_fixing_twice_is_fixing_once(content: bytes) -> None:
-    mended = mend(content, "f")
+    mended = fix_file(content, "f")
     assert mended.findings == lint(mended.content, "f")
     assert [found for found in mended.findings if found.fix is not None] == []
-    again = mend(mended.content, "f")
+    again = fix_file(mended.content, "f")
     assert (again.content, again.keys) == (mended.content, 0)
 
 
 @given(contents())
 @examples(100)
 def test_rewriting_ends_and_loses_no_property(content: bytes) -> None:
-    mended = mend(content, "f", unsafe=True)
-    again = mend(mended.content, "f", unsafe=True)
+    mended = fix_file(content, "f", unsafe=True)
+    again = fix_file(mended.content, "f", unsafe=True)
     assert (again.content, again.keys, again.lines) == (mended.content, 0, 0)
     before, after = ({entry.key for entry in parse_content(text, "f").entries} for text in (content, mended.content))
     renamed = {key for key in before if key.startswith(("gg.", "ggfmt.", "-", "/", ";"))}
@@ -658,7 +658,7 @@ def test_a_fix_changes_its_place_and_nothing_else(content: bytes) -> None:
 @given(contents())
 @examples(50)
 def test_the_patch_is_the_fix(content: bytes) -> None:
-    mended = mend(content, "f").content
+    mended = fix_file(content, "f").content
     with tempfile.TemporaryDirectory() as directory:
         write(Path(directory) / "a.properties", content)
         apply_patch(Path(directory), patch("a.properties", content, mended))
@@ -673,7 +673,7 @@ def test_patch_finds_a_file_whatever_its_name_is(here: Path, name: str) -> None:
     file = write(here / name, RENAMED)
     for told in (name, str(file), f"./{name}"):
         file.write_text(RENAMED)
-        apply_patch(here, patch(told, RENAMED.encode(), mend(RENAMED.encode(), name).content))
+        apply_patch(here, patch(told, RENAMED.encode(), fix_file(RENAMED.encode(), name).content))
         assert file.read_text() == RENAMED.replace("format.iso8601Forma", "format.iso8601Format")
 
 

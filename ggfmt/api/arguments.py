@@ -21,7 +21,7 @@ Paths = Path | Sequence[Path] | None
 Properties = Mapping[str, str] | Sequence[str] | None
 
 
-def wrong(message: str, help: str | None) -> UsageError:
+def argument_error(message: str, help: str | None) -> UsageError:
     return UsageError(Diagnostic("GG565", message, help=help))
 
 
@@ -61,31 +61,33 @@ def pairs(properties: Properties, what: str, example: str = "`spark.driver.memor
     for text in words(properties):
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise wrong(f"{what} `{text}` is not KEY=VALUE", f"for example {example}")
+            raise argument_error(f"{what} `{text}` is not KEY=VALUE", f"for example {example}")
         split.append((key, value))
     return tuple(split)
 
 
-def moment(given: datetime | str | None) -> datetime | None:
+def parse_timestamp(given: datetime | str | None) -> datetime | None:
     """The time of the current timestamp, without its zone."""
     try:
         found = datetime.fromisoformat(given) if isinstance(given, str) else given
     except ValueError:
-        raise wrong(f"the current timestamp `{given}` is no time", "give it as `2015-09-18T13:39:35.447000`") from None
+        raise argument_error(
+            f"the current timestamp `{given}` is no time", "give it as `2015-09-18T13:39:35.447000`"
+        ) from None
     return None if found is None else found.replace(tzinfo=None)
 
 
 def size(given: int | str | None, what: str) -> int | None:
     """A number of bytes, or a text such as `64m`."""
-    from ggfmt.java.text import IllegalValue
+    from ggfmt.java.text import InvalidValueError
     from ggfmt.options.value_types import Size
 
     if given is None:
         return None
     try:
         return Size().parse(str(given))
-    except IllegalValue as error:
-        raise wrong(f"{what}: {error}", error.help) from None
+    except InvalidValueError as error:
+        raise argument_error(f"{what}: {error}", error.help) from None
 
 
 def configuration(
@@ -105,7 +107,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> list[
         return []
     if config:
         message = f"the format `{to}` makes a handler of its own beside those of a handler file"
-        raise wrong(message, "give the format in the handler file, or leave the file out")
+        raise argument_error(message, "give the format in the handler file, or leave the file out")
     from ggfmt.config.handler_file import handler_lines
     from ggfmt.formats import FORMATS
 
@@ -119,20 +121,20 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> list[
     return handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
 
 
-def written_input(input_format: str, config: Path | None, options: Properties) -> tuple[str, WriterSettings]:
+def input_settings(input_format: str, config: Path | None, options: Properties) -> tuple[str, WriterSettings]:
     """The format of the input, if it is told, and how it was written."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
-    from ggfmt.engine.inputs import written_by
+    from ggfmt.engine.inputs import source_of_handler
     from ggfmt.formats.api.context import DEFAULT_SETTINGS
 
     source = DEFAULT_SETTINGS
     if config is not None:
-        written, source = written_by(read_configuration([os.fspath(config)]))
+        written, source = source_of_handler(read_configuration([os.fspath(config)]))
         input_format = written if input_format == "auto" else input_format
     given = entries_from_settings(lines(options))
     if given.diagnostics:
-        raise wrong("an input option is not NAME=VALUE", "for example `fieldDelimiter=|`")
+        raise argument_error("an input option is not NAME=VALUE", "for example `fieldDelimiter=|`")
     return input_format, replace(source, given={entry.key: entry.value for entry in given.entries})
 
 
@@ -146,9 +148,11 @@ def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings |
     return load_definitions(texts(definitions), source or DEFAULT_SETTINGS)
 
 
-def chosen(name: str, value: str, legal: object) -> str:
+def check_choice(name: str, value: str, legal: object) -> str:
     """One of the texts of a Literal."""
     words = get_args(legal)
     if value not in words:
-        raise wrong(f"`{name}` cannot be `{value}`", f"legal values are {', '.join(f'`{word}`' for word in words)}")
+        raise argument_error(
+            f"`{name}` cannot be `{value}`", f"legal values are {', '.join(f'`{word}`' for word in words)}"
+        )
     return value

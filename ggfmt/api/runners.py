@@ -20,7 +20,7 @@ STREAM = "-"
 
 
 @dataclass(frozen=True)
-class ChosenRunner:
+class RunnerChoice:
     """`start` starts it; `cluster` is where tasks run on other machines, if they do, and `here` how to run on this one.
     `parallelism` is how many tasks it runs at once, None if that is not known before it starts."""
 
@@ -42,17 +42,17 @@ class ChosenRunner:
             raise UsageError(Diagnostic("GG519", message, help=f"{help} give `-o DIR`"))
 
 
-def chosen_runner(
+def choose_runner(
     master: str | None,
     conf: Properties,
     java_home: str | None,
     remote: str | None = None,
     spark: object | None = None,
-) -> ChosenRunner:
+) -> RunnerChoice:
     """UsageError GG517 for what no run without Spark can have, and as `runner_for` says."""
     from ggfmt.engine.runner import InProcess
     from ggfmt.spark.remote import remote_address
-    from ggfmt.spark.runners import found_spark, runner_on
+    from ggfmt.spark.runners import resolve_spark, runner_on
     from ggfmt.spark.settings import SparkSettings
 
     settings = SparkSettings(master, pairs(conf, "the Spark property"), java_home, remote=remote)
@@ -61,16 +61,16 @@ def chosen_runner(
         for option in (option for option, given in told.items() if given):
             message = f"`{option}` is for Spark, and `--master none` runs without it"
             raise UsageError(Diagnostic("GG517", message, help=f"leave out `{option}`, or `--master none`"))
-        return ChosenRunner(InProcess, parallelism=InProcess.parallelism)
-    existing = found_spark(spark, settings)
+        return RunnerChoice(InProcess, parallelism=InProcess.parallelism)
+    existing = resolve_spark(spark, settings)
     start = partial(runner_on, existing, settings)
     if existing is not None:
-        return ChosenRunner(start, existing.cluster, here="`--master none`")
+        return RunnerChoice(start, existing.cluster, here="`--master none`")
     address = remote_address(settings)
     if address is not None:
-        return ChosenRunner(start, address.shown)
+        return RunnerChoice(start, address.shown)
     place = settings.named_master or "local"
-    return ChosenRunner(start, None if place.startswith("local") else place, _tasks_at_once(place))
+    return RunnerChoice(start, None if place.startswith("local") else place, _tasks_at_once(place))
 
 
 def _tasks_at_once(master: str) -> int | None:

@@ -31,9 +31,9 @@ from ggfmt.cli import (
 )
 from ggfmt.cli.command import LogFormat, LogLevel, Quiet, Verbose, set_up_log
 from ggfmt.cli.completion import PROGRAM
-from ggfmt.cli.help import HELP, calls_first, register
+from ggfmt.cli.help import HELP, register, usage_first
+from ggfmt.cli.messages import emit, emit_findings, emit_json, run_with_json_errors, wants_json
 from ggfmt.cli.standard_output import Failure, guarded_output
-from ggfmt.cli.telling import called_for_json, tell, tell_findings, tell_json, wants_json
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
 from ggfmt.diagnostics.exit_codes import AFTER_COMMIT, DONE, READER_GONE, STOPPED
 
@@ -42,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings=HELP,
-    help=calls_first(
+    help=usage_first(
         (
             "ggfmt init json -o json.properties",
             "ggfmt run changes/ -c json.properties -o out",
@@ -56,7 +56,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(reference.version())
+        typer.echo(reference.print_version())
         raise typer.Exit
 
 
@@ -109,20 +109,20 @@ def _guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
     try:
         return _called(given, as_json)
     except GgfmtError as error:
-        tell_findings(error.diagnostics)
+        emit_findings(error.diagnostics)
         failure.is_told = True
         return error.exit_code
     except Exception:
         if failure.error is not None:
             return STOPPED
         if signals.count():  # which broke into something that took it for another error
-            tell("error", signals.interruption())
+            emit("error", signals.interruption())
             return signals.exit_code()
         if as_json:
-            tell_json("error", "this is a defect of ggfmt", traceback=traceback.format_exc())
+            emit_json("error", "this is a defect of ggfmt", traceback=traceback.format_exc())
         else:
-            tell("error", "This is a defect of ggfmt. What follows helps to find it.")
-            tell("error", traceback.format_exc().rstrip())
+            emit("error", "This is a defect of ggfmt. What follows helps to find it.")
+            emit("error", traceback.format_exc().rstrip())
         return STOPPED
 
 
@@ -131,7 +131,7 @@ def _unwritten(error: OSError) -> int:
     if error.errno == errno.EPIPE:
         return READER_GONE
     reason = "it is closed" if error.errno == errno.EBADF else (error.strerror or str(error)).lower()
-    tell_findings([Diagnostic("GG506", f"standard output cannot be written: {reason}")])
+    emit_findings([Diagnostic("GG506", f"standard output cannot be written: {reason}")])
     return STOPPED
 
 
@@ -140,7 +140,7 @@ def _called(given: Sequence[str], as_json: bool) -> int:
     try:
         completion.show_or_install(given)
         if as_json:
-            return called_for_json(app, given)
+            return run_with_json_errors(app, given)
         app(given, prog_name=PROGRAM)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)

@@ -12,7 +12,7 @@ import typer
 from typer.models import OptionInfo
 
 from ggfmt import logs, signals
-from ggfmt.cli.telling import tell
+from ggfmt.cli.messages import emit
 
 PANEL = "What is told"
 
@@ -63,7 +63,7 @@ def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quie
     if sum((log_level is not None, verbose > 0, quiet)) > 1:
         raise typer.BadParameter("give one of `--log-level`, `-v` and `-q`", param_hint="--log-level")
     level = "error" if quiet else ("debug", "trace")[min(verbose, 2) - 1] if verbose else log_level
-    logs.change(level, log_format)
+    logs.configure(level, log_format)
 
 
 def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -77,7 +77,7 @@ def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
             command(**arguments)
         except KeyboardInterrupt as error:
             signals.suspend()
-            tell("error", str(error) or signals.interruption())
+            emit("error", str(error) or signals.interruption())
             raise typer.Exit(signals.exit_code()) from None
         finally:
             signals.suspend()

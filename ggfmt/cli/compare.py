@@ -46,11 +46,11 @@ def compare(
     Ends with 0 if both have the same rows, with 1 if not, with 2 if there is nothing to compare, with 3 if a file
     cannot be read.
     """
-    from ggfmt.api import comparing
+    from ggfmt.api import comparison
     from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
     from ggfmt.render.diagnostics.text import write_text
 
-    found = comparing.compare(a, b, key, table, ignore, csv_options, examples)
+    found = comparison.compare(a, b, key, table, ignore, csv_options, examples)
     if output_format == "json":
         write_text(comparison_json(found), sys.stdout)
     elif output_format == "github":

@@ -47,7 +47,7 @@ def topics(incomplete: str) -> _Offers:
     from ggfmt import docs
 
     pages = ((topic, page.summary) for topic, page in docs.pages().items())
-    return _starting(incomplete, (*pages, *((word, page.title) for word, (page, _) in docs.words().items())))
+    return _starting(incomplete, (*pages, *((word, page.title) for word, (page, _) in docs.aliases().items())))
 
 
 def written_formats(incomplete: str) -> _Offers:

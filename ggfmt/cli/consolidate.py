@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from ggfmt.api import consolidating
-from ggfmt.api.consolidating import RowFormat, RowMode, RowOrder
+from ggfmt.api import consolidation
+from ggfmt.api.consolidation import RowFormat, RowMode, RowOrder
+from ggfmt.cli.messages import interrupt_before_commit
 from ggfmt.cli.parameters import (
     AllowEmpty,
-    Checkpointing,
+    CheckpointOption,
     Definitions,
     InputConfig,
     InputFormat,
@@ -20,12 +21,11 @@ from ggfmt.cli.parameters import (
     MaxRecord,
     Progress,
     Remote,
-    Settling,
+    SettleOption,
     SparkConf,
     SplitSize,
 )
-from ggfmt.cli.telling import nothing_committed_yet
-from ggfmt.spark.existing import existing_spark
+from ggfmt.spark.existing import detect_spark
 
 
 def consolidate(
@@ -48,8 +48,8 @@ def consolidate(
         typer.Option("--base", metavar="DIR", help="The rows from before: an earlier result, or a directory by table."),
     ] = None,
     allow_empty: AllowEmpty = False,
-    checkpoint: Checkpointing = None,
-    settle: Settling = None,
+    checkpoint: CheckpointOption = None,
+    settle: SettleOption = None,
     keep: Annotated[
         str | None,
         typer.Option("--keep", metavar="STATES", help="Other rows, too: `deleted`, `unresolved`, with a mark."),
@@ -91,10 +91,10 @@ def consolidate(
     """
     from ggfmt.render.progress import progress_bar
 
-    there = existing_spark()
+    there = detect_spark()
     shown = False if progress is None and there is not None and there.shows_progress else progress
-    with progress_bar(shown) as tell, nothing_committed_yet():
-        consolidating.consolidate(
+    with progress_bar(shown) as tell, interrupt_before_commit():
+        consolidation.consolidate(
             inputs,
             output,
             to=to,

@@ -10,12 +10,13 @@ from typing import Annotated
 
 import typer
 
-from ggfmt.api.converting import Mode, OnReject, convert
+from ggfmt.api.conversion import Mode, OnReject, convert
 from ggfmt.cli.dry_run import show_plan
-from ggfmt.cli.garbage import nothing_collected
+from ggfmt.cli.gc_control import gc_disabled
+from ggfmt.cli.messages import emit_findings, interrupt_before_commit
 from ggfmt.cli.parameters import (
     AllowEmpty,
-    Checkpointing,
+    CheckpointOption,
     Configuration,
     CurrentTimestamp,
     Definitions,
@@ -30,13 +31,12 @@ from ggfmt.cli.parameters import (
     Progress,
     Remote,
     Settings,
-    Settling,
+    SettleOption,
     SparkConf,
     SplitSize,
     To,
 )
-from ggfmt.cli.telling import nothing_committed_yet, tell_findings
-from ggfmt.spark.existing import existing_spark
+from ggfmt.spark.existing import detect_spark
 
 
 def run(
@@ -66,8 +66,8 @@ def run(
         bool, typer.Option("--strict-fidelity", help="Stop where a handler cannot show a value as it is.")
     ] = False,
     allow_empty: AllowEmpty = False,
-    checkpoint: Checkpointing = None,
-    settle: Settling = None,
+    checkpoint: CheckpointOption = None,
+    settle: SettleOption = None,
     current_timestamp: CurrentTimestamp = None,
     master: Master = None,
     remote: Remote = None,
@@ -95,12 +95,12 @@ def run(
 
     if report is not None:
         _check_writable(report, "--report")
-    with nothing_collected(), nothing_committed_yet():
+    with gc_disabled(), interrupt_before_commit():
         import ggfmt.config.handlers
         import ggfmt.engine.run  # noqa: F401 - both are much to load
-    there = existing_spark()
+    there = detect_spark()
     shown = False if dry_run or (progress is None and there is not None and there.shows_progress) else progress
-    with progress_bar(shown, output == "-" and sys.stdout.isatty()) as tell, nothing_committed_yet():
+    with progress_bar(shown, output == "-" and sys.stdout.isatty()) as tell, interrupt_before_commit():
         result = convert(
             inputs,
             config=config,
@@ -126,7 +126,7 @@ def run(
             split_size=split_size,
             max_record=max_record,
             dry_run=dry_run,
-            warn=tell_findings,
+            warn=emit_findings,
             progress=tell,
         )
     if result.plan is not None:

@@ -38,17 +38,17 @@ def docs(
         return
     text = docs.find(topic)
     if text is None:
-        raise UsageError(Diagnostic("GG508", f"there is no page `{topic}`", help=_way(topic)))
+        raise UsageError(Diagnostic("GG508", f"there is no page `{topic}`", help=_next_step(topic)))
     print_page(text, sys.stdout)
 
 
-def _way(topic: str) -> str:
+def _next_step(topic: str) -> str:
     """Where to go on from a topic that is none."""
     from ggfmt import docs
-    from ggfmt.config.symbols import meaning
+    from ggfmt.config.symbols import find_symbol
 
-    near = did_you_mean(topic, (*docs.pages(), *docs.words()))
-    if near is None and meaning(topic) is not None:
+    near = did_you_mean(topic, (*docs.pages(), *docs.aliases()))
+    if near is None and find_symbol(topic) is not None:
         return f"`ggfmt explain {topic}` tells of it"
     return f"did you mean `{near}`?" if near else "`ggfmt docs` lists the pages"
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 import typer
 
 from ggfmt.cli.command import with_common_options
-from ggfmt.cli.narrow import Command
+from ggfmt.cli.narrow_help import Command
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _CALL = re.compile(r"`(ggfmt [^`]+)`")
 
 
-def calls_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:
+def usage_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:
     """A help text in Markdown. It is one paragraph to typer, which would print others dim."""
     # A line of no-break spaces ends a paragraph of the reader, but none of typer.
     return "\n".join(("```", *calls, "```", "\n\u00a0\n".join(paragraphs)))
@@ -30,6 +30,6 @@ def register(app: typer.Typer, command: Callable[..., None], *, bare: bool = Fal
     paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n")]
     calls = [match[1] for paragraph in paragraphs if (match := _CALL.fullmatch(paragraph))]
     sentences = [paragraph for paragraph in paragraphs if not _CALL.fullmatch(paragraph)]
-    help = calls_first(calls, sentences)
+    help = usage_first(calls, sentences)
     make = app.command(cls=Command, no_args_is_help=not bare, help=help, short_help=sentences[0], context_settings=HELP)
     make(with_common_options(command))

@@ -16,7 +16,7 @@ Inputs = Annotated[
     ),
 ]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Also run where there is no input file.")]
-Checkpointing = Annotated[
+CheckpointOption = Annotated[
     str | None,
     typer.Option(
         "--checkpoint",
@@ -24,7 +24,7 @@ Checkpointing = Annotated[
         help="Read what no earlier run with this DIR has read, and add it to the output.",
     ),
 ]
-Settling = Annotated[
+SettleOption = Annotated[
     float | None,
     typer.Option(
         "--settle",

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ggfmt.api import looking
-from ggfmt.cli.garbage import nothing_collected
+from ggfmt.api import inspection
+from ggfmt.cli.gc_control import gc_disabled
+from ggfmt.cli.messages import emit_findings
 from ggfmt.cli.parameters import (
     Configuration,
     CurrentTimestamp,
@@ -21,7 +22,6 @@ from ggfmt.cli.parameters import (
     Settings,
     To,
 )
-from ggfmt.cli.telling import tell_findings
 
 
 def preview(
@@ -54,10 +54,10 @@ def preview(
     Only the beginning of the inputs is read, but with `--table` as much as it takes. Ends with 4 if a record cannot be
     read or written.
     """
-    with nothing_collected():
+    with gc_disabled():
         from ggfmt.render.preview import print_preview
 
-        result = looking.preview(
+        result = inspection.preview(
             inputs,
             config=config,
             count=count,
@@ -70,7 +70,7 @@ def preview(
             definitions=definitions,
             settings=settings,
             current_timestamp=current_timestamp,
-            warn=tell_findings,
+            warn=emit_findings,
         )
         print_preview(result, sys.stdout)
     if result.rejected:

@@ -81,10 +81,10 @@ def explain(
 
     `ggfmt explain gg.handler.json.format.jsonDelimiter`
     """
-    from ggfmt.config.symbols import meaning, nearest
+    from ggfmt.config.symbols import find_symbol, nearest
     from ggfmt.render.explanation import explain, explanation_json, explanation_markdown, print_explanation
 
-    symbol = meaning(word)
+    symbol = find_symbol(word)
     if symbol is None:
         near = nearest(word)
         help = f"did you mean `{near}`?" if near else "give a code such as `GG103`, a property or a format"
@@ -98,7 +98,7 @@ def explain(
         print_explanation(explanation, sys.stdout)
 
 
-def version() -> str:
+def print_version() -> str:
     """The versions of ggfmt, alone in the first line, and of what it runs on."""
     from ggfmt import kernels
     from ggfmt.spark.java_home import find_java

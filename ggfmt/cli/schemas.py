@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ggfmt.api import looking
-from ggfmt.api.looking import SchemaKind
+from ggfmt.api import inspection
+from ggfmt.api.inspection import SchemaKind
+from ggfmt.cli.messages import emit_findings
 from ggfmt.cli.parameters import (
     Configuration,
     Definitions,
@@ -17,7 +18,6 @@ from ggfmt.cli.parameters import (
     OptionalInputs,
     Settings,
 )
-from ggfmt.cli.telling import tell_findings
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 
 
@@ -49,7 +49,7 @@ def schema(
     from ggfmt.engine.schema import drift, write
     from ggfmt.java.text import visible
 
-    files_of_schemas = looking.schema(
+    files_of_schemas = inspection.schema(
         inputs,
         config=config,
         definitions=definitions,
@@ -57,7 +57,7 @@ def schema(
         handlers=handlers,
         input_format=input_format,
         kind=kind,
-        warn=tell_findings,
+        warn=emit_findings,
     )
     if check:
         if output is None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
+from ggfmt.cli.messages import emit, emit_findings
 from ggfmt.cli.parameters import Settings
-from ggfmt.cli.telling import tell, tell_findings
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def validate_config(
     sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT)
     rules = {source.name: chosen.rules(source.name) for source in sources.found}
     given = settings or []
-    mending = _Mending(fix, diff, unsafe_fixes, given)
+    mending = _FixApplier(fix, diff, unsafe_fixes, given)
     found: dict[str, Sequence[Diagnostic]] = {}
     for source in sources.found:
         of_file = rules[source.name]
@@ -95,13 +95,13 @@ def validate_config(
     _print(found, output_format, sys.stderr if diff else sys.stdout)
     sys.stdout.flush()
     for line in _closing(found, sources.passed_over, mending.left):
-        tell("info", line)
+        emit("info", line)
     severities = {finding.severity for findings in found.values() for finding in findings}
     if Severity.ERROR in severities or (strict and Severity.WARNING in severities):
         raise typer.Exit(1)
 
 
-class _Mending:
+class _FixApplier:
     """What becomes of fixes: written, shown, or both; `left` counts those that only `--unsafe-fixes` makes."""
 
     def __init__(self, fix: bool, diff: bool, unsafe: bool, settings: Sequence[str]) -> None:
@@ -110,12 +110,12 @@ class _Mending:
 
     def mended(self, source: HandlerFile, rules: Rules) -> Sequence[Diagnostic]:
         """Write or show the fixes of a file; what is found in it afterwards."""
-        from ggfmt.config.lint.fix import mend, patch, write_file
+        from ggfmt.config.lint.fix import fix_file, patch, write_file
         from ggfmt.config.lint.linter import lint
         from ggfmt.java.text import visible
         from ggfmt.render.patches import print_patch
 
-        mended = mend(source.content, source.name, rules, self.settings, self.unsafe)
+        mended = fix_file(source.content, source.name, rules, self.settings, self.unsafe)
         self.left += 0 if self.unsafe else sum(finding.rewrite is not None for finding in mended.findings)
         if self.diff:
             print_patch(patch(source.name, source.content, mended.content), sys.stdout)
@@ -127,7 +127,7 @@ class _Mending:
                 return (failure, *lint(source.content, source.name, rules, self.settings))
             counts = ((mended.keys, "key"), (mended.lines, "line"))
             fixed = " and ".join(_count(number, word) for number, word in counts if number)
-            tell("info", f"fixed {fixed} in {visible(source.name)}")
+            emit("info", f"fixed {fixed} in {visible(source.name)}")
         return mended.findings
 
 
@@ -150,7 +150,7 @@ def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None
         from ggfmt.render.diagnostics.identity import folded
 
         if stream is sys.stderr:
-            tell_findings(folded(_all(found)))
+            emit_findings(folded(_all(found)))
         else:
             print_diagnostics(folded(_all(found)), stream)
     else:

@@ -17,8 +17,8 @@ from ggfmt import kernels
 from ggfmt.columnar.avro_values import zigzag_varint as zigzag_varint
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.pieces import Each, Either, Encoding, Piece, Text
-from ggfmt.columnar.strings import Form, known_to_fit
+from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text
+from ggfmt.columnar.strings import TextPattern, all_match
 from ggfmt.model.change import Image, ImageColumn
 
 _BINARY = pa.binary()
@@ -104,9 +104,9 @@ Encoded = tuple[list[Piece], list[int]]
 AvroEncoder = Callable[[pa.StringArray], Encoded]  # the second result are rows whose text is no value of the type
 
 
-def _known(values: pa.StringArray, encoding: Encoding, form: Form | None) -> Text | None:
+def _known(values: pa.StringArray, encoding: Encoding, form: TextPattern | None) -> Text | None:
     """n unions of null and another type by the native kernel, if all values are known to have a form it takes."""
-    if kernels.native is None or (form is not None and not known_to_fit(values, form)):
+    if kernels.native is None or (form is not None and not all_match(values, form)):
         return None
     return Text(values, encoding, NULL, VALUE)
 
@@ -229,7 +229,7 @@ def optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:
         return [VALUE, *pieces], []
     there = values.is_valid()
     if kernels.native is not None:
-        return [Either(there, [VALUE, *pieces], [NULL])], []
+        return [Conditional(there, [VALUE, *pieces], [NULL])], []
     return [_branch(values), *(pc.if_else(there, piece, _NOTHING) for piece in pieces)], []
 
 
@@ -238,12 +238,12 @@ def _branch(values: pa.Array) -> pa.BinaryArray:
 
 
 # How the native kernel writes what an encoder makes, and which form all values must have for that.
-_NATIVE: dict[AvroEncoder, tuple[Encoding, Form | None]] = {
+_NATIVE: dict[AvroEncoder, tuple[Encoding, TextPattern | None]] = {
     optional_strings: (Encoding.SIZED, None),
-    optional_booleans: (Encoding.BOOLEAN, Form.JSON_BOOLEAN),
-    optional_longs: (Encoding.LONG, Form.SHORT_INTEGER),
-    optional_floats: (Encoding.FLOAT, Form.SHORT_FLOAT),
-    optional_doubles: (Encoding.DOUBLE, Form.SHORT_DOUBLE),
+    optional_booleans: (Encoding.BOOLEAN, TextPattern.JSON_BOOLEAN),
+    optional_longs: (Encoding.LONG, TextPattern.SHORT_INTEGER),
+    optional_floats: (Encoding.FLOAT, TextPattern.SHORT_FLOAT),
+    optional_doubles: (Encoding.DOUBLE, TextPattern.SHORT_DOUBLE),
 }
 
 ENCODERS: dict[str, AvroEncoder] = {
@@ -258,7 +258,7 @@ ENCODERS: dict[str, AvroEncoder] = {
 def string_maps(maps: pa.MapArray) -> pa.BinaryArray:
     """n maps of strings, each of one block."""
     if kernels.native is not None:
-        entries = Each(maps, [*strings(maps.keys), *strings(maps.items)], counted=True)
+        entries = Repeated(maps, [*strings(maps.keys), *strings(maps.items)], counted=True)
         return join_binary([entries, END])
     offsets, first = maps.offsets, maps.offsets[0].as_py()
     size = maps.offsets[-1].as_py() - first
@@ -291,7 +291,7 @@ class Columns:
             values, present = column.values, column.present
             native = _known(values, *_NATIVE[encode]) if encode in _NATIVE else None
             if native is not None:
-                pieces.append(native if present is None else Either(present, [native], [NULL]))
+                pieces.append(native if present is None else Conditional(present, [native], [NULL]))
             else:
                 there = exists if present is None else present if exists is None else pc.and_(present, exists)
                 if there is not None:
@@ -300,7 +300,7 @@ class Columns:
                 pieces += encoded
                 bad += [(row, index) for row in wrong]
             if self._flagged:
-                pieces.append(FALSE if present is None else Either(present, [FALSE], [TRUE]))
+                pieces.append(FALSE if present is None else Conditional(present, [FALSE], [TRUE]))
         return pieces, bad
 
     def required(self, image: Image, rows: int) -> tuple[list[Piece], list[tuple[int, int]]]:
@@ -320,4 +320,4 @@ class Columns:
             return [otherwise], []
         exists = None if there == rows else image.exists
         pieces, bad = self.pieces(image.columns, exists)
-        return [lead, *pieces] if exists is None else [Either(exists, [lead, *pieces], [otherwise])], bad
+        return [lead, *pieces] if exists is None else [Conditional(exists, [lead, *pieces], [otherwise])], bad

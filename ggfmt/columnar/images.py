@@ -44,7 +44,7 @@ def updates_from(batch: ChangeBatch) -> pa.BooleanArray:
     return update if batch.before.exists is None else pc.and_(update, batch.before.exists)
 
 
-def lost(where: pa.BooleanArray, column: ImageColumn, other: ImageColumn) -> int:
+def count_missing(where: pa.BooleanArray, column: ImageColumn, other: ImageColumn) -> int:
     """In how many of some rows a column is missing that the other image has."""
     if column.present is None:
         return 0
@@ -63,7 +63,7 @@ def differ(values: pa.StringArray, others: pa.StringArray) -> pa.BooleanArray:
     return pc.invert(pc.or_(pc.equal(values, others).fill_null(False), both_null))
 
 
-def unlike(column: ImageColumn, other: ImageColumn) -> pa.BooleanArray:
+def differs_or_missing(column: ImageColumn, other: ImageColumn) -> pa.BooleanArray:
     """Where a column is in one image and the other lacks it or has another value."""
     unlike = differ(column.values, other.values)
     if other.present is not None:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from ggfmt import kernels
 from ggfmt.columnar.avro_values import counts, encoded_singly
 from ggfmt.columnar.escapes import ESCAPES
-from ggfmt.columnar.pieces import COMMA, KINDS, Each, Either, Is, Members, Piece, Text
+from ggfmt.columnar.pieces import COMMA, KINDS, CommaJoined, Conditional, Equals, Piece, Repeated, Text
 
 _OPTIONS = pc.JoinOptions(null_handling="emit_null")
 _STRING = pa.string()
@@ -97,20 +97,20 @@ def _plain(piece: Piece, rows: int | None, empty: pa.Scalar) -> Any:
     """A piece as a constant or an array."""
     if isinstance(piece, Text):
         return _text(piece, empty)
-    if isinstance(piece, Either):
+    if isinstance(piece, Conditional):
         then, otherwise = (_joined(branch, rows, empty) for branch in (piece.then, piece.otherwise))
         return pc.if_else(_mask(piece.where), then, otherwise)
-    if isinstance(piece, Members):
+    if isinstance(piece, CommaJoined):
         return _members(piece.pieces, rows, empty)
-    if isinstance(piece, Each):
+    if isinstance(piece, Repeated):
         return _each(piece, empty)
     if isinstance(piece, pa.Scalar):
         return piece.as_py()
     return "," if piece is COMMA else piece
 
 
-def _mask(where: pa.BooleanArray | Is) -> pa.BooleanArray:
-    return pc.equal(where.values, where.text).fill_null(False) if isinstance(where, Is) else where
+def _mask(where: pa.BooleanArray | Equals) -> pa.BooleanArray:
+    return pc.equal(where.values, where.text).fill_null(False) if isinstance(where, Equals) else where
 
 
 def _text(piece: Text, empty: pa.Scalar) -> pa.Array:
@@ -139,7 +139,7 @@ def _constant(joined: pa.Array | pa.Scalar) -> Any:
     return joined.as_py() if isinstance(joined, pa.Scalar) else joined
 
 
-def _each(piece: Each, empty: pa.Scalar) -> pa.Array:
+def _each(piece: Repeated, empty: pa.Scalar) -> pa.Array:
     offsets, first = piece.lists.offsets, piece.lists.offsets[0].as_py()
     size = piece.lists.offsets[-1].as_py() - first
     items = _array_of(piece.pieces, first + size, empty).slice(first, size)

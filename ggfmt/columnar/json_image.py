@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.metadata import or_empty
-from ggfmt.columnar.pieces import COMMA, Either, Members, Piece
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Piece
 from ggfmt.model.change import Image
 
 # JSON values, `null` for NULL, and the rows whose value is illegal.
@@ -59,7 +59,7 @@ class ImageObjects:
     def of(self, image: Image, rows: int, otherwise: str = "") -> Pieces:
         """Pieces of n objects, `otherwise` where there is no image."""
         members, bad = self._members(image, rows)
-        return _where_there(image, rows, ["{", Members(members), self._close], otherwise), bad
+        return _where_there(image, rows, ["{", CommaJoined(members), self._close], otherwise), bad
 
     def members_of(self, image: Image, rows: int) -> Pieces:
         """The members of the objects alone, none where there is no image; each starts with its comma."""
@@ -72,12 +72,12 @@ class ImageObjects:
         for index, (column, label) in enumerate(zip(image.columns, self._labels, strict=True)):
             value, wrong = self._values[index](column.values)
             if self._keeps[index] and column.json is not None:
-                value = Either(column.json, [_on_one_line(column.values, column.json)], [value])
+                value = Conditional(column.json, [_on_one_line(column.values, column.json)], [value])
             bad += [(row, index) for row in wrong if self._shows(image, index, row)]
             if column.present is None or column.present.true_count == rows:
                 pieces += [COMMA, label, value]
             else:
-                pieces.append(Either(column.present, [COMMA, label, value]))
+                pieces.append(Conditional(column.present, [COMMA, label, value]))
         return pieces, bad
 
     def _shows(self, image: Image, index: int, row: int) -> bool:
@@ -92,7 +92,7 @@ def _where_there(image: Image, rows: int, pieces: list[Piece], otherwise: str = 
     there = rows if image.exists is None else image.exists.true_count
     if there == rows:
         return pieces
-    return [Either(image.exists, pieces, [otherwise])] if there else [otherwise]
+    return [Conditional(image.exists, pieces, [otherwise])] if there else [otherwise]
 
 
 def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.columnar.pieces import Each, Either, Is, Piece
+from ggfmt.columnar.pieces import Conditional, Equals, Piece, Repeated
 from ggfmt.model.change import OP_TYPES
 
 _STRING = pa.string()
@@ -32,7 +32,7 @@ class OpKeys:
         *words, (_, last) = zip(OP_TYPES, self._words, strict=False)
         piece: Piece = last
         for kind, word in reversed(words):
-            piece = Either(Is(op, kind), [word], [piece])
+            piece = Conditional(Equals(op, kind), [word], [piece])
         return piece
 
 
@@ -44,4 +44,4 @@ def token_texts(
     tokens: pa.MapArray | None, pair: Callable[[pa.StringArray, pa.StringArray], Sequence[Piece]], separator: str
 ) -> Piece:
     """The tokens of each operation as one text: `pair` puts name and value together, `separator` divides pairs."""
-    return "" if tokens is None else Each(tokens, pair(tokens.keys, tokens.items), separator)
+    return "" if tokens is None else Repeated(tokens, pair(tokens.keys, tokens.items), separator)

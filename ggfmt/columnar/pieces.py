@@ -50,22 +50,22 @@ class Text(NamedTuple):
     tail: str | bytes = ""
 
 
-class Is(NamedTuple):
+class Equals(NamedTuple):
     """A condition: the values that are a text. A NULL is none."""
 
     values: pa.StringArray
     text: str
 
 
-class Either(NamedTuple):
+class Conditional(NamedTuple):
     """Some pieces where a condition or a mask without nulls is true, and others elsewhere."""
 
-    where: pa.BooleanArray | Is
+    where: pa.BooleanArray | Equals
     then: Sequence[Piece]
     otherwise: Sequence[Piece] = ()
 
 
-class Members(NamedTuple):
+class CommaJoined(NamedTuple):
     """Pieces among which each `COMMA` stands for a comma, but for one that nothing stands before. The pieces of each
     member start with one."""
 
@@ -79,7 +79,7 @@ class Comma(NamedTuple):
 COMMA = Comma()
 
 
-class Each(NamedTuple):
+class Repeated(NamedTuple):
     """The items of n lists or maps, one after the other with `between` in between. The pieces are of the items of all
     lists, from the first that the arrays beneath have. `counted`, for the native kernel: how many there are
     stands before them as a long of Avro, unless there are none."""
@@ -90,4 +90,4 @@ class Each(NamedTuple):
     counted: bool = False
 
 
-KINDS = (Text, Either, Members, Each, Comma, Is)
+KINDS = (Text, Conditional, CommaJoined, Repeated, Comma, Equals)

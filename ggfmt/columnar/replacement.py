@@ -21,7 +21,7 @@ from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.key_updates import key_updates
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
-from ggfmt.java.time_limit import TookTooLong, time_limit
+from ggfmt.java.time_limit import TimeLimitError, time_limit
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Kind, TableDef, split_name
 from ggfmt.options.replacements import Replacements, Transform
@@ -157,7 +157,7 @@ def _limited(regex: JavaRegex, key: str, what: str, place: Span) -> Iterator[Non
     try:
         with time_limit(MOST_SECONDS):
             yield
-    except TookTooLong:
+    except TimeLimitError:
         pattern = visible(regex.java[:_SHOWN])
         message = f"`{key}`: the pattern `{pattern}` takes more than {MOST_SECONDS} seconds for {what}"
         help = "write it so that a text can match in one way only: `(a+)+` is `a+`"

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ggfmt import kernels
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.join import join
-from ggfmt.columnar.pieces import Either, Encoding, Piece, Text
+from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text
 from ggfmt.model.change import ImageColumn
 
 _STRING = pa.string()
@@ -21,7 +21,7 @@ _JSON_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 _JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
 
 
-class Form(IntEnum):
+class TextPattern(IntEnum):
     """What texts may be, as `fits.c` has it."""
 
     JSON_NUMBER = 0
@@ -32,7 +32,7 @@ class Form(IntEnum):
     SHORT_DOUBLE = 5
 
 
-def known_to_fit(array: pa.StringArray, form: Form) -> bool:
+def all_match(array: pa.StringArray, form: TextPattern) -> bool:
     """Whether all values are NULL or of a form, by the native kernel; without one nothing is known."""
     try:
         return kernels.native is not None and kernels.native.fits(array, form)
@@ -74,7 +74,7 @@ def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
 
     A text that is a JSON number keeps its digits; others that Java's BigDecimal reads are printed as it prints them.
     """
-    if known_to_fit(array, Form.JSON_NUMBER):
+    if all_match(array, TextPattern.JSON_NUMBER):
         return Text(array, null="null"), []
     fits = pc.match_substring_regex(array, _JSON_NUMBER)
     texts = array.fill_null("null") if array.null_count else array
@@ -102,7 +102,7 @@ def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> T
 
 def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
     """`true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
-    if known_to_fit(array, Form.JSON_BOOLEAN):
+    if all_match(array, TextPattern.JSON_BOOLEAN):
         return Text(array, null="null"), []
     fits = pc.or_(array.is_null(), pc.is_in(array, pa.array(["true", "false"], _STRING)))
     return array.fill_null("null"), pc.indices_nonzero(pc.invert(fits)).to_pylist()
@@ -112,4 +112,4 @@ def represent(column: ImageColumn, null: str, missing: str, quoted: bool = False
     """The values of a column, in quotes or not, with a text for NULL and one for missing."""
     quotes = (Encoding.DOUBLED, null, '"', '"') if quoted else (Encoding.AS_IS, null)
     values = Text(column.values, *quotes)
-    return values if column.present is None else Either(column.present, [values], [missing])
+    return values if column.present is None else Conditional(column.present, [values], [missing])

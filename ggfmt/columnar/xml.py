@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.escapes import ATTRIBUTE_ESCAPES, text_buffer
-from ggfmt.columnar.pieces import Either, Encoding, Piece, Text
-from ggfmt.columnar.strings import Form, known_to_fit
+from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text
+from ggfmt.columnar.strings import TextPattern, all_match
 from ggfmt.model.change import Image
 
 _FOREIGN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -30,7 +30,7 @@ def foreign_character(text: str) -> str | None:
 
 def foreign(array: pa.StringArray) -> pa.BooleanArray | None:
     """Where XML cannot carry a text; None if it can carry all."""
-    if known_to_fit(array, Form.XML):
+    if all_match(array, TextPattern.XML):
         return None
     data = text_buffer(array).to_pybytes()
     if data.translate(None, _CARRIED) or any(character in data for character in _NONCHARACTERS):
@@ -91,7 +91,7 @@ class _Side:
         count = len(self._values) if self._there is None else self._there.true_count
         if count == len(self._values):
             return present
-        return [Either(self._there, present, missing)] if count else missing
+        return [Conditional(self._there, present, missing)] if count else missing
 
     def foreign(self) -> pa.BooleanArray | None:
         """Where XML cannot carry the value."""

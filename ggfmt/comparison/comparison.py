@@ -11,18 +11,18 @@ import pyarrow as pa
 
 from ggfmt.comparison.csv_options import csv_options
 from ggfmt.comparison.matching import (
-    Matched,
+    MatchedColumns,
     Names,
     has_key,
-    is_called,
+    has_name,
     matched_columns,
     matched_tables,
     named_columns,
     with_key,
 )
 from ggfmt.comparison.parts import PartComparison
-from ggfmt.comparison.places import Place, find_tables
 from ggfmt.comparison.rows import Example, RowComparison
+from ggfmt.comparison.sides import ComparisonSide, find_tables
 from ggfmt.comparison.tables import TableRows
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.engine.output.store import stored
@@ -31,7 +31,7 @@ from ggfmt.scratch import Scratch, remove_abandoned
 
 
 @dataclass(frozen=True)
-class Asked:
+class ComparisonOptions:
     """`keys` of tables or of every table; `table` alone, if there is one; columns to be left out; options of CSV files
     by name; how many examples of each kind to keep for a table."""
 
@@ -118,10 +118,10 @@ class _Table:
     name: str
     a: TableRows
     b: TableRows
-    columns: Matched
+    columns: MatchedColumns
 
 
-def compare(asked: Asked) -> Comparison:
+def compare(asked: ComparisonOptions) -> Comparison:
     """UsageError GG310 for a place that is not there, GG580 and GG581 for what cannot be asked for; Abend GG582 for a
     file that cannot be read, GG587 where there is no room for temporary files."""
     if asked.examples < 0:
@@ -140,12 +140,12 @@ def compare(asked: Asked) -> Comparison:
     return Comparison(stored(asked.a), stored(asked.b), tuple(found))
 
 
-def _chosen(place: Place, table: str | None) -> list[str]:
+def _chosen(place: ComparisonSide, table: str | None) -> list[str]:
     """The tables of a side that are compared. A file, or a directory of one table, has whatever table is asked for."""
     names = list(place.tables)
     if table is None or table in names:
         return names if table is None else [table]
-    called = [name for name in names if is_called(name, table)] or ([] if place.named else names)
+    called = [name for name in names if has_name(name, table)] or ([] if place.named else names)
     if len(called) != 1:
         message = f"there is no table `{table}`" if not called else f"there are several tables `{table}`"
         help = suggestion(table, names) or f"give one of {', '.join(f'`{name}`' for name in names[:10])}"
@@ -153,7 +153,7 @@ def _chosen(place: Place, table: str | None) -> list[str]:
     return called
 
 
-def _tables(asked: Asked, places: Sequence[Place], pairs: Sequence[Names]) -> Iterator[_Table]:
+def _tables(asked: ComparisonOptions, places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> Iterator[_Table]:
     """The tables of both sides, looked at before any is compared, so that what is wrong with names is told at once."""
     options = csv_options(asked.csv, "a"), csv_options(asked.csv, "b")
     parts = {part for place in places for name in place.tables for part in (name, name.rpartition(".")[2])}

@@ -21,7 +21,7 @@ _DELIMITER = "\2"  # stands behind an escape for a delimiter that is no letter's
 _PRIVATE = range(0xE000, 0xF900)  # characters for private use
 
 
-class _Rewritten(io.RawIOBase):
+class _RewritingStream(io.RawIOBase):
     """A file that is read in blocks, each rewritten."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -51,7 +51,7 @@ class _Rewritten(io.RawIOBase):
         """The data as Arrow is to have it, and what of it has to wait for what is behind it."""
 
 
-class Lines(_Rewritten):
+class Lines(_RewritingStream):
     """A file without quotes, in which a line feed or a delimiter behind an escape, and a carriage return that ends no
     line, become escapes of letters, so that a reader can divide it into lines and fields."""
 
@@ -73,7 +73,7 @@ class Lines(_Rewritten):
         return self._pairs.get(match[0], b"\\r" if match[0] == b"\r" else match[0])
 
 
-class Quotes(_Rewritten):
+class Quotes(_RewritingStream):
     """A file with quotes, in which what is behind an escape within quotes becomes what it stands for, a quote two."""
 
     def __init__(self, stream: BinaryIO, quote: str, escape: str) -> None:

@@ -29,7 +29,7 @@ def matched_tables(a: Iterable[str], b: Iterable[str]) -> list[Names]:
     return _matched(a, b, _OF_TABLES)
 
 
-def is_called(table: str, name: str) -> bool:
+def has_name(table: str, name: str) -> bool:
     return any(fold(table) == fold(name) for fold in _OF_TABLES)
 
 
@@ -56,7 +56,7 @@ def _folded(names: Iterable[str], fold: Fold) -> dict[str, list[str]]:
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedColumns:
     """The columns of a table: pairs, those of the key first; how many these are; and columns of one side alone."""
 
     pairs: tuple[Pair, ...]
@@ -65,7 +65,7 @@ class Matched:
     only_b: tuple[str, ...]
 
 
-def matched_columns(table: str, a: TableRows, b: TableRows, ignored: Collection[str]) -> Matched:
+def matched_columns(table: str, a: TableRows, b: TableRows, ignored: Collection[str]) -> MatchedColumns:
     """The columns of both sides without the ignored ones, and no key. Columns without names are those of the other side
     by their places; UsageError GG580 where these are not as many."""
     if a.named != b.named and a.columns and b.columns:
@@ -87,10 +87,10 @@ def matched_columns(table: str, a: TableRows, b: TableRows, ignored: Collection[
         else:
             of_a, of_b = of_a or of_b or "", of_b or of_a or ""
             pairs.append(Pair(of_a, of_b, a.columns.get(of_a, STRING), b.columns.get(of_b, STRING)))
-    return Matched(tuple(pairs), 0, tuple(only_a), tuple(only_b))
+    return MatchedColumns(tuple(pairs), 0, tuple(only_a), tuple(only_b))
 
 
-def with_key(table: str, columns: Matched, key: Sequence[str]) -> Matched:
+def with_key(table: str, columns: MatchedColumns, key: Sequence[str]) -> MatchedColumns:
     """The same with a key, if there are columns to compare. UsageError GG580 for one that both sides do not have."""
     first: list[Pair] = []
     if not columns.pairs:
@@ -106,10 +106,10 @@ def with_key(table: str, columns: Matched, key: Sequence[str]) -> Matched:
     if len(set(first)) < len(first):
         raise UsageError(Diagnostic("GG580", "the key has a column twice", Span(table=table), "name it once"))
     rest = [pair for pair in columns.pairs if pair not in first]
-    return Matched((*first, *rest), len(first), columns.only_a, columns.only_b)
+    return MatchedColumns((*first, *rest), len(first), columns.only_a, columns.only_b)
 
 
-def has_key(columns: Matched, key: Sequence[str]) -> bool:
+def has_key(columns: MatchedColumns, key: Sequence[str]) -> bool:
     return all(_pair(columns.pairs, name) is not None for name in key)
 
 

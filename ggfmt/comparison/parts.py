@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ggfmt.comparison.hash_partitions import FAN_OUT, Batches, HashPartitions, in_chunks, joined
 from ggfmt.comparison.rows import COUNT, RowComparison, with_counts
-from ggfmt.comparison.spread import FAN_OUT, Batches, Spread, in_chunks, joined
 
 LIMIT = 96 << 20  # bytes of both sides that are compared at once
 DEEPEST = 4  # divisions by keys, and by whole rows
@@ -53,7 +53,7 @@ class PartComparison:
                 size += batch.nbytes
         sides = [_emptied(held, rest) for held, rest in zip(taken, sides, strict=True)]
         if size <= LIMIT or level == 2 * DEEPEST:
-            compare = self._rows.wholes if whole else self._rows.keyed
+            compare = self._rows.compare_whole_rows if whole else self._rows.compare_keyed_rows
             compare(*(joined([*side] or [self._nothing(of, whole)]) for of, side in enumerate(sides)))
         elif level == DEEPEST and not whole:
             told = (self._telling_repeated(side, of) for of, side in enumerate(sides))
@@ -73,9 +73,9 @@ class PartComparison:
     def _nothing(self, of: int, whole: bool) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([], self._schema(of, whole))
 
-    def _spread(self, side: Batches, of: int, whole: bool, level: int) -> Spread:
+    def _spread(self, side: Batches, of: int, whole: bool, level: int) -> HashPartitions:
         self._spreads += 1
-        spread = Spread(self._directory / f"{self._spreads}", self._schema(of, whole))
+        spread = HashPartitions(self._directory / f"{self._spreads}", self._schema(of, whole))
         columns = len(self._schemas[of]) if whole else self._keys
         chunks = map(_alike_once, side) if whole and level >= _LOOK else side
         spread.write(chunks, lambda batch: self._values(batch, columns), level)

@@ -49,7 +49,7 @@ class Example:
 
 
 @dataclass
-class Tally:
+class DifferenceCounts:
     """What was found. `by_column`: in how many of the different rows each column of the pairs differs. `repeated`: how
     many keys each side has more than once."""
 
@@ -67,7 +67,7 @@ class RowComparison:
     of each kind to keep. Batches have the columns of the pairs, in order."""
 
     def __init__(self, pairs: Sequence[Pair], keys: int, examples: int) -> None:
-        self.found = Tally()
+        self.found = DifferenceCounts()
         self._pairs = pairs
         self._keys = keys
         self._left = dict.fromkeys(("missing", "extra", "different"), examples)
@@ -76,7 +76,7 @@ class RowComparison:
     def common(self, batch: pa.RecordBatch, column: int) -> Common:
         return as_common(batch.column(column), self._types[column])
 
-    def keyed(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
+    def compare_keyed_rows(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
         """Rows with a key. Those of a key that a side has more than once are compared as wholes."""
         a, b = (self._with_keys_of_the_type(batch, kind) for batch, kind in ((a, "missing"), (b, "extra")))
         codes = _codes(*([self.common(batch, at)[0] for at in range(self._keys)] for batch in (a, b)))
@@ -87,7 +87,7 @@ class RowComparison:
                 self.found.repeated[number] += len(keys)
             alike = pa.concat_arrays(repeated)
             in_a, in_b = (pc.is_in(of_side, value_set=alike) for of_side in (of_a, of_b))
-            self.wholes(with_counts(a.filter(in_a)), with_counts(b.filter(in_b)))
+            self.compare_whole_rows(with_counts(a.filter(in_a)), with_counts(b.filter(in_b)))
             alone_a, alone_b = pc.invert(in_a), pc.invert(in_b)
             a, b = a.filter(alone_a), b.filter(alone_b)
             codes = _codes([of_a.filter(alone_a)], [of_b.filter(alone_b)])
@@ -130,7 +130,7 @@ class RowComparison:
             of_a, of_b = (self._row(batch, row, columns) for batch in (a, b))
             self._keep(Example("different", self._row(a, row, range(self._keys)), of_a, of_b))
 
-    def wholes(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
+    def compare_whole_rows(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
         """Whole rows, with a last column of how many each stands for."""
         if not len(a) + len(b):  # Arrow 18 does not survive columns without a chunk
             return

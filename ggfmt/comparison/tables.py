@@ -9,7 +9,7 @@ import pyarrow as pa
 from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.csv_options import CsvOptions
 from ggfmt.comparison.files import Columns, TableFile, unreadable
-from ggfmt.comparison.places import Part
+from ggfmt.comparison.sides import PartitionedFile
 from ggfmt.comparison.values import STRING
 from ggfmt.diagnostics.diagnostic import Abend
 
@@ -21,7 +21,7 @@ class TableRows:
     a column may lack where it is NULL in all rows, or where there is no row. A column that some files lack is NULL in
     them. Abend GG582 for a file that cannot be read, or whose columns are of other types than before."""
 
-    def __init__(self, parts: Sequence[Part], options: CsvOptions) -> None:
+    def __init__(self, parts: Sequence[PartitionedFile], options: CsvOptions) -> None:
         files = [(_opened(part, options), part.columns) for part in parts]
         # A file without a byte has no columns, and no rows.
         self._files = [(file, constants) for file, constants in files if file.columns]
@@ -55,5 +55,5 @@ class TableRows:
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _opened(part: Part, options: CsvOptions) -> TableFile:
+def _opened(part: PartitionedFile, options: CsvOptions) -> TableFile:
     return CsvFile(part.file, options) if part.kind is CsvFile else part.kind(part.file)

@@ -50,7 +50,7 @@ def has_comment(entry: Entry) -> bool:
     return _comment_at(entry) is not None or any(_continued(entry))
 
 
-def tell_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+def check_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> list[Diagnostic]:
     """The findings, and one more for each comment that is none.
 
     Where such a comment makes a value illegal, the finding that says so says why instead.

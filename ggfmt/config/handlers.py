@@ -13,10 +13,10 @@ from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_options import REFUSE, HandlerConfig, HandlerOptions, RunOptions
 from ggfmt.config.handler_types import HANDLER_TYPES, Formats
 from ggfmt.config.lint.assembly import LEFT_OUT
-from ggfmt.config.lint.reading import ConfigurationReading
+from ggfmt.config.lint.reading import ConfigurationParser
 from ggfmt.config.properties import SETTINGS, entries_from_settings, read_properties
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFile, Span
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.formats import FORMATS
 from ggfmt.options.replacements import Replacements
 
@@ -47,7 +47,7 @@ def read_configuration(
     sources = [(path, read_properties(path)) for path in reversed(dict.fromkeys(reversed(paths)))]
     if settings:
         sources.append((SETTINGS, entries_from_settings(settings)))
-    reading = ConfigurationReading(sources, FORMATS)
+    reading = ConfigurationParser(sources, FORMATS)
     configs = reading.handlers(handlers)
     if reading.run.uncovered == REFUSE:
         reading.refuse_uncovered()
@@ -57,7 +57,7 @@ def read_configuration(
         errors = [_nothing_to_run(reading)]
         findings += tuple(errors)
     if any(parsed.missing for _, parsed in sources):
-        raise MissingFile(*findings)
+        raise MissingFileError(*findings)
     if errors:
         raise ConfigurationError(*findings)
     return Configuration(configs, findings, reading.run, reading.replacements)
@@ -67,7 +67,7 @@ def _is_told(finding: Diagnostic) -> bool:
     return finding.severity is not Severity.NOTE or finding.code == LEFT_OUT
 
 
-def _nothing_to_run(reading: ConfigurationReading) -> Diagnostic:
+def _nothing_to_run(reading: ConfigurationParser) -> Diagnostic:
     if reading.makes_handlers and not reading.lists_handlers:
         message = "`gg.target` lets GoldenGate make the handlers, which ggfmt does not do"
         return Diagnostic("GG105", message, Span(), "add `gg.handlerlist` and a handler with a format")

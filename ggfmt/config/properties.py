@@ -82,7 +82,7 @@ class Comment(NamedTuple):
     below: range
 
 
-class Parsed(NamedTuple):
+class ParsedProperties(NamedTuple):
     """What was read: the entries in order, an error for each place that could not be read, and the comments. `missing`:
     there is no such file, or it cannot be read."""
 
@@ -92,7 +92,7 @@ class Parsed(NamedTuple):
     missing: bool = False
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """The text of a file: `mark + text.encode(encoding)` are its bytes."""
 
     text: str
@@ -100,21 +100,23 @@ class Decoded(NamedTuple):
     mark: bytes
 
 
-def read_properties(path: str) -> Parsed:
+def read_properties(path: str) -> ParsedProperties:
     """The entries of a file; GG100 if it cannot be read, GG108 for every malformed escape."""
     try:
         with open(path, "rb") as stream:
             content = stream.read()
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        return Parsed((), (Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path)),), missing=True)
+        return ParsedProperties(
+            (), (Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path)),), missing=True
+        )
     return parse_content(content, path)
 
 
-def parse_content(content: bytes, file: str) -> Parsed:
+def parse_content(content: bytes, file: str) -> ParsedProperties:
     """The entries of the bytes of a file; GG100 for UTF-16, GG108 for every malformed escape."""
     if is_utf_16(content):
-        return Parsed((), (Diagnostic("GG100", "the file is UTF-16", Span(file), "save it as UTF-8"),))
+        return ParsedProperties((), (Diagnostic("GG100", "the file is UTF-16", Span(file), "save it as UTF-8"),))
     return parse_properties(decode(content).text, file)
 
 
@@ -123,17 +125,17 @@ def is_utf_16(content: bytes) -> bool:
     return content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
-def decode(content: bytes) -> Decoded:
+def decode(content: bytes) -> DecodedText:
     """The text of a file less its byte order mark: UTF-8, or else ISO-8859-1, in which any bytes are a text."""
     mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
     content = content[len(mark) :]
     try:
-        return Decoded(content.decode("utf-8"), "utf-8", mark)
+        return DecodedText(content.decode("utf-8"), "utf-8", mark)
     except UnicodeDecodeError:
-        return Decoded(content.decode("iso-8859-1"), "iso-8859-1", mark)
+        return DecodedText(content.decode("iso-8859-1"), "iso-8859-1", mark)
 
 
-def entries_from_settings(settings: Sequence[str]) -> Parsed:
+def entries_from_settings(settings: Sequence[str]) -> ParsedProperties:
     """The entries of `--set KEY=VALUE` settings, by the rules of a properties file; the n-th one is line n.
 
     A line break inside a setting is part of its value. GG108 for a malformed escape, and for what is not KEY=VALUE.
@@ -150,7 +152,7 @@ def entries_from_settings(settings: Sequence[str]) -> Parsed:
         elif not malformed:
             span = Span(SETTINGS, number, 1, max(len(line), 1), _masked(line, None))
             diagnostics.append(Diagnostic("GG108", "a setting is not `KEY=VALUE`", span, "give a key, `=` and a value"))
-    return Parsed(tuple(entries), tuple(diagnostics))
+    return ParsedProperties(tuple(entries), tuple(diagnostics))
 
 
 def line_of(key: str, value: str) -> str:
@@ -160,7 +162,7 @@ def line_of(key: str, value: str) -> str:
     return javaproperties.join_key_value(key, value)
 
 
-def parse_properties(text: str, file: str, first_line: int = 1) -> Parsed:
+def parse_properties(text: str, file: str, first_line: int = 1) -> ParsedProperties:
     """The entries of a text; GG108 for every malformed escape."""
     import javaproperties  # which loads a client of HTTP, that no worker needs
 
@@ -186,7 +188,7 @@ def parse_properties(text: str, file: str, first_line: int = 1) -> Parsed:
             comments.stand_above(logical.numbers)
             diagnostics.extend(_bad_escapes(logical, file))
     comments.stand_above(range(0))
-    return Parsed(tuple(entries), tuple(diagnostics), tuple(comments.done))
+    return ParsedProperties(tuple(entries), tuple(diagnostics), tuple(comments.done))
 
 
 class _Comments:

@@ -28,7 +28,7 @@ _DOUBLED = re.compile(r"(.+)format\.\1", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Match:
+class OptionMatch:
     """The option that a name means; `renamed`: the name is not the option's own."""
 
     spec: OptionSpec
@@ -67,16 +67,16 @@ def handler_key(key: str, listed: Iterable[str] = ()) -> HandlerKey | None:
     return HandlerKey(match[1], match[2]) if match else None
 
 
-def find_option(name: str, specs: Sequence[OptionSpec]) -> Match | None:
+def find_option(name: str, specs: Sequence[OptionSpec]) -> OptionMatch | None:
     """The option that a property name means, by its own name in any case, or by an alias or a doubled name."""
     folded = name.lower()
     for spec in specs:
         if spec.name.lower() == folded:
-            return Match(spec, renamed=False)
+            return OptionMatch(spec, renamed=False)
     doubled = _DOUBLED.fullmatch(folded)
     for spec in specs:
         if (doubled and spec.name.lower() == doubled[1]) or folded in map(str.lower, spec.aliases):
-            return Match(spec, renamed=True)
+            return OptionMatch(spec, renamed=True)
     return None
 
 
@@ -86,7 +86,7 @@ def renamed(entry: Entry, name: str, read_as: str, help: str | None = None) -> D
     return Diagnostic("GG102", f"`{entry.key}` is read as `{read_as}`", entry.key_span, help, fix)
 
 
-def lacks(name: str, format: Format) -> GoldenGateProperty | None:
+def find_unsupported_property(name: str, format: Format) -> GoldenGateProperty | None:
     """The property that GoldenGate's format of that id has, of a name that is not one of ggfmt's."""
     for known in GOLDENGATE_PROPERTIES:
         if _is(known, name) and format.name in known.formats:

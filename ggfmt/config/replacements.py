@@ -16,7 +16,7 @@ from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import renamed
 from ggfmt.config.texts import lost_blanks, misread_wrapper
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.java.text import IllegalValue, trim
+from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.replacements import Replacements
 from ggfmt.options.value_types import Text
 
@@ -81,7 +81,7 @@ def _pairs(prefix: str, given: Mapping[str, Entry], findings: list[Diagnostic]) 
                 entry = string
             text = "" if string is None else Text().parse(trim(string.value))
             yield Replacement(regex, text, pattern.key)
-        except IllegalValue as error:
+        except InvalidValueError as error:
             findings.append(Diagnostic("GG103", f"`{entry.key}` {error}", entry.value_span, error.help))
 
 

@@ -104,7 +104,7 @@ class GoldenGateSymbol:
 Symbol = CodeSymbol | FormatSymbol | PropertySymbol | GoldenGateSymbol
 
 
-def meaning(word: str) -> Symbol | None:
+def find_symbol(word: str) -> Symbol | None:
     """What the word means, with or without `=` and a value behind it; None if nothing is known of it."""
     key = word.partition("=")[0].strip()
     if key.upper() in CODES:

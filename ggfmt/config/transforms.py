@@ -17,7 +17,7 @@ from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import find_option, renamed
 from ggfmt.config.texts import lost_blanks, misread_wrapper
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
-from ggfmt.java.text import IllegalValue, trim
+from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import is_later
 from ggfmt.options.replacements import Transform
 from ggfmt.options.spec import OptionSpec
@@ -81,10 +81,10 @@ def read_transforms(entries: Sequence[Entry], release: str | None, findings: lis
 
     `release` is the release of GoldenGate that is meant, None if that is not known.
     """
-    return tuple(_Reading(entries, release, findings).transforms())
+    return tuple(_TransformParser(entries, release, findings).transforms())
 
 
-class _Reading:
+class _TransformParser:
     """One reading: the entries of each transform by the names of their properties, and what is wrong with them."""
 
     def __init__(self, entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> None:
@@ -177,7 +177,7 @@ class _Reading:
 
         try:
             return translate(Text().parse(trim(entry.value)))
-        except IllegalValue as error:
+        except InvalidValueError as error:
             self._illegal(entry, error)
             return None
 
@@ -193,11 +193,11 @@ class _Reading:
             entry = string or pattern
             text = "" if string is None else Text().parse(trim(string.value))
             return Replacement(regex, text, pattern.key)
-        except IllegalValue as error:
+        except InvalidValueError as error:
             self._illegal(entry, error)
             return None
 
-    def _illegal(self, entry: Entry, error: IllegalValue) -> None:
+    def _illegal(self, entry: Entry, error: InvalidValueError) -> None:
         message = "is not a legal value" if entry.secret else str(error)
         self._report("GG103", f"`{entry.key}` {message}", entry, error.help)
 

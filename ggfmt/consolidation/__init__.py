@@ -151,10 +151,10 @@ def _rows(
     from ggfmt.consolidation.consolidated import consolidated
     from ggfmt.consolidation.reading import operations_of
     from ggfmt.engine.output.names import counted
-    from ggfmt.frames import paths_of
+    from ggfmt.frames import as_paths
     from ggfmt.frames.plan import Request
 
-    request = Request(paths_of(paths), input_format, table, None, paths_of(definitions), input_options)
+    request = Request(as_paths(paths), input_format, table, None, as_paths(definitions), input_options)
     keys = [name.strip() for name in primary_keys.split(",")] if isinstance(primary_keys, str) else primary_keys
     found = consolidated(operations_of(spark, request, keys, types, base), asked)
     told = (table, counted(found.profile.operations, "operation"), found.profile.ordering)

@@ -20,7 +20,7 @@ from ggfmt.engine.files import child, file_system, is_local
 from ggfmt.engine.names_below import check_parts, is_hidden
 from ggfmt.engine.output.journal import read_document
 from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.records import CONSOLIDATED, MANIFEST, output_to_read
+from ggfmt.engine.output.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
 from ggfmt.engine.output.store import Store
 from ggfmt.frames.shapes import TEXT, ddl_type
 from ggfmt.java.text import visible
@@ -69,7 +69,7 @@ def read_base(root: str) -> Base:
 
 
 def _result(store: Store, root: str, document: dict[str, Any]) -> Base:
-    asked = document.get(CONSOLIDATED)
+    asked = document.get(CONSOLIDATION_MEMBER)
     if asked is None:
         raise unusable(f"`{root}` holds messages of `ggfmt run`, not rows", "give what `ggfmt consolidate` has written")
     if asked["kind"] != "current" or asked["keep"]:

@@ -16,7 +16,7 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.files import InputFile
 from ggfmt.engine.output.manifest import LAYOUT
 from ggfmt.engine.output.names import counted, folded, safe_name, stamp
-from ggfmt.engine.output.records import CONSOLIDATED
+from ggfmt.engine.output.records import CONSOLIDATION_MEMBER
 from ggfmt.engine.plan import Job
 from ggfmt.version import VERSION
 
@@ -59,7 +59,7 @@ def described(
         "run": run,
         "time": stamp(moment),
         "mode": settings.mode,
-        CONSOLIDATED: {
+        CONSOLIDATION_MEMBER: {
             "kind": asked.kind,
             "as_of": asked.as_of,
             "since": asked.since,

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.engine.output.commit import Participant, cannot_write
-from ggfmt.engine.output.directory import check_listed, files_below, in_the_way
+from ggfmt.engine.output.commit import Participant, write_error
+from ggfmt.engine.output.directory import check_listed, existing_output_error, files_below
 from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE
-from ggfmt.engine.output.records import CONSOLIDATED, records
+from ggfmt.engine.output.records import CONSOLIDATION_MEMBER, records
 from ggfmt.engine.output.store import FAILURES
 
 
@@ -25,7 +25,7 @@ class RowsDirectory(Participant):
         try:
             return list(self._replaced(mode))
         except FAILURES as error:
-            raise Abend(cannot_write(self.root, error)) from None
+            raise Abend(write_error(self.root, error)) from None
 
     def _replaced(self, mode: str) -> Iterator[str]:
         present = sorted(self._present())
@@ -33,12 +33,14 @@ class RowsDirectory(Participant):
             return
         if mode == "error":
             help = "give `--mode overwrite`, or another output directory"
-            raise in_the_way(self.store, "the output directory already holds something", present[0], help)
+            raise existing_output_error(self.store, "the output directory already holds something", present[0], help)
         listed: set[str] = set()
         for record in records(self.store):
-            if CONSOLIDATED not in record.document:
+            if CONSOLIDATION_MEMBER not in record.document:
                 help = "give another output directory"
-                raise in_the_way(self.store, "the output directory holds messages of `ggfmt run`", record.place, help)
+                raise existing_output_error(
+                    self.store, "the output directory holds messages of `ggfmt run`", record.place, help
+                )
             listed.update(name for name, _ in record.files(self.store))
             if record.is_kept:
                 yield record.name

@@ -25,14 +25,14 @@ from ggfmt.engine.execution import warn_without_kernels
 from ggfmt.engine.files import InputFile, absolute, below, child
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit, hold_all
+from ggfmt.engine.output.commit import CommitPart, StagedMove, commit, lock_all, write_error
 from ggfmt.engine.output.journal import read_document
 from ggfmt.engine.output.names import counted, folded
-from ggfmt.engine.output.records import CONSOLIDATED, MANIFEST, as_bytes, kept_runs, run_file
+from ggfmt.engine.output.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
 from ggfmt.engine.output.store import FAILURES
 from ggfmt.engine.plan import Job
 from ggfmt.engine.preparation import check_inputs_unchanged, now, run_id
-from ggfmt.engine.progress import Following, Tell
+from ggfmt.engine.progress import ProgressCallback, ProgressTracker
 from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.engine.steps import COMMITTING, LISTING, STARTING
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
@@ -81,7 +81,7 @@ class ConsolidationSettings:
 def execute(
     settings: ConsolidationSettings,
     start: Callable[[], AbstractContextManager[Runner]],
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
     """Carries a consolidation out; its manifest. `start` starts the runner, which is not done before everything else
     has been checked. `progress` is called with where it stands.
@@ -93,7 +93,7 @@ def execute(
         message = "rows are found by Spark's SQL, and `--master none` runs without Spark"
         raise unusable(message, "leave out `--master none`")
     try:
-        return _Running(settings, Following(progress)).run(start)
+        return _Running(settings, ProgressTracker(progress)).run(start)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{signals.interruption()}; nothing was committed") from None
 
@@ -107,7 +107,7 @@ class _RowsTarget:
 
 
 class _Running:
-    def __init__(self, settings: ConsolidationSettings, following: Following) -> None:
+    def __init__(self, settings: ConsolidationSettings, following: ProgressTracker) -> None:
         self._settings, self._following = settings, following
         self._moment = now()
         self._run = run_id(self._moment)
@@ -123,11 +123,11 @@ class _Running:
     def run(self, start: Callable[[], AbstractContextManager[Runner]]) -> dict[str, Any]:
         started = time.perf_counter()
         with ExitStack() as stack:
-            self._following.enter(LISTING)
+            self._following.start_phase(LISTING)
             settings = self._settings
             checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, [self._output])
             files = list_inputs(settings.inputs, settings.allow_empty)
-            hold_all([self._output, *filter(None, [checkpoint])], self._run, stack)
+            lock_all([self._output, *filter(None, [checkpoint])], self._run, stack)
             if checkpoint is not None:
                 files = self._new(checkpoint, files)
                 if not files:
@@ -135,18 +135,18 @@ class _Running:
             job = self._prepared(files)
             replaced = [] if self._previous is not None else self._output.replaced(settings.mode)
             self._base = self._read_base()
-            self._following.enter(STARTING)
+            self._following.start_phase(STARTING)
             runner = stack.enter_context(start())
             try:
                 read = self._read(job, runner)
-                self._following.enter(_FINDING)
+                self._following.start_phase(_FINDING)
                 answers = self._answers(read, runner)
             except Abend:
                 check_inputs_unchanged(self._inputs)
                 raise
             self._refuse_unresolved(answers)
             check_inputs_unchanged(self._inputs)
-            self._following.enter(COMMITTING)
+            self._following.start_phase(COMMITTING)
             finished = list(self._finished(answers, runner))
             seconds = time.perf_counter() - started
             read_files = [item.file for item in self._inputs]
@@ -194,7 +194,7 @@ class _Running:
     def _read_base(self) -> Base | None:
         settings = self._settings
         if self._previous is not None:
-            told = self._previous.document[CONSOLIDATED]
+            told = self._previous.document[CONSOLIDATION_MEMBER]
             if told["to"] != settings.to:
                 raise unusable(f"the rows in the output are `{told['to']}`", f"give `--to {told['to']}`")
             return read_base(self._output.root) if self._previous.document["tables"] else None
@@ -213,7 +213,7 @@ class _Running:
             warn_without_kernels()
             return reading.read(job, runner, self._following)
         except OSError as error:
-            raise Abend(cannot_write(settings.output, error)) from None
+            raise Abend(write_error(settings.output, error)) from None
 
     def _answers(self, read: Read, runner: Runner) -> list[Answer]:
         from ggfmt.consolidation import writing
@@ -309,9 +309,13 @@ class _Running:
             yield Finished(answer, unresolved, f"{name}/part-{number:0{LEAST_DIGITS}d}.{suffix}", file)
 
     def _commit(
-        self, finished: Sequence[Finished], replaced: Sequence[str], document: dict[str, Any], others: Sequence[Part]
+        self,
+        finished: Sequence[Finished],
+        replaced: Sequence[str],
+        document: dict[str, Any],
+        others: Sequence[CommitPart],
     ) -> None:
-        part = Part(self._output, deletes=list(replaced))
+        part = CommitPart(self._output, deletes=list(replaced))
         try:
             for item in finished:
                 source = below(item.file.path, self._output.root)
@@ -321,4 +325,4 @@ class _Running:
             part.moves += self._output.stage([(run_file(self._run), text), (MANIFEST, text)])
             commit(self._run, [part, *others])
         except FAILURES as error:
-            raise Abend(cannot_write(self._output.root, error)) from None
+            raise Abend(write_error(self._output.root, error)) from None

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from ggfmt.consolidation.staging import StagedTable, Staging, gathered
 from ggfmt.consolidation.tables import Table, Types, tables_of
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.engine.discovery import discover, look_ahead
-from ggfmt.engine.execution import leaves_open, tell_of_kernels
+from ggfmt.engine.discovery import discover, discover_from_head
+from ggfmt.engine.execution import needs_discovery, tell_of_kernels
 from ggfmt.engine.inputs import PlannedInput
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.plan import Job, Splits
-from ggfmt.engine.progress import Following
+from ggfmt.engine.progress import ProgressTracker
 from ggfmt.engine.runner import Runner
 from ggfmt.engine.steps import DISCOVERY, READING
-from ggfmt.engine.task import unproven
+from ggfmt.engine.task import inputs_to_reread
 from ggfmt.java.text import visible
 from ggfmt.options.table_keys import Keys
 
@@ -44,15 +44,15 @@ class Reading:
     split_size: int | None = None
     known_keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def read(self, job: Job, runner: Runner, following: Following | None = None) -> Read:
+    def read(self, job: Job, runner: Runner, following: ProgressTracker | None = None) -> Read:
         """Abend for what cannot be read, or is no value of its column; UsageError GG551 as of `tables_of`."""
-        following = following or Following(None)
+        following = following or ProgressTracker(None)
         job = replace(job, staging={self.directory: self.directory})
         store = Store(self.directory)
         splits = Splits(self.inputs, runner.parallelism, self.split_size)
         if not job.catalog.trusted:
-            following.enter(DISCOVERY)
-            job = look_ahead(job, self.inputs) or discover(job, splits, runner, following)
+            following.start_phase(DISCOVERY)
+            job = discover_from_head(job, self.inputs) or discover(job, splits, runner, following)
         while True:
             try:
                 tables = tables_of(job, self.keys, self.types, self.known_keys)
@@ -62,13 +62,13 @@ class Reading:
                 job = discover(job, splits, runner, following)  # what is named may be further on in the data
                 continue
             store.make_directory("")
-            told = following.tasks(READING, splits.sizes, runner.parallelism)
+            told = following.start_tasks(READING, splits.sizes, runner.parallelism)
             outcomes = runner.run(Staging(job, tables, self.directory).stage, splits.all, told)
             crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
-            crossed = crossed or unproven(splits.all, outcomes)
+            crossed = crossed or inputs_to_reread(splits.all, outcomes)
             if crossed:
                 splits.read_whole(crossed)
-            elif not job.settled and any(leaves_open(job, outcome) for outcome in outcomes):
+            elif not job.settled and any(needs_discovery(job, outcome) for outcome in outcomes):
                 log.info("the first records or the definitions do not show all: looking for tables in the data")
                 job = discover(job, splits, runner, following)
             else:

@@ -19,8 +19,8 @@ from ggfmt.consolidation.tables import Table
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine.files import child, file_system, is_local
 from ggfmt.engine.plan import Job, Split
-from ggfmt.engine.sink import Outcome, in_task
-from ggfmt.frames.batches import Crossed, Unsettled, table_batches
+from ggfmt.engine.sink import TaskOutcome, in_task
+from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, table_batches
 
 COMPRESSION = "zstd"
 ROW_GROUP_BYTES = 16 << 20  # in memory
@@ -43,7 +43,7 @@ class StagedTable:
 
 
 @dataclass
-class Staged(Outcome):
+class Staged(TaskOutcome):
     """What a task left."""
 
     tables: dict[str, StagedTable] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Staging:
     tables: Mapping[str, Table]
     directory: str
 
-    def stage(self, split: Split, attempt: int) -> Outcome:
+    def stage(self, split: Split, attempt: int) -> TaskOutcome:
         """Reads one split. `attempt` is unique, so that attempts of one split do not meet."""
         return in_task(self.job, split.ordinal, lambda: _Task(self, split, attempt).run())
 
@@ -70,7 +70,7 @@ class _Task:
         stem = f"{split.ordinal:07d}-{attempt}"
         self._files = TableFiles(staging.directory, stem, list(staging.tables))
 
-    def run(self) -> Outcome:
+    def run(self) -> TaskOutcome:
         outcome, tables = self._outcome, self._staging.tables
         wanted = {name: table.wanted for name, table in tables.items()}
         try:
@@ -78,9 +78,9 @@ class _Task:
                 staged = outcome.tables.setdefault(name, StagedTable())
                 staged.seen.add(batch, tables[name].definition.primary_keys)
                 self._files.write(name, batch)
-        except Crossed as error:
+        except FrameBoundaryError as error:
             outcome.crossed = error.input
-        except Unsettled:
+        except DiscoveryRequiredError:
             outcome.undefined = True
         except Abend as error:
             outcome.abend = _as_option(error.diagnostics[0])
@@ -158,7 +158,7 @@ class TableFiles:
         return writer
 
 
-def gathered(outcomes: Iterable[Outcome]) -> dict[str, StagedTable]:
+def gathered(outcomes: Iterable[TaskOutcome]) -> dict[str, StagedTable]:
     """What tasks that have ended well have left, by table, in input order."""
     tables: dict[str, StagedTable] = {}
     for outcome in outcomes:

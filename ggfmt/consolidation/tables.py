@@ -12,7 +12,7 @@ import pyarrow as pa
 from ggfmt.consolidation.asked import unusable
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 from ggfmt.engine.plan import Job
-from ggfmt.frames.batches import FILE_BITS, Wanted
+from ggfmt.frames.batches import FILE_BITS, FrameProjection
 from ggfmt.frames.plan import merged
 from ggfmt.frames.shapes import HEAD, IMAGES, MISSING, MOST_DIGITS, NAMES, SCALARS, column_type
 from ggfmt.model.table import Column, TableDef
@@ -50,12 +50,12 @@ class Table:
         return [pa.field(name, self.types[name]) for name in self.definition.column_names]
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> FrameProjection:
         """Its operations in the typed shape, without tokens and the name of the table."""
         head = [field for field in HEAD if field.name not in _NOT_STAGED]
         image = pa.struct(self.row)
         images = (one for name in IMAGES for one in (pa.field(name, image), pa.field(MISSING[name], NAMES)))
-        return Wanted(pa.schema([*head, *images]))
+        return FrameProjection(pa.schema([*head, *images]))
 
 
 def tables_of(

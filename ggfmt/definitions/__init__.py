@@ -19,7 +19,7 @@ from ggfmt.definitions.defgen import is_defgen, parse_defgen
 from ggfmt.definitions.json_schema import is_json_schema, parse_json_schema
 from ggfmt.definitions.row_fields import WrittenMetadata
 from ggfmt.definitions.source import DefinitionFile
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFile, Span
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.model.table import Column, TableDef
 
@@ -67,7 +67,7 @@ def _read(path: str, written: WrittenMetadata | None) -> _FileContent:
         with open(path, "rb") as file:
             source = DefinitionFile(path, file.read())
     except (OSError, ValueError) as error:
-        raise MissingFile(_unreadable(path, error)) from error
+        raise MissingFileError(_unreadable(path, error)) from error
     kind, tables = _parse(source, written)
     if source.problems:
         raise ConfigurationError(*source.problems)
@@ -92,14 +92,14 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
             files = _files(path)
         except ConfigurationError as error:
             problems.extend(error.diagnostics)
-            raised = MissingFile if isinstance(error, MissingFile) else raised
+            raised = MissingFileError if isinstance(error, MissingFileError) else raised
             continue
         for file in files:
             try:
                 content = _read(file, written)
             except ConfigurationError as error:
                 problems.extend(error.diagnostics)
-                raised = MissingFile if isinstance(error, MissingFile) else raised
+                raised = MissingFileError if isinstance(error, MissingFileError) else raised
                 continue
             for table in content.tables:
                 found = _Definition(content.kind, file, table, content.doubts)
@@ -121,7 +121,7 @@ def _files(path: str) -> list[str]:
     try:
         names = sorted(os.listdir(path))
     except OSError as error:
-        raise MissingFile(_unreadable(path, error)) from error
+        raise MissingFileError(_unreadable(path, error)) from error
     names = [name for name in names if name.endswith(SUFFIXES) and not name.startswith(".")]
     files = [os.path.join(path, name) for name in names if not VERSION.search(name)]
     files = [file for file in files if not os.path.isdir(file)]

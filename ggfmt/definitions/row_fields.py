@@ -25,7 +25,7 @@ from ggfmt.formats.goldengate.schema_metadata import (
     METADATA_PROPERTY,
     declared_metadata,
 )
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 
 _OP_TYPE_NAME = next(name for name, keyword in FIXED_NAMES.items() if keyword == OP_TYPE)
 _SHOWN_NAMES = 6
@@ -60,7 +60,7 @@ class WrittenMetadata:
         if text is not None:
             try:
                 return cls([column.name for column in Template().parse(text)])
-            except IllegalValue:
+            except InvalidValueError:
                 return None  # an error of its own, where the input is planned
         options: Any = source.options
         if not hasattr(options, "meta_columns_template"):
@@ -86,7 +86,7 @@ def column_fields(
     wrongly is a problem."""
     try:
         declared = declared_metadata(schema)
-    except IllegalValue as error:
+    except InvalidValueError as error:
         source.problem(f"the property `{METADATA_PROPERTY}` {error}", error.help, table=table)
         return []
     if declared is not None:

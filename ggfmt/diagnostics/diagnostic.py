@@ -128,7 +128,7 @@ class ConfigurationError(GgfmtError):
     exit_code = FINDINGS
 
 
-class MissingFile(ConfigurationError):
+class MissingFileError(ConfigurationError):
     exit_code = USAGE
 
 

@@ -110,7 +110,7 @@ def _pages(directory: Path, prefix: str) -> Iterator[Page]:
 
 
 @cache
-def words() -> dict[str, tuple[Page, str]]:
+def aliases() -> dict[str, tuple[Page, str]]:
     """What is no topic of its own and yet names a page or a section of one, with the Markdown to show."""
     named: dict[str, tuple[Page, str]] = {}
     for page in pages().values():
@@ -140,5 +140,5 @@ def address(topic: str, anchor: str) -> str | None:
 def find(word: str) -> str | None:
     """The Markdown that a topic, a code or a format names, in any case; None if there is nothing."""
     texts = {topic.lower(): page.text for topic, page in pages().items()}
-    texts = {name.lower(): text for name, (_, text) in words().items()} | texts
+    texts = {name.lower(): text for name, (_, text) in aliases().items()} | texts
     return texts.get(word.lower())

@@ -28,7 +28,7 @@ _PYTHON = "set PYSPARK_PYTHON to a Python that every worker has, of this version
 
 
 @dataclass(frozen=True)
-class Report:
+class ExecutorReport:
     """What an executor tells of itself; `scratch` are the directories that Spark gave it."""
 
     host: str
@@ -50,11 +50,11 @@ class Report:
         return None if None in sizes else min(size for size in sizes if size is not None)
 
 
-def tell(item: int, attempt: int) -> Report:
+def report_executor(item: int, attempt: int) -> ExecutorReport:
     """The task: what this process and its machine have."""
     time.sleep(_TASK_SECONDS)
     given = [path for path in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if path]
-    return Report(
+    return ExecutorReport(
         socket.gethostname(),
         platform.python_version(),
         sys.executable,
@@ -80,7 +80,7 @@ def ask_cluster(settings: SparkSettings) -> list[Finding]:
             facts |= {"runs": session.version, "seconds": round(took, 1)}
             message = f"{session.version} at `{master}`, started in {took:.1f} seconds"
             findings.append(Finding("session", State.OK, message, facts=facts))
-            findings += judge(*_ask(session), platform.python_version())
+            findings += assess_executors(*_ask(session), platform.python_version())
     except GgfmtError as error:
         diagnostic = error.diagnostics[0]
         message, help = diagnostic.message, diagnostic.help
@@ -91,13 +91,13 @@ def ask_cluster(settings: SparkSettings) -> list[Finding]:
     return findings
 
 
-def _ask(session: SparkRunner) -> tuple[list[Report], int]:
+def _ask(session: SparkRunner) -> tuple[list[ExecutorReport], int]:
     """The reports of all executors that answer, and how many there are."""
-    reports: dict[tuple[str, ...], Report] = {}
+    reports: dict[tuple[str, ...], ExecutorReport] = {}
     first = newest = math.inf  # when an executor answered for the first time
     while True:
         items = range(max(session.parallelism, session.executors))
-        answers = {report.executor: report for report in session.run(tell, items, seconds=_ANSWER_SECONDS)}
+        answers = {report.executor: report for report in session.run(report_executor, items, seconds=_ANSWER_SECONDS)}
         now, registered = time.monotonic(), session.executors
         if answers.keys() - reports.keys():
             first, newest = min(first, now), now
@@ -107,7 +107,7 @@ def _ask(session: SparkRunner) -> tuple[list[Report], int]:
             return sorted(reports.values(), key=lambda report: report.executor), registered
 
 
-def judge(reports: list[Report], registered: int, own: str) -> list[Finding]:
+def assess_executors(reports: list[ExecutorReport], registered: int, own: str) -> list[Finding]:
     """What the reports of `registered` executors say to a driver with the Python of version `own`."""
     facts = _executors_facts(registered, reports)
     if len(reports) < registered:
@@ -127,7 +127,7 @@ def judge(reports: list[Report], registered: int, own: str) -> list[Finding]:
     return [summary, *(finding for report in reports for finding in _wrong(report, own))]
 
 
-def _wrong(report: Report, own: str) -> list[Finding]:
+def _wrong(report: ExecutorReport, own: str) -> list[Finding]:
     """What is wrong with one executor."""
     where, facts = f"the executor on `{report.host}`", _facts(report)
     findings = []
@@ -153,11 +153,11 @@ def _wrong(report: Report, own: str) -> list[Finding]:
     return [Finding("executor", state, message, help, facts) for state, message, help in findings]
 
 
-def _executors_facts(registered: int | None, reports: list[Report]) -> dict[str, object]:
+def _executors_facts(registered: int | None, reports: list[ExecutorReport]) -> dict[str, object]:
     return {"registered": registered, "answered": len(reports), "reports": [_facts(report) for report in reports]}
 
 
-def _facts(report: Report) -> dict[str, object]:
+def _facts(report: ExecutorReport) -> dict[str, object]:
     versions = {name: library.version for name, library in report.libraries.items()}
     return {
         "host": report.host,

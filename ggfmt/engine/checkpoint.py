@@ -23,14 +23,14 @@ import msgspec
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.content import Content, examine
-from ggfmt.engine.files import InputFile, each_of, lines_of
+from ggfmt.engine.files import InputFile, lines_of, map_files
 from ggfmt.engine.inputs import PlannedInput
-from ggfmt.engine.output.commit import Part, Participant, cannot_write, commit
+from ggfmt.engine.output.commit import CommitPart, Participant, commit, write_error
 from ggfmt.engine.output.journal import damaged, read_document
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.output.records import run_file
 from ggfmt.engine.output.store import FAILURES
-from ggfmt.engine.recognition import UNMEASURED, Seen, Verdict, recognize
+from ggfmt.engine.recognition import UNMEASURED, ProcessedInput, Verdict, recognize
 from ggfmt.engine.uris import plain
 from ggfmt.java.text import visible
 
@@ -55,7 +55,7 @@ class OutputTarget(Protocol):
     def handler(self) -> str: ...
 
 
-class _Block(msgspec.Struct, frozen=True):
+class _SegmentHeader(msgspec.Struct, frozen=True):
     """The line before the inputs of a run. `number` counts runs: of two lines of one path the later run's holds."""
 
     number: int
@@ -64,7 +64,7 @@ class _Block(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Chosen:
+class InputSelection:
     """What a run is to read, in order, and how many of the inputs were done before, or are left for later."""
 
     files: list[InputFile]
@@ -114,7 +114,7 @@ class Checkpoint(Participant):
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
-        self._renewed: list[Seen] = []
+        self._renewed: list[ProcessedInput] = []
 
     def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
         """The mode of the run: output of runs that the checkpoint knows of is added to. UsageError GG513 if it is of
@@ -143,7 +143,7 @@ class Checkpoint(Participant):
     def _refused(self, message: str, help: str) -> UsageError:
         return UsageError(Diagnostic("GG513", visible(message), Span(file=self.root), help))
 
-    def choose(self, files: Sequence[InputFile], settle: float | None = None) -> Chosen:
+    def choose(self, files: Sequence[InputFile], settle: float | None = None) -> InputSelection:
         """Which files no committed run has read. With `settle`, one that was written to in the last so many seconds is
         left for later, and so are those that follow it in its INPUT, as operations keep their order.
 
@@ -156,7 +156,7 @@ class Checkpoint(Participant):
         every = list(zip(files, verdicts, strict=True))
         new = [file for file, verdict in every if not verdict.done]
         self._renewed = [seen for file, verdict in every if (seen := _renewed(file, verdict)) is not None]
-        _tell_of_late([(file, verdict.done, _has_kept_its_name(file, verdict)) for file, verdict in every])
+        _warn_late_files([(file, verdict.done, _has_kept_its_name(file, verdict)) for file, verdict in every])
         settled, waiting = _settled(new, settle)
         if waiting:
             first = waiting[0]
@@ -165,17 +165,17 @@ class Checkpoint(Participant):
                 when = "whose time of modification is still to come"
             message = "left for a later run: %s, from `%s` on, %s"
             log.info(message, counted(len(waiting), "input file"), visible(first.shown), when)
-        chosen = Chosen(settled, len(files) - len(new), len(waiting))
+        chosen = InputSelection(settled, len(files) - len(new), len(waiting))
         if settled and chosen.done:
             log.info("%s to read; %s", counted(len(settled), "new input file"), chosen)
         return chosen
 
-    def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> Part:
+    def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> CommitPart:
         """What a commit has to do here: the files are done. Abend GG310 if one is not there any more, GG506 if nothing
         can be written here."""
         seen = []
         plans = {item.file.path: item for item in inputs}
-        for found in each_of([item.file for item in inputs], lambda file: _seen(plans[file.path])):
+        for found in map_files([item.file for item in inputs], lambda file: _seen(plans[file.path])):
             if isinstance(found, Diagnostic):
                 raise Abend(found)
             seen.append(found)
@@ -184,7 +184,7 @@ class Checkpoint(Participant):
         try:
             return self._part(run, document, [*seen, *self._renewed])
         except FAILURES as error:
-            raise Abend(cannot_write(self.root, error, self.what)) from None
+            raise Abend(write_error(self.root, error, self.what)) from None
 
     def record_renewed(self, run: str) -> None:
         """Commits what `choose` has recognized under other names, inodes and times, for a run that has nothing to read.
@@ -200,12 +200,12 @@ class Checkpoint(Participant):
             message = "%s: new names and times of files were not recorded, so that the next run opens them again: %s"
             log.warning(message, visible(self.root), visible(str(error)))
 
-    def _part(self, run: str, document: dict[str, object], seen: Sequence[Seen]) -> Part:
+    def _part(self, run: str, document: dict[str, object], seen: Sequence[ProcessedInput]) -> CommitPart:
         names = self.store.names(SEGMENTS)
         number = max((int(name.partition(".")[0]) for name in names), default=0) + 1
         encode = msgspec.json.encode
-        content = b"".join(encode(line) + b"\n" for line in (_Block(number, run, len(seen)), *seen))
-        part = Part(self)
+        content = b"".join(encode(line) + b"\n" for line in (_SegmentHeader(number, run, len(seen)), *seen))
+        part = CommitPart(self)
         if len(names) >= MOST_SEGMENTS:
             sizes = self.store.sizes([f"{SEGMENTS}/{name}" for name in names])
             small = [name for name in sorted(sizes) if sizes[name] < SMALL_BYTES]
@@ -219,9 +219,9 @@ class Checkpoint(Participant):
         )
         return part
 
-    def _records(self) -> Iterator[tuple[int, Seen]]:
+    def _records(self) -> Iterator[tuple[int, ProcessedInput]]:
         """All that runs have read, and the numbers of the runs; one line at a time, as there may be millions."""
-        decode_block, decode = msgspec.json.Decoder(_Block).decode, msgspec.json.Decoder(Seen).decode
+        decode_block, decode = msgspec.json.Decoder(_SegmentHeader).decode, msgspec.json.Decoder(ProcessedInput).decode
         for name in self.store.names(SEGMENTS):
             path = f"{SEGMENTS}/{name}"
             with lines_of(self.store.fs, self.store.inner(path)) as lines:
@@ -244,7 +244,7 @@ def _path(file: InputFile) -> str:
     return path
 
 
-def _seen(item: PlannedInput) -> Seen | Diagnostic:
+def _seen(item: PlannedInput) -> ProcessedInput | Diagnostic:
     """The record of a file that a run has read."""
     content = examine(item.file)
     if isinstance(content, Diagnostic):
@@ -255,10 +255,10 @@ def _seen(item: PlannedInput) -> Seen | Diagnostic:
     whole = content.whole
     if whole is not None and (content.blank or (content.only_metadata and lined)):
         start = whole[0]
-    return _recorded(item.file, content, Seen("", 0, None, None, "", False, start=start, lined=lined))
+    return _recorded(item.file, content, ProcessedInput("", 0, None, None, "", False, start=start, lined=lined))
 
 
-def _recorded(file: InputFile, content: Content, known: Seen) -> Seen:
+def _recorded(file: InputFile, content: Content, known: ProcessedInput) -> ProcessedInput:
     """The record of a file as it is, with the layout of a known one."""
     return msgspec.structs.replace(
         known,
@@ -275,7 +275,7 @@ def _recorded(file: InputFile, content: Content, known: Seen) -> Seen:
     )
 
 
-def _renewed(file: InputFile, verdict: Verdict) -> Seen | None:
+def _renewed(file: InputFile, verdict: Verdict) -> ProcessedInput | None:
     """The record of a file that was recognized, and not by what the file system reports; None if it has it."""
     known, content = verdict.record, verdict.content
     if not verdict.done or known is None or content is None:
@@ -308,7 +308,7 @@ def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[Inp
     return ready, waiting
 
 
-def _tell_of_late(every: Sequence[tuple[InputFile, object, bool]]) -> None:
+def _warn_late_files(every: Sequence[tuple[InputFile, object, bool]]) -> None:
     """Warns of new files that stand before others of their INPUT that were read by earlier runs, under the names that
     they have today: logs that are renamed stand behind the new one."""
     last = {file.argument: number for number, (file, done, by_path) in enumerate(every) if done and by_path}
@@ -318,7 +318,7 @@ def _tell_of_late(every: Sequence[tuple[InputFile, object, bool]]) -> None:
         log.warning(message, counted(len(late), "new input file"), visible(late[0].shown))
 
 
-def _tell_of_equal(seen: Sequence[Seen], inputs: Sequence[PlannedInput]) -> None:
+def _tell_of_equal(seen: Sequence[ProcessedInput], inputs: Sequence[PlannedInput]) -> None:
     """Warns of files of one run that have the same content: each of them is read."""
     first: dict[object, PlannedInput] = {}
     equal = []

@@ -15,18 +15,18 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import InputFile, below, child
 from ggfmt.engine.output.journal import JOURNAL, POINTER
-from ggfmt.engine.output.manifest import LATER_HELP, later_layout
+from ggfmt.engine.output.manifest import NEWER_LAYOUT_HELP, later_layout
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
-from ggfmt.engine.output.records import CONSOLIDATED, Record, records
+from ggfmt.engine.output.records import CONSOLIDATION_MEMBER, RunRecord, records
 from ggfmt.engine.output.rejects import RECORDS
 from ggfmt.engine.output.store import FAILURES, Store
-from ggfmt.engine.uris import StoreProblem, is_uri
+from ggfmt.engine.uris import StoreError, is_uri
 from ggfmt.java.text import visible
 
 log = logging.getLogger("ggfmt")
 
 
-class DiffersError(StoreProblem):
+class DiffersError(StoreError):
     """The files of an output are not those that its manifests list; another look may find a commit ended."""
 
 
@@ -84,7 +84,7 @@ class CommittedOutput:
         others = [name for name in names if name not in listed and name not in contents.schemas]
         if contents.is_of_rows and (listed or whole):
             message = f"`{shown}` holds rows of `ggfmt consolidate`, not changes"
-            raise StoreProblem(message, "name the changes that they were made of; `ggfmt compare` reads rows")
+            raise StoreError(message, "name the changes that they were made of; `ggfmt compare` reads rows")
         if whole and not growing:
             _check_whole(store, contents, names, others)
         for name, entry in listed.items():
@@ -181,12 +181,12 @@ def _check_one_handler(shown: str, listed: Collection[_Entry]) -> None:
     if len(handlers) > 1:
         names = ", ".join(f"`{handler}`" for handler in handlers)
         message = f"`{shown}` has the messages of {len(handlers)} handlers, each with all operations: {names}"
-        raise StoreProblem(message, f"name the directory of one of them, such as `{child(shown, handlers[0])}`")
+        raise StoreError(message, f"name the directory of one of them, such as `{child(shown, handlers[0])}`")
     formats = sorted({entry.format for entry in listed if entry.format})
     if len(formats) > 1:
         names = ", ".join(f"`{name}`" for name in formats)
         message = f"handler `{handlers[0]}` has written files of several formats to `{shown}`: {names}"
-        raise StoreProblem(message, "name the files of one format, by their directories or by a glob")
+        raise StoreError(message, "name the files of one format, by their directories or by a glob")
 
 
 def _outer(store: Store, name: str) -> str:
@@ -201,7 +201,7 @@ def _contents(store: Store) -> _Contents | None:
     for record in records(store):
         later = later_layout(record.document)
         if later is not None:
-            raise Abend(Diagnostic("GG561", later, Span(file=store.outer(record.place)), LATER_HELP))
+            raise Abend(Diagnostic("GG561", later, Span(file=store.outer(record.place)), NEWER_LAYOUT_HELP))
         stamp = str(record.document.get("time") or record.document.get("run"))
         runs[stamp] += 1
         _add(found, record, store, stamp)
@@ -212,10 +212,10 @@ def _contents(store: Store) -> _Contents | None:
     return found if runs else None
 
 
-def _add(found: _Contents, record: Record, store: Store, stamp: str) -> None:
+def _add(found: _Contents, record: RunRecord, store: Store, stamp: str) -> None:
     """Add what one record lists."""
     found.schemas.update(name for name, _ in record.schemas(store))
-    found.is_of_rows |= CONSOLIDATED in record.document
+    found.is_of_rows |= CONSOLIDATION_MEMBER in record.document
     about = record.document.get("handlers")
     handlers = about if isinstance(about, dict) else {}
     for number, (name, entry) in enumerate(record.files(store)):

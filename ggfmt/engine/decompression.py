@@ -15,7 +15,7 @@ MOST_MEMORY_BYTES = 256 << 20  # `xz -9` takes 65 MiB; a file may ask for 4 GiB
 _READ_BYTES = 1 << 18
 
 
-class _Members(io.RawIOBase):
+class _MultiMemberStream(io.RawIOBase):
     """The bytes of a compressed file, decompressed as they are asked for; `stored` is the file.
 
     OSError for damaged data, a member that is cut off, and anything but a member or padding after the end of one.
@@ -78,7 +78,7 @@ class _Members(io.RawIOBase):
                 return True
 
 
-class Bzip2(_Members):
+class Bzip2(_MultiMemberStream):
     def _decompressor(self) -> bz2.BZ2Decompressor:
         return bz2.BZ2Decompressor()
 
@@ -86,7 +86,7 @@ class Bzip2(_Members):
         return f"bzip2 data are damaged, or followed by something else: {error}"
 
 
-class Xz(_Members):
+class Xz(_MultiMemberStream):
     """Also for a member that takes more than `MOST_MEMORY_BYTES` to be read an OSError."""
 
     _padding = b"\0"

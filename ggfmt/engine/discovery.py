@@ -11,16 +11,16 @@ import pyarrow as pa
 
 from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.engine.files import defect, open_planned, unreadable
+from ggfmt.engine.files import defect, open_unchanged, unreadable
 from ggfmt.engine.inputs import PlannedInput
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import Job, Split, Splits
-from ggfmt.engine.progress import Following
+from ggfmt.engine.progress import ProgressTracker
 from ggfmt.engine.runner import Runner
 from ggfmt.engine.steps import DISCOVERY
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import CrossedBorder, Discovered
+from ggfmt.formats.api.reading import DiscoveryResult, SplitBoundaryError
 from ggfmt.model.table import Catalog
 
 log = logging.getLogger("ggfmt")
@@ -31,13 +31,13 @@ _BYTES_AHEAD = 256 << 10
 
 
 @dataclass(frozen=True)
-class Crossed:
-    """Says that the ranges of an input are not on their own; see `CrossedBorder`."""
+class SplitBoundaryCrossing:
+    """Says that the ranges of an input are not on their own; see `SplitBoundaryError`."""
 
     input: int
 
 
-def discover(job: Job, splits: Splits, runner: Runner, following: Following | None = None) -> Job:
+def discover(job: Job, splits: Splits, runner: Runner, following: ProgressTracker | None = None) -> Job:
     """The job with all definitions of its input: those that hold from the start, and the metadata change events."""
     catalog = replace(job.catalog, current={}, provisional=False)
     discovered = find_definitions(job.input_format, catalog, splits, runner, following, job.source)
@@ -52,17 +52,17 @@ def discover(job: Job, splits: Splits, runner: Runner, following: Following | No
     )
 
 
-def look_ahead(job: Job, inputs: Sequence[PlannedInput]) -> Job | None:
+def discover_from_head(job: Job, inputs: Sequence[PlannedInput]) -> Job | None:
     """The job with the definitions that the first records of its inputs show, where its reader tells of all that the
     rest of them shows besides. None where these are not enough, or cannot be read."""
-    side = FORMATS[job.input_format].read_side.by(job.source)
+    side = FORMATS[job.input_format].read_support.by(job.source)
     if kernels.native is None or not side.reader.checks_definitions or side.discovery is None:
         return None
     findings = []
     for item in inputs[:_MOST_AHEAD]:
         discovery = side.discovery(job.catalog, False, job.source)
         try:
-            with open_planned(item.file) as stream:
+            with open_unchanged(item.file) as stream:
                 length = _BYTES_AHEAD if item.layout.splittable else None
                 chunk = next(iter(side.reader.chunks(stream, item.file.shown, 0, length, item.layout)), None)
                 if chunk is not None and chunk.problem is None:
@@ -85,40 +85,40 @@ def find_definitions(
     catalog: Catalog,
     splits: Splits,
     runner: Runner,
-    following: Following | None = None,
+    following: ProgressTracker | None = None,
     source: WriterSettings = DEFAULT_SETTINGS,
-) -> Discovered:
+) -> DiscoveryResult:
     """What the data tells of its tables, the same however it was split; Abend GG310 for an unreadable input."""
 
     def look(every_shape: bool, source: WriterSettings) -> Sequence[object]:
         task = partial(discover_split, input_format, catalog, every_shape, source)
         while True:
-            told = None if following is None else following.tasks(DISCOVERY, splits.sizes, runner.parallelism)
+            told = None if following is None else following.start_tasks(DISCOVERY, splits.sizes, runner.parallelism)
             outcomes = runner.run(task, splits.all, told)
             for outcome in outcomes:
                 if isinstance(outcome, Diagnostic):
                     raise Abend(outcome)
-            crossed = {outcome.input for outcome in outcomes if isinstance(outcome, Crossed)}
+            crossed = {outcome.input for outcome in outcomes if isinstance(outcome, SplitBoundaryCrossing)}
             if not crossed:
                 return outcomes
             splits.read_whole(crossed)
 
-    return settle(input_format, catalog, source, look)
+    return resolve_findings(input_format, catalog, source, look)
 
 
-def settle(
+def resolve_findings(
     input_format: str,
     catalog: Catalog,
     source: WriterSettings,
     look: Callable[[bool, WriterSettings], Sequence[object]],
-) -> Discovered:
+) -> DiscoveryResult:
     """What the findings of a pass amount to, after a second pass if the first leaves something open.
 
     `look(every_shape, source)` makes a pass; its findings are in input order.
     """
-    make = FORMATS[input_format].read_side.by(source).discovery
+    make = FORMATS[input_format].read_support.by(source).discovery
     if make is None:  # its data do not tell what the tables are
-        return Discovered(())
+        return DiscoveryResult(())
     discovered = make.settle(look(False, source), catalog, False)
     if not discovered.complete:
         discovered = make.settle(look(True, replace(source, facts=discovered.facts)), catalog, True)
@@ -128,8 +128,8 @@ def settle(
 def discover_split(
     input_format: str, catalog: Catalog, every_shape: bool, source: WriterSettings, split: Split, attempt: int
 ) -> object:
-    """The findings of one split, or the diagnostic of an input that cannot be read, or `Crossed`."""
-    side = FORMATS[input_format].read_side.by(source)
+    """The findings of one split, or the diagnostic of an input that cannot be read, or `SplitBoundaryCrossing`."""
+    side = FORMATS[input_format].read_support.by(source)
     make, reader = side.discovery, side.reader
     assert make is not None
     discovery = make(catalog, every_shape, source)
@@ -137,13 +137,13 @@ def discover_split(
         file = part.input.file
         place = Span(file=file.shown)
         try:
-            with open_planned(file) as stream:
+            with open_unchanged(file) as stream:
                 for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
                     place = Span(file=file.shown, offset=chunk.offset)
                     if chunk.problem is None:
                         discovery.read(replace(chunk, input=part.input.index))
-        except CrossedBorder:
-            return Crossed(part.input.index)
+        except SplitBoundaryError:
+            return SplitBoundaryCrossing(part.input.index)
         except MemoryError:
             raise
         except (OSError, pa.ArrowException) as error:

@@ -10,10 +10,10 @@ from typing import Any
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import report
-from ggfmt.engine.discovery import look_ahead
+from ggfmt.engine.discovery import discover_from_head
 from ggfmt.engine.execution import check_names
-from ggfmt.engine.output.layout import Partition, two_series
-from ggfmt.engine.output.names import Place
+from ggfmt.engine.output.layout import Partition, file_name_conflict_error
+from ggfmt.engine.output.names import FileLocation
 from ggfmt.engine.plan import HandlerOutput, Job, Split, Splits
 from ggfmt.engine.preparation import PreparedRun, RunSettings, prepare
 from ggfmt.engine.standard_input import ARGUMENT as STANDARD_INPUT
@@ -26,7 +26,7 @@ class FilePlan:
     of it. `columns` are those columns."""
 
     table: str | None
-    place: Place | None
+    place: FileLocation | None
     columns: tuple[str, ...] = ()
 
 
@@ -51,7 +51,7 @@ class DryRun:
         if not target.settings.partition_by_table:
             yield FilePlan(None, target.layout.place(None, self.prepared.moment))
             return
-        owners: dict[Place, tuple[str, Partition]] = {}
+        owners: dict[FileLocation, tuple[str, Partition]] = {}
         for table in self.tables or ():
             columns = target.layout.columns(table.full_name)
             if columns:
@@ -60,7 +60,7 @@ class DryRun:
             place = target.layout.place(table, self.prepared.moment)
             first = owners.setdefault(place, (table.full_name, ()))
             if first[0] != table.full_name:
-                raise two_series(first, (table.full_name, ()), (), place.path)
+                raise file_name_conflict_error(first, (table.full_name, ()), (), place.path)
             yield FilePlan(table.full_name, place)
 
 
@@ -71,7 +71,7 @@ def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
         prepared = prepare(settings, held, dry=True)
     job = prepared.job
     found = not job.catalog.trusted
-    shown = look_ahead(job, prepared.inputs) if found and prepared.inputs else job
+    shown = discover_from_head(job, prepared.inputs) if found and prepared.inputs else job
     tables = None if shown is None or not shown.catalog.tables() else tuple(_renamed(shown))
     splits = None
     if parallelism is not None:

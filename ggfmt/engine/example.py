@@ -137,7 +137,7 @@ def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], di
 @cache
 def _batches() -> tuple[ChangeBatch, ...]:
     """The operations, each in a batch of its own."""
-    reader = FORMATS["json"].read_side.reader
+    reader = FORMATS["json"].read_support.reader
     batches = []
     for number, record in enumerate(_RECORDS.values()):
         data = _ENVELOPE.format(position=1444 + number, rest=record).encode()

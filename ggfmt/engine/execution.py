@@ -13,19 +13,19 @@ from ggfmt import kernels
 from ggfmt.columnar.replacement import two_tables
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine import report
-from ggfmt.engine.discovery import discover, look_ahead
-from ggfmt.engine.output.commit import cannot_write
+from ggfmt.engine.discovery import discover, discover_from_head
+from ggfmt.engine.output.commit import write_error
 from ggfmt.engine.output.join import join_group, join_share, plan_groups, shares
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.plan import HandlerOutput, Job, Split, Splits
 from ggfmt.engine.preparation import PreparedRun
-from ggfmt.engine.progress import Following
+from ggfmt.engine.progress import ProgressTracker
 from ggfmt.engine.runner import InProcess, Runner
-from ggfmt.engine.sink import Outcome
+from ggfmt.engine.sink import TaskOutcome
 from ggfmt.engine.steps import DISCOVERY, JOINING, READING, Stopwatch
-from ggfmt.engine.task import run_split, unproven
+from ggfmt.engine.task import inputs_to_reread, run_split
 from ggfmt.model.table import TableDef
 
 log = logging.getLogger("ggfmt")
@@ -49,25 +49,25 @@ class RunResults:
     traces: tuple[tuple[str, str], ...]
 
 
-def carry_out(
+def execute_tasks(
     prepared: PreparedRun,
     runner: Runner,
     watch: Stopwatch,
     split_size: int | None = None,
-    following: Following | None = None,
+    following: ProgressTracker | None = None,
 ) -> RunResults:
     """Runs all tasks; Abend if something in the data does not let the run go on."""
     started = time.perf_counter()
-    following = following or Following(None)
+    following = following or ProgressTracker(None)
     splits = Splits(prepared.inputs, runner.parallelism, split_size)
     try:
         job, outcomes = _run_tasks(prepared, splits, runner, watch, following)
     except OSError as error:  # of a task in this process: what cannot be read is part of its outcome
-        raise Abend(cannot_write(prepared.job.targets[0].root, error)) from None
+        raise Abend(write_error(prepared.job.targets[0].root, error)) from None
     check_ended(job, outcomes)
-    following.count(sum(outcome.operations.total() for outcome in outcomes))
+    following.set_operations(sum(outcome.operations.total() for outcome in outcomes))
     # A stream is joined as it is written.
-    results = gathered(job, outcomes, None if prepared.stream else runner, following)
+    results = collect_results(job, outcomes, None if prepared.stream else runner, following)
     watch.lap(JOINING)
     results.totals.input_files = len(prepared.inputs)
     results.totals.input_bytes = prepared.input_bytes
@@ -75,11 +75,13 @@ def carry_out(
     return results
 
 
-def gathered(job: Job, outcomes: Sequence[Outcome], joiner: Runner | None, following: Following) -> RunResults:
+def collect_results(
+    job: Job, outcomes: Sequence[TaskOutcome], joiner: Runner | None, following: ProgressTracker
+) -> RunResults:
     """What tasks that have all ended well came to, their small files joined unless there is no `joiner`. Abend if that
     cannot be done, or does not add up."""
     tell_of_kernels(outcomes)
-    totals = report.add_up(outcomes, job.targets)
+    totals = report.sum_outcomes(outcomes, job.targets)
     imbalance = totals.imbalance()
     if imbalance is not None:
         raise Abend(Diagnostic("GG507", f"the operations do not add up: {imbalance}"))
@@ -89,7 +91,7 @@ def gathered(job: Job, outcomes: Sequence[Outcome], joiner: Runner | None, follo
         try:
             files = _join(files, job.targets, joiner, following)
         except OSError as error:
-            raise Abend(cannot_write(job.targets[0].root, error)) from None
+            raise Abend(write_error(job.targets[0].root, error)) from None
     for file in files:
         totals.handlers[file.handler].files += joiner is not None
         totals.handlers[file.handler].size += file.size
@@ -105,31 +107,31 @@ def gathered(job: Job, outcomes: Sequence[Outcome], joiner: Runner | None, follo
 
 
 def _run_tasks(
-    prepared: PreparedRun, splits: Splits, runner: Runner, watch: Stopwatch, following: Following
-) -> tuple[Job, list[Outcome]]:
+    prepared: PreparedRun, splits: Splits, runner: Runner, watch: Stopwatch, following: ProgressTracker
+) -> tuple[Job, list[TaskOutcome]]:
     """The outcomes of all splits, after a discovery pass where definitions are lacking.
 
     All is done again where a file turns out to have a record over the end of a range.
     """
     job = prepared.job
     if not job.catalog.trusted:
-        following.enter(DISCOVERY)
-        job = look_ahead(job, prepared.inputs) or discover(job, splits, runner, following)
+        following.start_phase(DISCOVERY)
+        job = discover_from_head(job, prepared.inputs) or discover(job, splits, runner, following)
         watch.lap(DISCOVERY)
     while True:
         check_names(job, job.catalog.current)
-        following.count(None)
-        told = following.tasks(READING, splits.sizes, runner.parallelism)
+        following.set_operations(None)
+        told = following.start_tasks(READING, splits.sizes, runner.parallelism)
         outcomes = runner.run(_counted(partial(run_split, job), runner, following), splits.all, told)
         watch.lap(None)  # the tasks have told theirs
         crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
         if not crossed:
-            crossed = unproven(splits.all, outcomes)
+            crossed = inputs_to_reread(splits.all, outcomes)
         if crossed:
             _drop_staged(job)
             splits.read_whole(crossed)
             continue
-        if not job.settled and any(map(partial(leaves_open, job), outcomes)):
+        if not job.settled and any(map(partial(needs_discovery, job), outcomes)):
             if job.catalog.provisional:
                 log.info("the first records do not show all: looking for definitions in the others")
             else:
@@ -141,7 +143,7 @@ def _run_tasks(
         return job, outcomes
 
 
-def check_ended(job: Job, outcomes: Sequence[Outcome]) -> None:
+def check_ended(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
     """Abend for the first mistake in the data that tasks have met."""
     for outcome in outcomes:
         if outcome.abend is not None:
@@ -153,24 +155,24 @@ def check_ended(job: Job, outcomes: Sequence[Outcome]) -> None:
 
 
 def _counted(
-    task: Callable[[Split, int], Outcome], runner: Runner, following: Following
-) -> Callable[[Split, int], Outcome]:
+    task: Callable[[Split, int], TaskOutcome], runner: Runner, following: ProgressTracker
+) -> Callable[[Split, int], TaskOutcome]:
     """The task, which tells of its operations where that can be told: in this process."""
     if not isinstance(runner, InProcess):
         return task
     operations = 0
 
-    def counting(split: Split, attempt: int) -> Outcome:
+    def counting(split: Split, attempt: int) -> TaskOutcome:
         nonlocal operations
         outcome = task(split, attempt)
         operations += outcome.operations.total()
-        following.count(operations)
+        following.set_operations(operations)
         return outcome
 
     return counting
 
 
-def leaves_open(job: Job, outcome: Outcome) -> bool:
+def needs_discovery(job: Job, outcome: TaskOutcome) -> bool:
     """Whether all records have to be looked at before what a task says counts. By provisional definitions a value may
     be a mistake that by those of the whole input is none."""
     return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)
@@ -182,7 +184,7 @@ def warn_without_kernels() -> None:
         log.warning("%s; %s", kernels.lack.message, kernels.lack.help)
 
 
-def tell_of_kernels(outcomes: Sequence[Outcome]) -> None:
+def tell_of_kernels(outcomes: Sequence[TaskOutcome]) -> None:
     """Says once that tasks ran without the native kernels that this side has."""
     without = [outcome.kernels for outcome in outcomes if outcome.kernels != kernels.state]
     if without and kernels.native is not None:
@@ -201,7 +203,7 @@ def _drop_staged(job: Job) -> None:
         try:
             Store(directory).delete_tree("")
         except OSError as error:
-            raise Abend(cannot_write(root, error)) from None
+            raise Abend(write_error(root, error)) from None
 
 
 def check_names(job: Job, tables: Iterable[str]) -> None:
@@ -212,7 +214,7 @@ def check_names(job: Job, tables: Iterable[str]) -> None:
 
 
 def _join(
-    files: list[StagedFile], targets: Sequence[HandlerOutput], runner: Runner, following: Following
+    files: list[StagedFile], targets: Sequence[HandlerOutput], runner: Runner, following: ProgressTracker
 ) -> list[StagedFile]:
     limits = {target.handler: target.max_file_size for target in targets}
     groups = plan_groups(files, limits.__getitem__)
@@ -220,9 +222,9 @@ def _join(
     if sum(group.size for group in shared) > JOIN_IN_TASKS_BYTES:
         items = shares(shared, _JOINS_PER_CORE * runner.parallelism)
         sizes = [sum(group.size for group in item) for item in items]
-        outcomes = runner.run(join_share, items, following.tasks(JOINING, sizes, runner.parallelism))
+        outcomes = runner.run(join_share, items, following.start_tasks(JOINING, sizes, runner.parallelism))
         joined = chain.from_iterable(outcomes)
         return [group.parts[0] if len(group.parts) == 1 else next(joined) for group in groups]
     if shared:
-        following.enter(JOINING)
+        following.start_phase(JOINING)
     return [join_group(group, 0) for group in groups]

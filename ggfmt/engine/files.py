@@ -147,7 +147,7 @@ def _parted(path: str) -> tuple[str, str]:
 
 def unreadable(path: str, error: Exception) -> Diagnostic:
     """The diagnostic of an input that cannot be read, with the system's reason."""
-    if isinstance(error, ChangedInput):
+    if isinstance(error, InputChangedError):
         return Diagnostic("GG310", str(error), Span(file=path), _CHANGED_HELP)
     reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
     message = f"the input cannot be read: {without_credentials(reason)}"
@@ -162,7 +162,7 @@ def defect(error: Exception, place: Span) -> Diagnostic:
     return Diagnostic("GG512", message, place, "this is a defect of ggfmt: please report it, with the record")
 
 
-class ChangedInput(OSError):
+class InputChangedError(OSError):
     """An input is not what it was when the run was planned; the message says what is other."""
 
 
@@ -172,7 +172,7 @@ _CHANGED_HELP = (
 )
 
 
-def each_of(files: Sequence[InputFile], look: Callable[[InputFile], T]) -> Iterator[T]:
+def map_files(files: Sequence[InputFile], look: Callable[[InputFile], T]) -> Iterator[T]:
     """What a look at each file tells, in order; at many at once in stores, which take their time for each."""
     with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
         for start in range(0, len(files), _LOOKS_IN_ONE_GO):
@@ -217,7 +217,7 @@ def _buffered(raw: object) -> BinaryIO:
 
 
 @contextmanager
-def open_planned(file: InputFile) -> Iterator[BinaryIO]:
+def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
     """The bytes of a file that has to be the same from the plan of the run until it has been read.
 
     ChangedInput where it is another one when it is opened, or at the end; OSError or ArrowException as reading gives.
@@ -233,21 +233,23 @@ def check_unchanged(file: InputFile) -> None:
     if not file.watched:
         return
     try:
-        now = state_of(file.path, file.shown)
+        now = stat_file(file.path, file.shown)
     except FileNotFoundError:
-        raise ChangedInput("the input was removed while it was read") from None
+        raise InputChangedError("the input was removed while it was read") from None
     if now.size != file.size:
-        raise ChangedInput(f"the input changed while it was read: it had {file.size} bytes, and has {now.size} now")
+        raise InputChangedError(
+            f"the input changed while it was read: it had {file.size} bytes, and has {now.size} now"
+        )
     same_view = now.device is not None and now.device == file.device
-    if not same_time(now, file.modified, same_view):
+    if not has_same_mtime(now, file.modified, same_view):
         then, later = (_time(moment or 0) for moment in (file.modified, now.modified))
-        raise ChangedInput(f"the input changed while it was read: it was written to at {then}, and at {later}")
+        raise InputChangedError(f"the input changed while it was read: it was written to at {then}, and at {later}")
     if same_view and now.inode != file.inode and not is_renumbered(now.device):
         message = f"another file took the place of the input while it was read: inode {file.inode}, now {now.inode}"
-        raise ChangedInput(message)
+        raise InputChangedError(message)
 
 
-def same_time(file: InputFile, modified: int | None, same_view: bool = True) -> bool:
+def has_same_mtime(file: InputFile, modified: int | None, same_view: bool = True) -> bool:
     """Whether a file was last written to at that time, as far as both are known; `same_view`: told by one machine."""
     if file.modified is None or modified is None:
         return True
@@ -271,7 +273,7 @@ def _time(nanoseconds: int) -> str:
     return f"{whole:%Y-%m-%d %H:%M:%S}.{nanoseconds % 1_000_000_000:09d}"
 
 
-def state_of(path: str, shown: str) -> InputFile:
+def stat_file(path: str, shown: str) -> InputFile:
     """A file as it is now; `path` is absolute. FileNotFoundError where there is none."""
     if not is_uri(path):
         return local_state(path, shown, os.stat(path))

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.engine.files import InputFile, open_input, unreadable
-from ggfmt.engine.foreign import foreign
+from ggfmt.engine.unsupported_files import identify_unsupported
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Layout, Reader
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.formats.json.unread import unread
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration  # which loads what reads handler files, and workers read none
@@ -44,7 +44,7 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
         size = HEAD_BYTES
         while True:
             stored = read_head(file, size)
-            check_ours(file, stored)
+            refuse_unsupported(file, stored)
             head, envelope = plain_head(stored)
             names = _candidates(head) if envelope is None else _of_messages(_candidates(head), stored)
             reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
@@ -121,7 +121,7 @@ def _of_messages(names: Sequence[str], head: bytes) -> list[str]:
     return [name for name, layout in layouts.items() if layout.envelope is not None]
 
 
-def written_by(configuration: Configuration) -> tuple[str, WriterSettings]:
+def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings]:
     """The input format and the source of what one configured handler wrote; UsageError GG105 if there are more."""
     handlers = configuration.handlers
     if len(handlers) != 1:
@@ -142,7 +142,7 @@ def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Read
         raise UsageError(
             Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
         )
-    return FORMATS[name].read_side.by(source).reader
+    return FORMATS[name].read_support.by(source).reader
 
 
 def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
@@ -157,7 +157,7 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
             raise UsageError(Diagnostic("GG103", message, help=help))
         try:
             values[specs[name].attr] = specs[name].value(text)
-        except IllegalValue as error:
+        except InvalidValueError as error:
             raise UsageError(Diagnostic("GG103", f"`--input-option {name}` {error}", help=error.help)) from None
     return replace(source, options=replace(options, **values), given={})
 
@@ -171,9 +171,9 @@ def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
         raise Abend(unreadable(file.shown, error)) from None
 
 
-def check_ours(file: InputFile, head: bytes) -> None:
+def refuse_unsupported(file: InputFile, head: bytes) -> None:
     """Abend GG309 for a file whose first bytes say that it is no text and no messages at all."""
-    known = foreign(head)
+    known = identify_unsupported(head)
     if known is not None:
         message = f"the input is {known.what}, which ggfmt does not read"
         raise Abend(Diagnostic("GG309", message, Span(file=file.shown), known.help))
@@ -182,7 +182,7 @@ def check_ours(file: InputFile, head: bytes) -> None:
 def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:
     """How the records of a file lie in it."""
     head = read_head(file)
-    check_ours(file, head)
+    refuse_unsupported(file, head)
     return replace(reader.layout(head, len(head) < HEAD_BYTES, source), keys=file.keys)
 
 

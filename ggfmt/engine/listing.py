@@ -17,11 +17,11 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.engine.committed_output import CommittedOutput, DiffersError, output_at, stored_output_at
 from ggfmt.engine.files import InputFile, absolute, child, file_system, is_renumbered, local_state, unreadable
-from ggfmt.engine.keys import with_keys
+from ggfmt.engine.kafka_key_files import with_keys
 from ggfmt.engine.names_below import check_parts, entries_below, hidden_part, is_hidden, is_worth_telling
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.standard_input import ARGUMENT as STANDARD_INPUT
-from ggfmt.engine.uris import Location, StoreProblem, is_uri, plain, quoted
+from ggfmt.engine.uris import Location, StoreError, is_uri, plain, quoted
 from ggfmt.java.text import visible
 
 log = logging.getLogger("ggfmt")
@@ -32,7 +32,7 @@ _NOT_FILES = ("/dev/stdin", "/dev/fd/", "/proc/")  # what they stand for is anot
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ListedFile:
     """A file, what it is known by whatever it is called, its path for the order, and whether a link stands for it."""
 
     file: InputFile
@@ -42,7 +42,7 @@ class _Found:
 
 
 @dataclass
-class _Left:
+class _SkippedInputs:
     """What was left out, for the log: files that are read already (each with its other name), links to directories that
     are read already, outputs of ggfmt, what is no file, and what is left out by its name."""
 
@@ -52,13 +52,13 @@ class _Left:
     specials: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
 
-    def add(self, other: _Left) -> None:
+    def add(self, other: _SkippedInputs) -> None:
         self.links += other.links
         self.outputs += other.outputs
         self.specials += other.specials
         self.hidden += other.hidden
 
-    def tell(self) -> None:
+    def log_skipped(self) -> None:
         if self.doubles:
             again, first = (visible(name) for name in self.doubles[0])
             number = counted(len(self.doubles), "input file")
@@ -99,7 +99,7 @@ def list_inputs(
     """
     files: dict[object, InputFile] = {}
     problems = []
-    left = _Left()
+    left = _SkippedInputs()
     for argument, given in enumerate(inputs):
         if given == STANDARD_INPUT and standard_input is not None:
             files[STANDARD_INPUT] = InputFile(given, 0, given, argument=argument)
@@ -116,7 +116,7 @@ def list_inputs(
         if not found and not allow_empty:
             help = "check the path; names that start with `_` or `.` are left out; `--allow-empty` runs without input"
             problems.append(Diagnostic("GG310", "the input has no file to read", Span(file=given), help))
-        new: list[_Found] = []
+        new: list[_ListedFile] = []
         for item in sorted(found, key=lambda item: (item.linked, item.path)):
             if item.key in files:
                 left.doubles.append((item.file.shown, files[item.key].shown))
@@ -130,7 +130,7 @@ def list_inputs(
     if standard_input is not None and STANDARD_INPUT in files:
         files[STANDARD_INPUT] = replace(standard_input(), argument=files[STANDARD_INPUT].argument)
     if not growing:  # who looks again and again would say it as often
-        left.tell()
+        left.log_skipped()
     return with_keys(files.values())
 
 
@@ -139,10 +139,10 @@ def _shown(path: str) -> str:
     return without_credentials(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
-def _find(given: str, left: _Left, growing: bool) -> list[_Found] | None:
+def _find(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
     """The files of one input; None if there is no such input."""
     for look in range(_LOOKS):
-        seen = _Left()
+        seen = _SkippedInputs()
         try:
             if is_uri(absolute(given)):
                 found = _of_store(given, seen, growing)
@@ -158,8 +158,8 @@ def _find(given: str, left: _Left, growing: bool) -> list[_Found] | None:
 
 
 def _as_committed(
-    output: CommittedOutput | None, top: str, found: list[_Found], named: bool, growing: bool
-) -> list[_Found]:
+    output: CommittedOutput | None, top: str, found: list[_ListedFile], named: bool, growing: bool
+) -> list[_ListedFile]:
     """What was found below a directory, as the output that this is in, if any, has it."""
     if output is None:
         return found
@@ -171,15 +171,15 @@ def _as_committed(
 class _LocalListing:
     """One look at what one local input names; FileNotFoundError if something vanishes that was there a moment ago."""
 
-    def __init__(self, given: str, left: _Left) -> None:
+    def __init__(self, given: str, left: _SkippedInputs) -> None:
         self.left = left
         self._given = given
         self._path = absolute(given)
-        self._found: list[_Found] = []
+        self._found: list[_ListedFile] = []
         self._links: list[str] = []
         self._seen: set[object] = set()
 
-    def find(self, growing: bool) -> list[_Found] | None:
+    def find(self, growing: bool) -> list[_ListedFile] | None:
         """All files; None if there is no such input."""
         try:
             status = os.stat(self._path)
@@ -196,11 +196,11 @@ class _LocalListing:
         if not stat.S_ISREG(status.st_mode) or self._path.startswith(_NOT_FILES):
             what = "is no file, but a pipe, a socket or a device"
             help = "give `-` and hand it over as standard input, or write it to a file first"
-            raise StoreProblem(f"`{_shown(self._given)}` {what}", help)
+            raise StoreError(f"`{_shown(self._given)}` {what}", help)
         self._add(self._path, status, False)
         return self._found
 
-    def _below(self, status: os.stat_result) -> list[_Found]:
+    def _below(self, status: os.stat_result) -> list[_ListedFile]:
         above = self._path
         self._seen.add(_key(above, status))
         while above != os.path.dirname(above):
@@ -253,7 +253,7 @@ class _LocalListing:
                 else:
                     self._add(entry.path, os.stat(entry.path), linked)
 
-    def _glob(self) -> list[_Found]:
+    def _glob(self) -> list[_ListedFile]:
         """The files that a pattern names, part by part."""
         paths = ["/"]
         literal = True
@@ -293,7 +293,9 @@ class _LocalListing:
 
     def _add(self, path: str, status: os.stat_result, linked: bool) -> None:
         if stat.S_ISREG(status.st_mode):
-            self._found.append(_Found(local_state(path, self._name(path), status), _key(path, status), path, linked))
+            self._found.append(
+                _ListedFile(local_state(path, self._name(path), status), _key(path, status), path, linked)
+            )
         else:
             self.left.specials.append(self._name(path))
 
@@ -309,12 +311,12 @@ def _key(path: str, status: os.stat_result) -> object:
     return os.path.realpath(path) if is_renumbered(device) else (device, status.st_ino)
 
 
-def _broken(link: str) -> StoreProblem:
+def _broken(link: str) -> StoreError:
     message = f"it is a symbolic link to `{_shown(os.readlink(link))}`, which is not there"
-    return StoreProblem(message, "remove or mend the link", link)
+    return StoreError(message, "remove or mend the link", link)
 
 
-def _of_store(given: str, left: _Left, growing: bool) -> list[_Found] | None:
+def _of_store(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
     """The files of one input in a store; None if there is no such input."""
     base, mark, options = given.partition("?")
     glob = _GLOB.search(base)
@@ -326,7 +328,7 @@ def _of_store(given: str, left: _Left, growing: bool) -> list[_Found] | None:
     if info.type == pafs.FileType.File:
         if base.endswith("/") and entries_below(fs, inner)[0]:
             message = f"`{_shown(given)}` is the name of a file, and of a directory"
-            raise StoreProblem(message, "leave out the slash at the end for the file, or end with `/*` for the others")
+            raise StoreError(message, "leave out the slash at the end for the file, or end with `/*` for the others")
         return [_stored(given, info)]
     if below is None:
         if glob is None:
@@ -353,7 +355,7 @@ def _glob_matches(patterns: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _stored_below(
-    given: str, inner: str, fs: pafs.FileSystem, left: _Left, pattern: Sequence[str]
+    given: str, inner: str, fs: pafs.FileSystem, left: _SkippedInputs, pattern: Sequence[str]
 ) -> list[tuple[str, pafs.FileInfo]]:
     """The files below a path that a pattern matches, or all, and what they are called from there."""
     files, directories = entries_below(fs, inner)
@@ -376,5 +378,5 @@ def _stored_below(
     return found
 
 
-def _stored(uri: str, info: pafs.FileInfo) -> _Found:
-    return _Found(InputFile(uri, info.size, _shown(uri), info.mtime_ns), plain(uri), Location.of(uri).path)
+def _stored(uri: str, info: pafs.FileInfo) -> _ListedFile:
+    return _ListedFile(InputFile(uri, info.size, _shown(uri), info.mtime_ns), plain(uri), Location.of(uri).path)

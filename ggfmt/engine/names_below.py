@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pyarrow.fs as pafs
 
 from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE, counted
-from ggfmt.engine.uris import StoreProblem
+from ggfmt.engine.uris import StoreError
 from ggfmt.java.text import visible
 
 # What Spark, Hadoop and ggfmt write beside data: never data, so that the log need not name it.
@@ -50,7 +50,7 @@ def entries_below(fs: pafs.FileSystem, top: str) -> tuple[dict[str, pafs.FileInf
         elif info.type == pafs.FileType.File:
             if path in files:
                 message = f"two objects are called `{visible(path)}`, one of them with a slash at its end"
-                raise StoreProblem(message, "rename one of them")
+                raise StoreError(message, "rename one of them")
             files[path] = info
     return files, directories
 
@@ -66,4 +66,4 @@ def check_parts(paths: Iterable[str], shown: Callable[[str], str] = str) -> None
     message = f"the key `{visible(shown(refused[0]))}` has a part that is empty, `.` or `..`"
     if len(refused) > 1:
         message += f", and so {'has' if len(refused) == 2 else 'have'} {counted(len(refused) - 1, 'other key')}"
-    raise StoreProblem(message, "rename such objects, or name inputs without them: ggfmt cannot open these keys")
+    raise StoreError(message, "rename such objects, or name inputs without them: ggfmt cannot open these keys")

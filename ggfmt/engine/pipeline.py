@@ -20,11 +20,11 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.loss import happening
 from ggfmt.formats.api.losses import NESTED_AS_TEXT
-from ggfmt.formats.api.writing import Formatter, Framing, Note, RowErrors, SchemaFile, WriteSide
+from ggfmt.formats.api.writing import Formatter, Framing, LossNote, RowErrors, SchemaFile, WriteSupport
 from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import native_charset
 from ggfmt.java.date_mask import date_mask
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
@@ -83,33 +83,33 @@ class HandlerSettings:
         )
 
     @property
-    def write_side(self) -> WriteSide:
-        return FORMATS[self.format].write_side
+    def write_support(self) -> WriteSupport:
+        return FORMATS[self.format].write_support
 
     @property
     def projection(self) -> Projection:
         """What the reader has to decode for this handler."""
-        own = self.write_side.projection(self.options)
+        own = self.write_support.projection(self.options)
         tokens = own.tokens or self.context.include_tokens
         return replace(own, tokens=tokens, in_order=not self.partition_by_table)
 
     def formatter(self, table: TableDef, clock: Clock) -> Formatter:
-        return self.write_side.formatter(table, self.options, self.context, clock)
+        return self.write_support.formatter(table, self.options, self.context, clock)
 
     def framing(self, table: TableDef | None) -> Framing:
         """The framing of files of one definition, or of those of all tables."""
-        framing = self.write_side.framing(table if self.partition_by_table else None, self.options, self.context)
-        return _Marked(framing, self.bom) if self.bom else framing
+        framing = self.write_support.framing(table if self.partition_by_table else None, self.options, self.context)
+        return _BomFraming(framing, self.bom) if self.bom else framing
 
     def preamble(self, table: TableDef) -> Preamble | None:
         """What a file says of a definition before its operations; None if nothing."""
-        make = self.write_side.preamble
+        make = self.write_support.preamble
         data = make(table, self.options) if make is not None else b""
         return Preamble(table.full_name, table.fingerprint, data) if data else None
 
     def schema_files(self, table: TableDef) -> tuple[SchemaFile, ...]:
         """The schemas of a table; none where the format has no schemas, or its options switch them off."""
-        make = self.write_side.schema
+        make = self.write_support.schema
         return () if make is None else make(table, self.options, self.context)
 
 
@@ -130,7 +130,7 @@ def _timestamp_mask(config: HandlerConfig) -> str:
         place = config.place("format.enableTimestampLogicalType")
         try:
             date_mask(config.timestamp_mask)
-        except IllegalValue as error:
+        except InvalidValueError as error:
             message = f"`gg.format.timestamp` {error}"
             if not config.timestamp_mask:
                 message = "`enableTimestampLogicalType` needs the mask of times in columns, `gg.format.timestamp`"
@@ -138,7 +138,7 @@ def _timestamp_mask(config: HandlerConfig) -> str:
     return config.timestamp_mask
 
 
-class _Marked(Framing):
+class _BomFraming(Framing):
     """A framing whose files start with some bytes more."""
 
     def __init__(self, framing: Framing, mark: bytes) -> None:
@@ -150,7 +150,7 @@ class _Marked(Framing):
 
 
 @dataclass(frozen=True)
-class Formatted:
+class FormattedBatch:
     """Messages, as the formatter that made them left them.
 
     `operations` are the operations that could be formatted, `arranged` those that were written for them, one for each
@@ -183,10 +183,10 @@ class Pipeline:
         self._nested_are_texts = any(loss.id == NESTED_AS_TEXT.id for loss in losses)
         self._clock = clock
         self._formatters: dict[str, Formatter] = {}
-        self._replaced: Counter[Note] = Counter()
+        self._replaced: Counter[LossNote] = Counter()
 
     @property
-    def notes(self) -> Counter[Note]:
+    def notes(self) -> Counter[LossNote]:
         """What happened to values on the way, over all formatters there were."""
         notes = self._replaced.copy()
         for formatter in self._formatters.values():
@@ -204,7 +204,7 @@ class Pipeline:
 
     def format(
         self, batch: ChangeBatch, rows: Sequence[int] | None = None
-    ) -> tuple[list[tuple[int, Diagnostic]], Formatted | None]:
+    ) -> tuple[list[tuple[int, Diagnostic]], FormattedBatch | None]:
         """Of a batch, or of some rows of it: the rows that cannot be formatted, with the reason, and the messages of
         all others that are to be written."""
         formatter = self.formatter(batch.table)
@@ -226,7 +226,7 @@ class Pipeline:
                 messages = formatter.format(arranged)
                 if self._nested_are_texts:
                     _count_nested(formatter, part)
-                return refused, Formatted(formatter, part, arranged, sources, messages, left)
+                return refused, FormattedBatch(formatter, part, arranged, sources, messages, left)
             except RowErrors as errors:
                 bad = {left[sources[row]]: diagnostic for row, diagnostic in reversed(errors.rows)}
                 refused += sorted(bad.items(), key=lambda item: item[0])

@@ -23,8 +23,8 @@ from ggfmt.engine.files import (
     below,
     check_unchanged,
     child,
-    each_of,
     file_system,
+    map_files,
     not_writable,
     remedy,
     unreadable,
@@ -32,17 +32,17 @@ from ggfmt.engine.files import (
 from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.chosen_layout import chosen_layout
-from ggfmt.engine.output.commit import cannot_write, hold_all, reason
+from ggfmt.engine.output.commit import lock_all, reason, write_error
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import is_below
-from ggfmt.engine.output.look import look_at_all
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted, stamp
+from ggfmt.engine.output.preflight import check_directories
 from ggfmt.engine.output.stream import ARGUMENT as STREAM
-from ggfmt.engine.output.stream import check_stream, directory_for_stream, nowhere
+from ggfmt.engine.output.stream import check_stream, directory_for_stream, placeholder_directory
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import HandlerOutput, Job
 from ggfmt.engine.standard_input import ARGUMENT as STANDARD_INPUT
-from ggfmt.engine.standard_input import check_standard_input, whole_standard_input
+from ggfmt.engine.standard_input import check_standard_input, spooled_standard_input
 from ggfmt.engine.uris import is_uri, plain
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
@@ -115,7 +115,7 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     if stream:
         handlers = [handler.name for handler in settings.handlers]
         check_stream(handlers, settings.mode, settings.quarantine, settings.checkpoint)
-        settings = replace(settings, output=nowhere() if dry else directory_for_stream(held))
+        settings = replace(settings, output=placeholder_directory() if dry else directory_for_stream(held))
     targets = make_targets(settings)
     if not stream:
         _check_schema_directories(targets)
@@ -126,16 +126,16 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     # Before the inputs are listed: what an earlier run had begun to commit may be among them.
     participants = [*outputs, *filter(None, [checkpoint])]
     if not dry:
-        hold_all(participants, run, held)
+        lock_all(participants, run, held)
     elif not stream:
-        look_at_all(participants)
+        check_directories(participants)
     mode = settings.mode if checkpoint is None else checkpoint.bind(targets, outputs, settings.mode)
     replaced = _replaced(targets, outputs, mode)
     if dry:
         named = [given for given in settings.inputs if given != STANDARD_INPUT]
         files = list_inputs(named, settings.allow_empty)
     else:
-        files = list_inputs(settings.inputs, settings.allow_empty, whole_standard_input(held))
+        files = list_inputs(settings.inputs, settings.allow_empty, spooled_standard_input(held))
     idle = None
     if checkpoint is not None:
         chosen = checkpoint.choose(files, settings.settle)
@@ -161,7 +161,7 @@ def prepare_output(settings: RunSettings, held: ExitStack) -> PreparedRun:
     outputs = _directories(targets)
     moment = settings.current_timestamp or now()
     run = run_id(moment)
-    hold_all(outputs, run, held)
+    lock_all(outputs, run, held)
     replaced = _replaced(targets, outputs, settings.mode)
     job = _job(settings, run, _moment(settings.current_timestamp, settings.mode, moment, outputs), targets, outputs)
     return PreparedRun(job, (), "", outputs, replaced, settings.mode)
@@ -173,7 +173,7 @@ def prepare_commit(job: Job, mode: str, held: ExitStack) -> PreparedRun:
     Abend GG506 if another run has added to the output in the meantime: by the times in names, this one came first.
     """
     outputs = _directories(job.targets)
-    hold_all(outputs, job.run, held)
+    lock_all(outputs, job.run, held)
     replaced = _replaced(job.targets, outputs, mode)
     if _moment(job.current_timestamp, mode, job.moment, outputs) != job.moment:
         message = "another run has added files to the output since this one began"
@@ -279,7 +279,7 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
 
 def check_inputs_unchanged(inputs: Sequence[PlannedInput]) -> None:
     """Abend GG310 if an input is not what it was when the run was planned."""
-    for problem in each_of([item.file for item in inputs], _changed):
+    for problem in map_files([item.file for item in inputs], _changed):
         if problem is not None:
             raise Abend(problem)
 
@@ -309,7 +309,7 @@ def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
     for target in targets:
         problem = not_writable(target.root)
         if problem is not None:  # which the schemas within it cannot help
-            raise Abend(cannot_write(target.root, problem))
+            raise Abend(write_error(target.root, problem))
         what = f"the schema directory of handler `{target.handler}`"
         try:
             for directory in target.schema_directories:

@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ggfmt import signals
-from ggfmt.engine.runner import Progress
+from ggfmt.engine.runner import TaskCallback
 from ggfmt.engine.steps import PHASES
 
 log = logging.getLogger("ggfmt")
 
 
 @dataclass(frozen=True)
-class Standing:
+class ProgressSnapshot:
     """Where a run stands. Times are in seconds, moments are of `time.monotonic`.
 
     `bytes_done` of `bytes_total` are those of finished splits, as stored; a phase without a total has none to tell.
@@ -50,29 +50,29 @@ class Standing:
         return None if self.left is None else max(self.left - (now - self.moment), self.least)
 
 
-Tell = Callable[[Standing], None]
+ProgressCallback = Callable[[ProgressSnapshot], None]
 
 
-class Following:
+class ProgressTracker:
     """What the engine tells of a run, for `tell`; nothing where that is None. Only one phase is told of at a time."""
 
-    def __init__(self, tell: Tell | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, tell: ProgressCallback | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._tell = tell
         self._clock = clock
-        self._standing = Standing("", clock(), clock())
+        self._standing = ProgressSnapshot("", clock(), clock())
 
-    def enter(self, step: str) -> None:
+    def start_phase(self, step: str) -> None:
         """The phase of a step begins, whose end nothing tells; what is no step of a run is a phase itself."""
         signals.check()
         now, phase = self._clock(), PHASES.get(step, step)
         if phase != self._standing.phase:
             log.debug("%s", phase)
-        self._set(Standing(phase, now, now, operations=self._standing.operations))
+        self._set(ProgressSnapshot(phase, now, now, operations=self._standing.operations))
 
-    def tasks(self, step: str, sizes: Sequence[int], parallelism: int) -> Progress | None:
+    def start_tasks(self, step: str, sizes: Sequence[int], parallelism: int) -> TaskCallback | None:
         """The phase of a step begins, in tasks that have so many bytes each, with so many of them at once; what a
         runner calls as they end."""
-        self.enter(step)
+        self.start_phase(step)
         if self._tell is None:
             return None
         ends = ends_of_tasks(sizes, parallelism)
@@ -92,11 +92,11 @@ class Following:
 
         return ended
 
-    def count(self, operations: int | None) -> None:
+    def set_operations(self, operations: int | None) -> None:
         """So many operations have been read; None: nobody knows any more."""
         self._set(replace(self._standing, operations=operations))
 
-    def _set(self, standing: Standing) -> None:
+    def _set(self, standing: ProgressSnapshot) -> None:
         self._standing = standing
         if self._tell is not None:
             self._tell(standing)

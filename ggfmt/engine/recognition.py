@@ -14,7 +14,7 @@ import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.engine.content import DIGEST_DIGITS, END_BYTES, Content, Ends, digests_at, examine, measure
-from ggfmt.engine.files import COMPRESSIONS, InputFile, each_of, same_time, unreadable
+from ggfmt.engine.files import COMPRESSIONS, InputFile, has_same_mtime, map_files, unreadable
 from ggfmt.engine.output.store import FAILURES
 
 UNMEASURED: Ends = (-1, "")
@@ -23,7 +23,7 @@ _MAX_CANDIDATES = 64  # records of other content that begin alike, for each begi
 Look = Callable[[InputFile], "Content | Diagnostic"]
 
 
-class Seen(msgspec.Struct, frozen=True, array_like=True):
+class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
     """An input as a run has read it, or as a later run has recognized it. The members from `lines` on are missing in
     records of version 1.
 
@@ -103,7 +103,7 @@ class Verdict:
 
     done: bool = False
     problem: Diagnostic | None = None
-    record: Seen | None = None
+    record: ProcessedInput | None = None
     content: Content | None = None
 
 
@@ -111,17 +111,17 @@ class Verdict:
 class _Records:
     """The records that may be of the content of doubtful files, and how often each content was read."""
 
-    by_path: dict[str, list[Seen]] = field(default_factory=lambda: defaultdict(list))
-    by_inode: dict[int, list[Seen]] = field(default_factory=lambda: defaultdict(list))
-    by_content: dict[Ends, list[Seen]] = field(default_factory=lambda: defaultdict(list))
-    by_line: dict[str, list[Seen]] = field(default_factory=lambda: defaultdict(list))
+    by_path: dict[str, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
+    by_inode: dict[int, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
+    by_content: dict[Ends, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
+    by_line: dict[str, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
     reads: Counter[Ends] = field(default_factory=Counter)
 
 
 def recognize(
     files: Sequence[InputFile],
     path_of: Callable[[InputFile], str],
-    records: Callable[[], Iterator[tuple[int, Seen]]],
+    records: Callable[[], Iterator[tuple[int, ProcessedInput]]],
     look: Look = examine,
 ) -> list[Verdict]:
     """The verdict on each file. `records` streams all records, each with the number of its run: there may be millions,
@@ -135,7 +135,7 @@ def recognize(
     left = [number for number, verdict in enumerate(verdicts) if verdict is None]
     if left and old is not None:
         doubtful: dict[int, Doubtful] = {}
-        for number, found in zip(left, each_of([files[number] for number in left], look), strict=True):
+        for number, found in zip(left, map_files([files[number] for number in left], look), strict=True):
             if isinstance(found, Diagnostic):
                 verdicts[number] = Verdict(problem=found)
             else:
@@ -150,9 +150,11 @@ def recognize(
     return [verdict or Verdict() for verdict in verdicts]
 
 
-def _latest(paths: set[str], records: Callable[[], Iterator[tuple[int, Seen]]]) -> tuple[dict[str, Seen], bool | None]:
+def _latest(
+    paths: set[str], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]
+) -> tuple[dict[str, ProcessedInput], bool | None]:
     """The last record of each path, and whether there are records of version 1; None if there are none at all."""
-    latest: dict[str, tuple[int, Seen]] = {}
+    latest: dict[str, tuple[int, ProcessedInput]] = {}
     old: bool | None = None
     for number, seen in records():
         old = old or seen.version == 1
@@ -161,9 +163,9 @@ def _latest(paths: set[str], records: Callable[[], Iterator[tuple[int, Seen]]]) 
     return {path: seen for path, (_, seen) in latest.items()}, old
 
 
-def _is_same(file: InputFile, seen: Seen) -> bool:
+def _is_same(file: InputFile, seen: ProcessedInput) -> bool:
     """Whether a file is as it was, by what the file system reports."""
-    same = seen.size == file.size and seen.inode == file.inode and same_time(file, seen.modified)
+    same = seen.size == file.size and seen.inode == file.inode and has_same_mtime(file, seen.modified)
     return same and not seen.fresh
 
 
@@ -174,7 +176,7 @@ def _measured(file: InputFile, content: Content) -> Content:
         return replace(content, damaged=error)
 
 
-def _matching(files: Sequence[Doubtful], records: Callable[[], Iterator[tuple[int, Seen]]]) -> _Records:
+def _matching(files: Sequence[Doubtful], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]) -> _Records:
     """The records that may matter to these files."""
     paths = {item.path for item in files}
     paths |= {path for item in files if (path := _unpacked_path(item.path)) is not None}
@@ -207,7 +209,7 @@ def _matching(files: Sequence[Doubtful], records: Callable[[], Iterator[tuple[in
     return kept
 
 
-def _keys(seen: Seen, lines: set[str], firsts: set[str], lasts: set[str]) -> set[str]:
+def _keys(seen: ProcessedInput, lines: set[str], firsts: set[str], lasts: set[str]) -> set[str]:
     """The lines by which a record and a file may be of one content, one the beginning of the other, or overlap."""
     last = seen.last
     found = {seen.line(number) for number in (seen.first, last, max(0, last - 1))} & lines
@@ -224,19 +226,19 @@ def _unpacked_path(path: str) -> str | None:
 class _Judge:
     """Decides for doubtful files, in the order of how much speaks for each: the same path, the same inode, others."""
 
-    def __init__(self, records: _Records, latest: dict[str, Seen]) -> None:
+    def __init__(self, records: _Records, latest: dict[str, ProcessedInput]) -> None:
         self._records = records
         self._latest = latest
         self._taken: dict[Ends, list[str]] = defaultdict(list)
 
-    def take(self, known: Sequence[tuple[InputFile, Seen]]) -> None:
+    def take(self, known: Sequence[tuple[InputFile, ProcessedInput]]) -> None:
         """Counts files that are done without a look."""
         for file, record in known:
             self._taken[record.read].append(file.shown)
 
     def judge(self, doubtful: dict[int, Doubtful]) -> dict[int, Verdict]:
         found: dict[int, Verdict] = {}
-        equal: list[tuple[int, int, Doubtful, list[Seen]]] = []
+        equal: list[tuple[int, int, Doubtful, list[ProcessedInput]]] = []
         for number, item in doubtful.items():
             if item.file.size == 0:
                 last = self._latest.get(item.path)
@@ -255,7 +257,7 @@ class _Judge:
             found[number] = self._one_to_one(item, same)
         return found
 
-    def _candidates(self, item: Doubtful) -> list[Seen]:
+    def _candidates(self, item: Doubtful) -> list[ProcessedInput]:
         """The records that may have to do with a file, each once, those of its path and inode first."""
         kept, content = self._records, item.content
         groups = [kept.by_path.get(item.path, []), kept.by_path.get(_unpacked_path(item.path) or "", [])]
@@ -263,7 +265,7 @@ class _Judge:
         groups += [kept.by_line.get(line.digest, []) for line in content.lines]
         return list({id(seen): seen for group in groups for seen in group}.values())
 
-    def _same(self, item: Doubtful, candidates: Sequence[Seen]) -> list[Seen]:
+    def _same(self, item: Doubtful, candidates: Sequence[ProcessedInput]) -> list[ProcessedInput]:
         """The records of just the content of a file."""
         content = item.content
         same = list(self._records.by_content.get(content.stored, []))
@@ -272,7 +274,7 @@ class _Judge:
             same += [seen for seen in candidates if content.whole in (seen.content, seen.origin)]
         return same
 
-    def _one_to_one(self, item: Doubtful, same: Sequence[Seen]) -> Verdict:
+    def _one_to_one(self, item: Doubtful, same: Sequence[ProcessedInput]) -> Verdict:
         """A file of a content that was read: done, unless there are more such files than were read."""
         for seen in same:
             if len(self._taken[seen.read]) < max(1, self._records.reads[seen.read]):
@@ -285,7 +287,7 @@ class _Judge:
         message = f"the input is a copy of `{there}`, which a committed run has read"
         return Verdict(problem=Diagnostic("GG310", message, Span(file=item.file.shown), _COPY_HELP))
 
-    def _problem(self, item: Doubtful, candidates: Sequence[Seen]) -> Diagnostic | None:
+    def _problem(self, item: Doubtful, candidates: Sequence[ProcessedInput]) -> Diagnostic | None:
         """Why a file that no run has read in this form must not be read; None for a new one."""
         file, content = item.file, item.content
         others = [seen for seen in candidates if not seen.is_idle]
@@ -307,11 +309,11 @@ class _Judge:
         return None
 
     @staticmethod
-    def _grown(item: Doubtful, others: Sequence[Seen]) -> Seen | Diagnostic | None:
+    def _grown(item: Doubtful, others: Sequence[ProcessedInput]) -> ProcessedInput | Diagnostic | None:
         """The record of content that a file begins with."""
         content, size = item.content, (item.content.whole or item.content.stored)[0]
-        shorter: dict[int, list[tuple[str, Seen]]] = defaultdict(list)
-        stored: dict[int, list[tuple[str, Seen]]] = defaultdict(list)
+        shorter: dict[int, list[tuple[str, ProcessedInput]]] = defaultdict(list)
+        stored: dict[int, list[tuple[str, ProcessedInput]]] = defaultdict(list)
         for seen in others:
             near = seen.is_near(item.file, item.path)
             if near and seen.is_packed and seen.size < item.file.size:
@@ -335,7 +337,7 @@ class _Judge:
         return None
 
 
-def _overlap(content: Content, seen: Seen, near: bool) -> str | None:
+def _overlap(content: Content, seen: ProcessedInput, near: bool) -> str | None:
     """How a file overlaps with content that was read, in words; None if it does not. `near`: of one path or inode."""
     shared = content.shared(seen.lines)
     if not shared or shared[-1].end <= seen.start:
@@ -359,7 +361,7 @@ def _overlap(content: Content, seen: Seen, near: bool) -> str | None:
     return None
 
 
-def _changed(file: InputFile, seen: Seen, path: str, what: str, help: str) -> Diagnostic:
+def _changed(file: InputFile, seen: ProcessedInput, path: str, what: str, help: str) -> Diagnostic:
     name = "" if seen.path == path else f" as `{seen.path}`"
     if what == "may be a copy":
         message = f"the input begins with what a committed run has read{name}: it may be a copy of it"

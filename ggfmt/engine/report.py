@@ -14,13 +14,13 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.plan import HandlerOutput
-from ggfmt.engine.sink import Outcome
+from ggfmt.engine.sink import TaskOutcome
 from ggfmt.engine.steps import added
 from ggfmt.engine.timeline import Timeline
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.loss import Loss, happening
 from ggfmt.formats.api.reading import Remark
-from ggfmt.formats.api.writing import Note
+from ggfmt.formats.api.writing import LossNote
 from ggfmt.java.text import visible
 from ggfmt.model.table import TableDef
 
@@ -40,7 +40,7 @@ class HandlerTotals:
     size: int = 0
     streamed: bool = False
     rejected: Counter[str] = field(default_factory=Counter)
-    notes: Counter[Note] = field(default_factory=Counter)
+    notes: Counter[LossNote] = field(default_factory=Counter)
     lost_characters: int = 0
     not_shown: tuple[Loss, ...] = ()
 
@@ -82,7 +82,7 @@ class Totals:
         return None
 
 
-def add_up(outcomes: Sequence[Outcome], targets: Sequence[HandlerOutput]) -> Totals:
+def sum_outcomes(outcomes: Sequence[TaskOutcome], targets: Sequence[HandlerOutput]) -> Totals:
     totals = Totals(handlers={target.handler: HandlerTotals(not_shown=_not_shown(target)) for target in targets})
     for outcome in outcomes:
         totals.operations += outcome.operations
@@ -109,7 +109,7 @@ def _not_shown(target: HandlerOutput) -> tuple[Loss, ...]:
     return tuple(loss for loss in losses if not loss.note)
 
 
-def definitions_met(outcomes: Sequence[Outcome]) -> list[TableDef]:
+def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:
     """The table definitions that operations were met of, in that order; a table again after each change of it."""
     met = []
     current: dict[str, TableDef] = {}
@@ -166,7 +166,7 @@ def warnings(totals: Totals) -> Iterator[str]:
             )
 
 
-def _ordered(notes: Counter[Note]) -> list[tuple[Note, int]]:
+def _ordered(notes: Counter[LossNote]) -> list[tuple[LossNote, int]]:
     return sorted(notes.items(), key=lambda item: (item[0].table, item[0].field, item[0].detail))
 
 

@@ -12,16 +12,16 @@ from typing import Any
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span
 from ggfmt.engine import report
-from ggfmt.engine.execution import carry_out, warn_without_kernels
+from ggfmt.engine.execution import execute_tasks, warn_without_kernels
 from ggfmt.engine.output.commit import reason
 from ggfmt.engine.output.publish import is_committed, publish
 from ggfmt.engine.output.store import FAILURES
 from ggfmt.engine.output.stream import write_stream
 from ggfmt.engine.preparation import TRACE, PreparedRun, RunSettings, check_inputs_unchanged, prepare
-from ggfmt.engine.progress import Following, Tell
+from ggfmt.engine.progress import ProgressCallback, ProgressTracker
 from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.engine.steps import COMMITTING, LISTING, STARTING, Stopwatch, added
-from ggfmt.engine.summary import tell
+from ggfmt.engine.summary import log_summary
 from ggfmt.java.text import visible
 
 __all__ = ["RunResult", "RunSettings", "execute"]
@@ -45,7 +45,7 @@ class RunResult:
 def execute(
     settings: RunSettings,
     start: Callable[[], AbstractContextManager[Runner]],
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> RunResult:
     """Carries a run out. `start` starts the runner, which is not done before everything else has been checked.
     `progress` is called with where the run stands when that changes, on this thread or one of the runner's.
@@ -53,7 +53,7 @@ def execute(
     Abend if nothing was committed because of the data, UsageError or ConfigurationError if the run makes no sense.
     KeyboardInterrupt, which says so, if it was interrupted before anything was committed; Committed GG550 if after.
     """
-    running = _Running(settings, start, Following(progress))
+    running = _RunExecution(settings, start, ProgressTracker(progress))
     try:
         result = running.run()
         signals.suspend()  # the run is committed, and what comes now cannot say otherwise
@@ -62,11 +62,11 @@ def execute(
         raise running.interrupted() from None
 
 
-class _Running:
+class _RunExecution:
     """One run, and what is true of it when it is interrupted."""
 
     def __init__(
-        self, settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], following: Following
+        self, settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], following: ProgressTracker
     ) -> None:
         self._settings, self._start, self._following = settings, start, following
         self._committing: PreparedRun | None = None
@@ -76,7 +76,7 @@ class _Running:
         settings, start, following = self._settings, self._start, self._following
         started, watch = time.perf_counter(), Stopwatch()
         with ExitStack() as stack:
-            following.enter(LISTING)
+            following.start_phase(LISTING)
             prepared = prepare(settings, stack)
             watch.lap(LISTING)
             if prepared.idle is not None:
@@ -86,11 +86,11 @@ class _Running:
                 return RunResult(report.Totals(), {})
             warn_without_kernels()
             if start is not InProcess:
-                following.enter(STARTING)
+                following.start_phase(STARTING)
             runner = stack.enter_context(start())
             watch.lap(STARTING)
             try:
-                results = carry_out(prepared, runner, watch, settings.split_size, following)
+                results = execute_tasks(prepared, runner, watch, settings.split_size, following)
             except Abend:
                 check_inputs_unchanged(prepared.inputs)  # half a record is no mistake in the data where a file was cut
                 raise
@@ -102,7 +102,7 @@ class _Running:
             if checkpoint is not None:
                 others.append(checkpoint.part(job.run, job.targets, prepared.inputs))
             check_inputs_unchanged(prepared.inputs)  # last, so that what is remembered of them is of what was read
-            following.enter(COMMITTING)
+            following.start_phase(COMMITTING)
             self._committing = prepared
             if prepared.stream:
                 (target,) = results.job.targets
@@ -114,7 +114,7 @@ class _Running:
             results.totals.steps[COMMITTING] = watch.seconds[COMMITTING]
         for handler, text in results.traces:
             log.log(TRACE, "handler %s: %s", handler, visible(text))
-        tell(results)
+        log_summary(results)
         return RunResult(results.totals, self._manifests)
 
     def interrupted(self) -> KeyboardInterrupt | Committed:

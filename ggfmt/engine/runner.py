@@ -15,7 +15,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 T = TypeVar("T")
 R = TypeVar("R")
-Progress = Callable[[int, int], None]
+TaskCallback = Callable[[int, int], None]
 
 
 class Runner(Protocol):
@@ -24,7 +24,7 @@ class Runner(Protocol):
     @property
     def parallelism(self) -> int: ...
 
-    def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: Progress | None = None) -> list[R]: ...
+    def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: TaskCallback | None = None) -> list[R]: ...
 
 
 class InProcess:
@@ -41,7 +41,7 @@ class InProcess:
     def __exit__(self, *exception: object) -> None:
         pass
 
-    def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: Progress | None = None) -> list[R]:
+    def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: TaskCallback | None = None) -> list[R]:
         """Abend GG505 if there is not enough memory; what else a task raises."""
         results = []
         with _interrupts() as interrupts:

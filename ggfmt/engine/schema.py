@@ -21,8 +21,8 @@ from ggfmt.engine.output.names import safe_name
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.plan import Splits
 from ggfmt.engine.runner import InProcess
-from ggfmt.engine.standard_input import check_standard_input, whole_standard_input
-from ggfmt.engine.uris import StoreProblem
+from ggfmt.engine.standard_input import check_standard_input, spooled_standard_input
+from ggfmt.engine.uris import StoreError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context
 from ggfmt.formats.api.writing import SchemaFile
@@ -85,7 +85,7 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
     for handler in configuration.handlers:
         format = FORMATS[handler.format]
         fits = (
-            format.write_side.ddl is not None
+            format.write_support.ddl is not None
             if kind == DDL
             else format.schema_kind is not None and kind in (None, format.schema_kind)
         )
@@ -104,7 +104,7 @@ def _location(place: str, name: str) -> str:
     """What is called `name` below a place that Hive opens, and ggfmt may not."""
     try:
         return child(absolute(place), name)
-    except StoreProblem:
+    except StoreError:
         return f"{place.rstrip('/')}/{name}"
 
 
@@ -125,14 +125,14 @@ def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[Ta
 
 
 def _schema(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    problem = request.settings.write_side.problem
+    problem = request.settings.write_support.problem
     settings = request.settings
     found = problem(table, settings.options, settings.context) if problem is not None else None
     return found or settings.schema_files(table)
 
 
 def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    settings, make = request.settings, request.settings.write_side.ddl
+    settings, make = request.settings, request.settings.write_support.ddl
     assert make is not None
     if request.location is None:
         return Diagnostic("GG109", "the handler has no `rootFilePath`, where its tables would lie", help="set it")
@@ -144,7 +144,7 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
 def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
     check_standard_input(inputs)
     with ExitStack() as held:
-        listed = list_inputs(inputs, standard_input=whole_standard_input(held))
+        listed = list_inputs(inputs, standard_input=spooled_standard_input(held))
         files = [replace(file, watched=False) for file in listed]  # what a file had is enough, if it grows
         input_format, _, planned = plan_inputs(files, input_format)
         catalog = Catalog(definitions)

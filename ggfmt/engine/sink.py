@@ -18,7 +18,7 @@ from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine.files import child, file_system
-from ggfmt.engine.output.writer import HandlerWriter, Written
+from ggfmt.engine.output.writer import HandlerTaskOutput, HandlerWriter
 from ggfmt.engine.plan import Job
 from ggfmt.engine.steps import Stopwatch
 from ggfmt.engine.timeline import Timeline
@@ -33,7 +33,7 @@ Locate = Callable[[int], tuple[bytes, dict[str, object]]]
 
 
 @dataclass(frozen=True)
-class DefinitionMet:
+class DefinitionUse:
     """A table definition at the first operation that a task met of it; `source` is the name that the input has."""
 
     table: TableDef
@@ -43,14 +43,14 @@ class DefinitionMet:
 
 
 @dataclass
-class Outcome:
+class TaskOutcome:
     """What a task did. `abend` is the first mistake in the data where rejects are not set aside; `undefined` tells that
     the task met a table or a metadata record that nobody had looked for, so that a discovery pass is needed; `crossed`
     is the place of an input that has to be read in one (see `CrossedBorder`); `kernels` is what the task ran with."""
 
     split: int
-    written: dict[str, Written] = field(default_factory=dict)
-    seen: list[DefinitionMet] = field(default_factory=list)
+    written: dict[str, HandlerTaskOutput] = field(default_factory=dict)
+    seen: list[DefinitionUse] = field(default_factory=list)
     operations: Counter[tuple[str, str]] = field(default_factory=Counter)
     timeline: Timeline = field(default_factory=Timeline)
     rejected_records: int = 0
@@ -66,11 +66,11 @@ class Outcome:
     kernels: str = _KERNELS
 
 
-def in_task(job: Job, ordinal: int, work: Callable[[], Outcome]) -> Outcome:
+def in_task(job: Job, ordinal: int, work: Callable[[], TaskOutcome]) -> TaskOutcome:
     """What the work of one task came to, which is not begun where another one has found a reason to stop."""
     started = time.perf_counter()
     if any(_exists(child(root, STOP_FILE)) for root in job.staging.values()):
-        return Outcome(ordinal, stopped=True)
+        return TaskOutcome(ordinal, stopped=True)
     collecting = gc.isenabled()
     gc.disable()  # a chunk is tens of thousands of objects without cycles; looking for some costs a tenth of the time
     try:
@@ -85,7 +85,7 @@ def in_task(job: Job, ordinal: int, work: Callable[[], Outcome]) -> Outcome:
     return outcome
 
 
-class Stopped(Exception):
+class TaskStopped(Exception):
     """Ends a task early; the outcome says why."""
 
 
@@ -95,7 +95,7 @@ class Sink:
     task do not meet in staging."""
 
     def __init__(self, job: Job, ordinal: int, epoch: int, attempt: int) -> None:
-        self.outcome = Outcome(ordinal)
+        self.outcome = TaskOutcome(ordinal)
         self.watch = Stopwatch()
         clock = Clock(job.current_timestamp)
         self.outputs = [
@@ -108,7 +108,7 @@ class Sink:
 
     def stop(self, abend: Diagnostic) -> NoReturn:
         self.outcome.abend = abend
-        raise Stopped
+        raise TaskStopped
 
     def write(self, batch: ChangeBatch, locate: Locate) -> None:
         """Writes a batch for all handlers. `locate` has the bytes of the record of an ordinal, and its place as
@@ -125,7 +125,7 @@ class Sink:
         name = batch.table.full_name
         if unusable is None and self._tables.get(source) != batch.table:
             self._tables[source] = batch.table
-            met = DefinitionMet(batch.table, self.outcome.split, batch.ordinal[0].as_py(), source)
+            met = DefinitionUse(batch.table, self.outcome.split, batch.ordinal[0].as_py(), source)
             self.outcome.seen.append(met)
         kinds = text_buffer(batch.op).to_pybytes()
         for kind in OP_TYPES:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, cast
 
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.files import BUFFER_BYTES, InputFile, state_of, unreadable
+from ggfmt.engine.files import BUFFER_BYTES, InputFile, stat_file, unreadable
 from ggfmt.scratch import Scratch, remove_abandoned
 
 ARGUMENT = "-"  # a file of this name is `./-`
@@ -42,18 +42,18 @@ def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -
     raise UsageError(Diagnostic("GG518", message, Span(file=SHOWN), help))
 
 
-def whole_standard_input(held: ExitStack) -> Callable[[], InputFile]:
+def spooled_standard_input(held: ExitStack) -> Callable[[], InputFile]:
     """What reads standard input to its end; `held` removes the file."""
 
     def read() -> InputFile:
         kept = _kept(held)
         kept.grow()
-        return replace(state_of(str(kept.path), SHOWN), packing=kept.packing)
+        return replace(stat_file(str(kept.path), SHOWN), packing=kept.packing)
 
     return read
 
 
-def begun_standard_input(held: ExitStack) -> Callable[[], InputFile]:
+def lazy_standard_input(held: ExitStack) -> Callable[[], InputFile]:
     """The same of an input that is read as far as it is asked for; its size is not known."""
 
     def read() -> InputFile:
@@ -63,7 +63,7 @@ def begun_standard_input(held: ExitStack) -> Callable[[], InputFile]:
     return read
 
 
-def _kept(held: ExitStack) -> _Kept:
+def _kept(held: ExitStack) -> _SpooledInput:
     source: Any = None if sys.stdin is None else sys.stdin.buffer
     if source is None:
         help = "give a file, or a program's output: `... | ggfmt run -`"
@@ -74,7 +74,7 @@ def _kept(held: ExitStack) -> _Kept:
     try:
         with signals.deferred():  # until it is among what `held` removes
             directory = held.enter_context(Scratch())
-        return held.enter_context(_Kept(directory / "stdin", getattr(source, "raw", source)))
+        return held.enter_context(_SpooledInput(directory / "stdin", getattr(source, "raw", source)))
     except OSError as error:
         raise _cannot_keep(None, error) from None
 
@@ -86,7 +86,7 @@ def _cannot_keep(path: Path | None, error: OSError) -> Abend:
     return Abend(Diagnostic("GG518", message, Span(file=SHOWN), help))
 
 
-class _Kept:
+class _SpooledInput:
     """What was read of standard input so far, in a file. Abend where it cannot be read or kept."""
 
     def __init__(self, path: Path, source: Any) -> None:
@@ -96,7 +96,7 @@ class _Kept:
         self._size = 0
         self._ended = False
 
-    def __enter__(self) -> _Kept:
+    def __enter__(self) -> _SpooledInput:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -143,7 +143,7 @@ class _Kept:
 
 
 class _Growing(io.RawIOBase):
-    def __init__(self, kept: _Kept) -> None:
+    def __init__(self, kept: _SpooledInput) -> None:
         self._kept = kept
         self._place = 0
 

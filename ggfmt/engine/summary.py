@@ -36,7 +36,7 @@ class _Section:
     short: list[str]
 
 
-def tell(results: RunResults) -> None:
+def log_summary(results: RunResults) -> None:
     """Fields, warnings and the summary of a run, for the log."""
     whole = log.isEnabledFor(logging.DEBUG)
     for table in results.definitions if whole or len(results.definitions) <= MOST_TABLES else ():

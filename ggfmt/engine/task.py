@@ -13,13 +13,13 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.inputs import other_format, reader_of
 from ggfmt.engine.plan import Job, Split
 from ggfmt.engine.reading import chunks_of, guarded
-from ggfmt.engine.sink import Outcome, Sink, Stopped, in_task
+from ggfmt.engine.sink import Sink, TaskOutcome, TaskStopped, in_task
 from ggfmt.engine.steps import READING
-from ggfmt.formats.api.reading import CrossedBorder, Event, Reader, Reject, SchemaChange
+from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 
 
-def unproven(splits: Sequence[Split], outcomes: Sequence[Outcome]) -> set[int]:
+def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[TaskOutcome]) -> set[int]:
     """The inputs of which it is not known whether the first mistake in the data is one: it is in a range that starts
     within a file, of which not all ranges before it have been read."""
     for split, outcome in zip(splits, outcomes, strict=True):
@@ -34,7 +34,7 @@ def unproven(splits: Sequence[Split], outcomes: Sequence[Outcome]) -> set[int]:
     return set()
 
 
-def run_split(job: Job, split: Split, attempt: int) -> Outcome:
+def run_split(job: Job, split: Split, attempt: int) -> TaskOutcome:
     """Reads and writes one split. `attempt` is unique, so that attempts of one split do not meet in staging."""
     return in_task(job, split.ordinal, lambda: _Task(job, split, attempt).run())
 
@@ -57,7 +57,7 @@ class _Task:
         self.input = 0
         self.place = Span()
 
-    def run(self) -> Outcome:
+    def run(self) -> TaskOutcome:
         self.sink.watch.lap(None)
         try:
             for part in self.split.ranges:
@@ -68,11 +68,11 @@ class _Task:
                     self.sink.end_of_chunk()
             self._handle(self.reader.flush())
             self.sink.close()
-        except Stopped:
+        except TaskStopped:
             pass
         except Abend as error:
             (self.outcome.abend,) = error.diagnostics
-        except CrossedBorder:
+        except SplitBoundaryError:
             self.outcome.crossed = self.input
         self.outcome.steps = self.sink.watch.seconds
         self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
@@ -119,4 +119,4 @@ class _Task:
 
     def _undefined(self) -> None:
         self.outcome.undefined = True
-        raise Stopped
+        raise TaskStopped

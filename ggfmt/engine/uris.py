@@ -84,7 +84,7 @@ _S3_OPTIONS = {
 }
 
 
-class StoreProblem(OSError):
+class StoreError(OSError):
     """A path or URI that leads to nothing: the message says what is wrong, `help` what to do, and `place` which path it
     is, if it is not the one that was given."""
 
@@ -115,7 +115,7 @@ def is_uri(path: str) -> bool:
         help = "; ".join(
             filter(None, (legal, f"a local name that begins so is written `./{without_credentials(path)}`"))
         )
-        raise StoreProblem(f"`{without_credentials(path)}` is {what}", help)
+        raise StoreError(f"`{without_credentials(path)}` is {what}", help)
     return False
 
 
@@ -135,17 +135,17 @@ class Location:
         family = SCHEMES.get(scheme.lower())
         if family is None:
             help = "; ".join(filter(None, (_FOREIGN.get(scheme.lower()), f"known are {_known()}")))
-            raise StoreProblem(f"there is no file system for `{scheme}://`", help)
+            raise StoreError(f"there is no file system for `{scheme}://`", help)
         if family == "file":
             host, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "/", rest.lstrip("/"))
             if host not in ("", "localhost") or not slash:
-                raise StoreProblem(f"`file://{host}` names another machine", "write `file:///PATH`, or the path alone")
+                raise StoreError(f"`file://{host}` names another machine", "write `file:///PATH`, or the path alone")
             return cls(family, "", unquote(path).rstrip("/"))
         base, mark, options = rest[2:].partition("?")
         secret = "" if family == "abfs" else ":".join(filter(None, credentials(f"://{base}")))
         name, _, path = base.removeprefix(f"{secret}@").partition("/")
         if not name and family in ("s3", "gs"):
-            raise StoreProblem("the URI has no bucket", f"write `{family}://BUCKET/PATH`")
+            raise StoreError("the URI has no bucket", f"write `{family}://BUCKET/PATH`")
         authority = f"{secret}@{name}" if secret else name
         return cls(family, f"{family}://{authority}/{mark}{options}", unquote(path).strip("/"))
 
@@ -203,14 +203,14 @@ def _opened(family: str, root: str, environment: tuple[str | None, ...]) -> tupl
                 _reach(root, _address(host, host, 443))
         fs, inner = pafs.FileSystem.from_uri(root)
         return fs, inner
-    except StoreProblem:
+    except StoreError:
         raise
     except ValueError as error:  # Arrow's ArrowInvalid is one
-        raise StoreProblem(f"the URI cannot be used: {without_credentials(_line(error))}") from None
+        raise StoreError(f"the URI cannot be used: {without_credentials(_line(error))}") from None
     except OSError as error:
         if "libhdfs" in str(error) or "libjvm" in str(error):
-            raise StoreProblem(f"{family}:// cannot be opened: {_line(error)}", _HDFS_NEEDS) from None
-        raise StoreProblem(without_credentials(_line(error))) from None
+            raise StoreError(f"{family}:// cannot be opened: {_line(error)}", _HDFS_NEEDS) from None
+        raise StoreError(without_credentials(_line(error))) from None
 
 
 def _line(error: Exception) -> str:
@@ -231,7 +231,7 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
     options: dict[str, Any] = {}
     for name, text in _options(root).items():
         if name not in _S3_OPTIONS:
-            raise StoreProblem(
+            raise StoreError(
                 f"an S3 URI has no option `{name}`", f"options are {', '.join(map('`{}`'.format, _S3_OPTIONS))}"
             )
         options[name] = text.lower() in ("1", "true") if _S3_OPTIONS[name] is bool else text
@@ -301,7 +301,7 @@ def _reach(root: str, address: tuple[str, int]) -> None:
         raise _silent(root, f"{host}:{port}", reason)
 
 
-def _silent(root: str, host: str, reason: str) -> StoreProblem:
+def _silent(root: str, host: str, reason: str) -> StoreError:
     help = "check the network, the endpoint (`AWS_ENDPOINT_URL`, `?endpoint_override=`) and its scheme"
     message = f"the store does not answer at `{without_credentials(host)}`: {reason}"
-    return StoreProblem(message, help if root.startswith("s3:") else "check the network and the address")
+    return StoreError(message, help if root.startswith("s3:") else "check the network and the address")

@@ -54,11 +54,11 @@ def read(
     from ggfmt.frames.reading import read_frame
 
     request = Request(
-        paths_of(paths),
+        as_paths(paths),
         input_format,
         table,
         None if ops is None else frozenset(ops),
-        paths_of(definitions),
+        as_paths(definitions),
         input_options,
         split_size,
         discover=discover,
@@ -73,6 +73,6 @@ def register(spark: SparkSession) -> None:
     register_source(spark)
 
 
-def paths_of(given: Path | Sequence[Path]) -> tuple[str, ...]:
+def as_paths(given: Path | Sequence[Path]) -> tuple[str, ...]:
     """The paths as texts; one alone is a tuple of one."""
     return tuple(fspath(path) for path in ([given] if isinstance(given, (str, PathLike)) else given))

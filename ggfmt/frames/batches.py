@@ -23,7 +23,7 @@ from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.plan import Job, Range, Split
 from ggfmt.engine.reading import chunks_of, guarded
 from ggfmt.formats.api.context import Projection
-from ggfmt.formats.api.reading import CrossedBorder, Event, Reader, Reject, SchemaChange
+from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.formats.avro.container import MAGIC
 from ggfmt.frames.images import image_maps, image_structs, missing_names
 from ggfmt.frames.shapes import IMAGES, INSTANT, MISSING, TEXT, TEXTS, ddl_type
@@ -38,7 +38,7 @@ _UNDEFINED_HELP = "leave `definitions` away, or set `discover` to true: then the
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FrameProjection:
     """What is asked of the operations: the columns of a shape, and those of some tables and of some kinds alone; None
     for all. `table` is the one whose columns the structs are of."""
 
@@ -68,11 +68,11 @@ class _Part:
         return self.range.input.file.shown
 
 
-class Unsettled(Abend):
+class DiscoveryRequiredError(Abend):
     """The data hold a table or a definition that nobody has looked for."""
 
 
-class Crossed(Unsettled):
+class FrameBoundaryError(DiscoveryRequiredError):
     """A record lies over the end of the range that it starts in: the `input`-th file is to be read in one."""
 
     def __init__(self, input: int, diagnostic: Diagnostic) -> None:
@@ -80,21 +80,25 @@ class Crossed(Unsettled):
         self.input = input
 
 
-def record_batches(job: Job, split: Split, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def record_batches(job: Job, split: Split, wanted: FrameProjection) -> Iterator[pa.RecordBatch]:
     """The operations of a split, of each table in the order of their records. Abend for what cannot be read or shown,
     with its place."""
     for _, batch in _Frames(job, split, wanted, {}).batches():
         yield batch
 
 
-def table_batches(job: Job, split: Split, wanted: Mapping[str, Wanted]) -> Iterator[tuple[str, pa.RecordBatch]]:
+def table_batches(
+    job: Job, split: Split, wanted: Mapping[str, FrameProjection]
+) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The same of several tables, each with what is wanted of it, and its name. Unsettled or Crossed where the split
     has to be read in another way."""
     return _Frames(job, split, None, wanted).batches()
 
 
 class _Frames:
-    def __init__(self, job: Job, split: Split, every: Wanted | None, wanted: Mapping[str, Wanted]) -> None:
+    def __init__(
+        self, job: Job, split: Split, every: FrameProjection | None, wanted: Mapping[str, FrameProjection]
+    ) -> None:
         self._job = job
         self._split = split
         self._every = every
@@ -119,16 +123,18 @@ class _Frames:
                 raise self._why(event)
             if isinstance(event, SchemaChange):
                 if not self._job.settled:
-                    raise Unsettled(_undefined(f"the definition of `{event.table.full_name}` changes in the data"))
+                    raise DiscoveryRequiredError(
+                        _undefined(f"the definition of `{event.table.full_name}` changes in the data")
+                    )
                 continue
             wanted = self._wanted_of(event.table.full_name)
             if wanted is not None:
                 rows = _rows(event, wanted)
                 if rows is None or len(rows):
-                    placed = _Placed(event, rows, self._reader, self._parts)
+                    placed = _LocatedBatch(event, rows, self._reader, self._parts)
                     yield event.table.full_name, _record_batch(placed, wanted)
 
-    def _wanted_of(self, table: str) -> Wanted | None:
+    def _wanted_of(self, table: str) -> FrameProjection | None:
         every = self._every
         if every is None:
             return self._wanted.get(table)
@@ -144,19 +150,19 @@ class _Frames:
                         self._parts.append(_Part(part, self._reader.next_ordinal, in_blocks))
                     place = Span(file=chunk.file, offset=chunk.offset)
                     yield from guarded(self._reader.read(chunk), place)
-            except CrossedBorder:
+            except SplitBoundaryError:
                 reason = "a record of the file lies where it was to be cut"
                 found = _undefined(reason, Span(file=part.input.file.shown))
-                raise Crossed(part.input.index, found) from None
+                raise FrameBoundaryError(part.input.index, found) from None
         yield from guarded(self._reader.flush(), place)
 
     def _why(self, reject: Reject) -> Abend:
         if reject.of_unknown_table and not self._job.settled:
-            return Unsettled(_undefined(reject.diagnostic.message, reject.diagnostic.span))
+            return DiscoveryRequiredError(_undefined(reject.diagnostic.message, reject.diagnostic.span))
         return Abend(reject.diagnostic)
 
 
-def _rows(batch: ChangeBatch, wanted: Wanted) -> pa.Int64Array | None:
+def _rows(batch: ChangeBatch, wanted: FrameProjection) -> pa.Int64Array | None:
     """The rows of the operations that are asked for; None for all."""
     if wanted.ops is None:
         return None
@@ -164,7 +170,7 @@ def _rows(batch: ChangeBatch, wanted: Wanted) -> pa.Int64Array | None:
     return None if kept.true_count == len(batch) else pc.indices_nonzero(kept).cast(pa.int64())
 
 
-def _record_batch(placed: _Placed, wanted: Wanted) -> pa.RecordBatch:
+def _record_batch(placed: _LocatedBatch, wanted: FrameProjection) -> pa.RecordBatch:
     table = placed.batch.table
     if wanted.table is not None and not set(table.column_names) <= set(wanted.table.column_names):
         new = next(name for name in table.column_names if name not in wanted.table.column_names)
@@ -174,7 +180,7 @@ def _record_batch(placed: _Placed, wanted: Wanted) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=wanted.schema)
 
 
-def _column(field: pa.Field, placed: _Placed, wanted: Wanted) -> pa.Array:
+def _column(field: pa.Field, placed: _LocatedBatch, wanted: FrameProjection) -> pa.Array:
     if field.name not in IMAGES and field.name not in MISSING.values():
         return getattr(placed, field.name)
     which = next(name for name in IMAGES if field.name in (name, MISSING[name]))
@@ -191,7 +197,7 @@ def _undefined(reason: str, place: Span | None = None) -> Diagnostic:
     return Diagnostic("GG532", reason, place or Span(), _UNDEFINED_HELP)
 
 
-class _Placed:
+class _LocatedBatch:
     """The operations of a batch at some of its rows (None: all), with what they do not say themselves; the columns of
     `HEAD` by their names."""
 

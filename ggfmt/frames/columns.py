@@ -16,7 +16,7 @@ from ggfmt.model.table import TableDef
 
 
 @dataclass
-class Found:
+class DecodedImage:
     """An image of n rows, and what is wrong with it: by column the rows that have one that the table lacks, those
     that have one twice, and those that have a value where it is said to be missing."""
 
@@ -41,9 +41,9 @@ class MapImages:
         self._exists = maps.is_valid()
         self._row_of = pc.list_parent_indices(pa.ListArray.from_arrays(maps.offsets, keys)).cast(pa.int64())
 
-    def of(self, table: TableDef) -> Found:
+    def of(self, table: TableDef) -> DecodedImage:
         exists = unless_all(self._exists)
-        found = Found(Image((), exists))
+        found = DecodedImage(Image((), exists))
         for name, places in self._entries.items():
             rows = self._row_of.take(places)
             if name not in table.column_names:
@@ -70,13 +70,13 @@ def missing(length: int) -> ImageColumn:
     return ImageColumn(pa.nulls(length, TEXT), pa.repeat(pa.scalar(False), length))
 
 
-def struct_image(structs: pa.StructArray, without: pa.ListArray, table: TableDef) -> Found:
+def struct_image(structs: pa.StructArray, without: pa.ListArray, table: TableDef) -> DecodedImage:
     """The images of n rows that are structs; `without` are the names of the columns that each row lacks."""
     length = len(structs)
     exists = unless_all(structs.is_valid())
     gone = _rows_by_name(without)
     values = dict(zip((item.name for item in structs.type), structs.flatten(), strict=True))
-    found = Found(Image((), exists))
+    found = DecodedImage(Image((), exists))
     columns = {}
     for name, array in values.items():
         texts, rows, present = as_text(array), gone.pop(name, None), structs.is_valid()

@@ -26,7 +26,7 @@ def image_maps(image: Image, names: Sequence[str], rows: int) -> pa.MapArray:
     if image.exists is not None and not image.exists.true_count:
         return pa.nulls(rows, TEXTS)
     presents = [column.present for column in image.columns]
-    turns = _Turns(presents, image.exists, rows)
+    turns = _InterleavedColumns(presents, image.exists, rows)
     values = pa.concat_arrays([_NOTHING, *(column.values for column in image.columns)]).take(turns.places)
     keys = pa.array(names, TEXT).take(turns.columns)
     return pa.MapArray.from_arrays(turns.offsets, keys, values, type=TEXTS, mask=turns.nowhere)
@@ -68,12 +68,14 @@ def missing_names(image: Image, table: TableDef, asked: Sequence[str], rows: int
     if not missing or (image.exists is not None and not image.exists.true_count):
         return pa.nulls(rows, NAMES)
     some = reduce(pc.or_, missing.values())
-    turns = _Turns(list(missing.values()), some if image.exists is None else pc.and_(some, image.exists), rows)
+    turns = _InterleavedColumns(
+        list(missing.values()), some if image.exists is None else pc.and_(some, image.exists), rows
+    )
     names = pa.array(list(missing), TEXT).take(turns.columns)
     return pa.ListArray.from_arrays(turns.offsets, names, type=NAMES, mask=turns.nowhere)
 
 
-class _Turns:
+class _InterleavedColumns:
     """What is in some columns of n rows, row by row in turns, for lists with an item for each of these.
 
     presents  where the columns have something, None for everywhere

@@ -14,7 +14,7 @@ from ggfmt.columnar.as_text import as_text
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.reading import Reject
 from ggfmt.formats.records.problems import contradictions, name_problem, unknown_column
-from ggfmt.frames.columns import Found, MapImages, first_seen, rows_by_value, struct_image
+from ggfmt.frames.columns import DecodedImage, MapImages, first_seen, rows_by_value, struct_image
 from ggfmt.frames.frame_shape import FrameShape, plain_type
 from ggfmt.frames.shapes import IMAGES, MISSING, NAMES, TEXT, TEXTS
 from ggfmt.model.change import OP_TYPES, ChangeBatch
@@ -23,14 +23,14 @@ from ggfmt.options.table_keys import Keys, key_of
 
 
 @dataclass
-class Order:
+class SequenceRange:
     """The first and the last `seq` of a table, as they came."""
 
     first: int
     last: int
 
-    def then(self, other: Order) -> Order:
-        return Order(self.first, other.last)
+    def then(self, other: SequenceRange) -> SequenceRange:
+        return SequenceRange(self.first, other.last)
 
 
 class RowReader:
@@ -43,7 +43,7 @@ class RowReader:
 
     def __init__(self, shape: FrameShape, definitions: Mapping[str, TableDef], keys: Keys, in_order: bool) -> None:
         self.found: dict[str, TableDef] = {}
-        self.order: dict[str, Order] = {}
+        self.order: dict[str, SequenceRange] = {}
         self._shape = shape
         self._definitions = definitions
         self._keys = keys
@@ -108,7 +108,7 @@ class RowReader:
             series[""] = pc.indices_nonzero(tables.is_valid())
         for table, rows in series.items():
             own = seq.take(rows)
-            order = Order(own[0].as_py(), own[-1].as_py())
+            order = SequenceRange(own[0].as_py(), own[-1].as_py())
             before = self.order.get(table)
             steps = pc.less(own.slice(1), own.slice(0, len(own) - 1))
             if steps.true_count:
@@ -242,7 +242,7 @@ def _lacks(name: str) -> Diagnostic:
     return Diagnostic("GG305", f"the row has no `{name}`")
 
 
-def _of_images(images: list[Found], table: TableDef) -> dict[int, Diagnostic]:
+def _of_images(images: list[DecodedImage], table: TableDef) -> dict[int, Diagnostic]:
     """By row what is wrong with its columns."""
     wrong: dict[int, Diagnostic] = {}
     for name, image in zip(IMAGES, images, strict=True):

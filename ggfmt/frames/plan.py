@@ -21,9 +21,9 @@ from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-from ggfmt.frames.batches import Wanted
+from ggfmt.frames.batches import FrameProjection
 from ggfmt.frames.shapes import GENERIC, IMAGES, SCALARS, ddl_type, from_spark, typed
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Size
@@ -70,20 +70,20 @@ class Request:
         for op in sorted(self.ops or ()):
             if op not in OP_TYPES:
                 legal = ", ".join(f"`{known}`" for known in OP_TYPES)
-                raise refused(f"`ops` cannot be `{op}`", f"legal values are {legal}, with commas between them")
+                raise frame_error(f"`ops` cannot be `{op}`", f"legal values are {legal}, with commas between them")
 
     @property
-    def looks_first(self) -> bool:
+    def runs_discovery(self) -> bool:
         return not self.definitions if self.discover is None else self.discover
 
 
-def request_of(options: Mapping[str, str]) -> Request:
+def parse_request(options: Mapping[str, str]) -> Request:
     """What the options of a data source ask for. Spark has made their names lower case, and several paths JSON."""
     given = {name.lower(): value for name, value in options.items()}
     own = {name: given.pop(name.lower(), None) for name in OPTIONS}
     paths = ([own["path"]] if own["path"] else []) + (json.loads(own["paths"]) if own["paths"] else [])
     if not paths:
-        raise refused("there is nothing to read", "give a file or a directory to `load`")
+        raise frame_error("there is nothing to read", "give a file or a directory to `load`")
     return Request(
         tuple(paths),
         own["inputFormat"] or "auto",
@@ -107,13 +107,13 @@ def ops_of(text: str | None) -> frozenset[str] | None:
 def _size(name: str, text: str) -> int:
     try:
         return Size().parse(text)
-    except IllegalValue as error:
-        raise refused(f"`{name}` {error}", error.help) from None
+    except InvalidValueError as error:
+        raise frame_error(f"`{name}` {error}", error.help) from None
 
 
 def _flag(name: str, text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise refused(f"`{name}` cannot be `{text}`", "legal values are `true` and `false`")
+        raise frame_error(f"`{name}` cannot be `{text}`", "legal values are `true` and `false`")
     return text.lower() == "true"
 
 
@@ -123,7 +123,7 @@ def _seconds(name: str, text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not 0 <= seconds < math.inf:
-        raise refused(f"`{name}` cannot be `{text}`", "give a number of seconds")
+        raise frame_error(f"`{name}` cannot be `{text}`", "give a number of seconds")
     return seconds
 
 
@@ -133,14 +133,14 @@ class Plan:
 
     job: Job
     splits: tuple[Split, ...]
-    wanted: Wanted
+    wanted: FrameProjection
 
 
 def make_plan(request: Request, runner: Runner) -> Plan:
     """The plan of all that a request asks for; UsageError, ConfigurationError or Abend where it cannot be read."""
     files = list_inputs(request.paths, request.allow_empty)
     if request.input_format == "auto" and not files:
-        raise refused("there is no file yet that shows the format", "give `inputFormat`")
+        raise frame_error("there is no file yet that shows the format", "give `inputFormat`")
     input_format = detect_format(files)[0] if request.input_format == "auto" else request.input_format
     source = source_of(input_format, request.options)
     _, _, inputs = plan_inputs(files, input_format, source, request.max_record)
@@ -149,10 +149,10 @@ def make_plan(request: Request, runner: Runner) -> Plan:
     growing = [replace(item, file=replace(item.file, watched=False)) for item in inputs]
     splits = Splits(growing, runner.parallelism, request.split_size)
     job = job_of(input_format, load_definitions(request.definitions, source), source)
-    if request.looks_first:  # of one split nobody needs tasks
+    if request.runs_discovery:  # of one split nobody needs tasks
         job = discover(job, splits, runner if len(splits.all) > 1 else InProcess())
     planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits.all)
-    return Plan(job, planned, wanted_of(request, job))
+    return Plan(job, planned, projection_for(request, job))
 
 
 def _watched(part: Range) -> Range:
@@ -167,7 +167,7 @@ def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
     for name, value in options.items():
         if name.lower() not in names:
             help = suggestion(name, [*OPTIONS, *names.values()]) or f"`ggfmt options {input_format}` lists properties"
-            raise refused(f"`{name}` is no option of a frame, and no property of `{input_format}`", help)
+            raise frame_error(f"`{name}` is no option of a frame, and no property of `{input_format}`", help)
         given[names[name.lower()]] = value
     return with_defaults(replace(DEFAULT_SETTINGS, given=given), input_format)
 
@@ -177,12 +177,12 @@ def job_of(input_format: str, definitions: dict[str, TableDef], source: WriterSe
     return Job("frame", moment, input_format, (), Catalog(definitions), source=source)
 
 
-def wanted_of(request: Request, job: Job) -> Wanted:
+def projection_for(request: Request, job: Job) -> FrameProjection:
     """All columns of the shape that is asked for; UsageError GG531 if there is no such table."""
     if request.table is None:
-        return Wanted(GENERIC, ops=request.ops)
+        return FrameProjection(GENERIC, ops=request.ops)
     table = table_of(job, request.table)
-    return Wanted(typed(table), frozenset([table.full_name]), request.ops, table)
+    return FrameProjection(typed(table), frozenset([table.full_name]), request.ops, table)
 
 
 def table_of(job: Job, name: str) -> TableDef:
@@ -193,7 +193,7 @@ def table_of(job: Job, name: str) -> TableDef:
     if not known:
         names = {table.full_name for table in (*job.catalog.tables(), *found)}
         help = suggestion(name, names) or (f"there are {_listed(sorted(names)[:_MOST_NAMED])}" if names else None)
-        raise refused(f"there is no table `{name}`", help)
+        raise frame_error(f"there is no table `{name}`", help)
     return merged(known)
 
 
@@ -218,24 +218,24 @@ def _common(one: SqlType, other: SqlType) -> SqlType:
     return SqlType(one.kind if one.kind is other.kind is not Kind.INTEGER else Kind.STRING)
 
 
-def narrowed(wanted: Wanted, told: Mapping[str, Any]) -> Wanted:
+def narrowed(wanted: FrameProjection, told: Mapping[str, Any]) -> FrameProjection:
     """The columns of a schema that a user gave, as Spark tells it (`StructType.jsonValue`); UsageError GG531 for one
     that the frame does not have."""
     try:
         schema = from_spark(told)
     except KeyError as error:
-        raise refused(f"no column of a frame can be `{error.args[0]}`", _types()) from None
+        raise frame_error(f"no column of a frame can be `{error.args[0]}`", _types()) from None
     for asked in schema:
         place = wanted.schema.get_field_index(asked.name)
         if place < 0:
             help = suggestion(asked.name, wanted.schema.names) or f"there are {_listed(wanted.schema.names)}"
-            raise refused(f"the frame has no column `{asked.name}`", help)
+            raise frame_error(f"the frame has no column `{asked.name}`", help)
         had = wanted.schema.field(place).type
         if asked.name in IMAGES and pa.types.is_struct(had) and pa.types.is_struct(asked.type):
             _check_struct(asked, had)
         elif asked.type != had:
             message = f"the column `{asked.name}` is `{ddl_type(had)}`, and cannot be `{ddl_type(asked.type)}`"
-            raise refused(
+            raise frame_error(
                 message, "structs are for frames of one table: give `table`" if asked.name in IMAGES else None
             )
     return replace(wanted, schema=schema)
@@ -246,9 +246,9 @@ def _check_struct(asked: pa.Field, had: pa.StructType) -> None:
     for column in asked.type:
         if column.name not in names:
             help = suggestion(column.name, names) or f"there are {_listed(names)}"
-            raise refused(f"`{asked.name}` has no column `{column.name}`", help)
+            raise frame_error(f"`{asked.name}` has no column `{column.name}`", help)
         if column.type not in SCALARS and not pa.types.is_decimal(column.type):
-            raise refused(f"`{asked.name}.{column.name}` cannot be `{ddl_type(column.type)}`", _types())
+            raise frame_error(f"`{asked.name}.{column.name}` cannot be `{ddl_type(column.type)}`", _types())
 
 
 def _types() -> str:
@@ -259,5 +259,5 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def refused(message: str, help: str | None = None) -> UsageError:
+def frame_error(message: str, help: str | None = None) -> UsageError:
     return UsageError(Diagnostic("GG531", message, Span(), help))

@@ -29,7 +29,7 @@ from pyspark.sql.datasource import (
 from ggfmt.engine.plan import Split
 from ggfmt.engine.runner import InProcess
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, make_plan, narrowed, refused, request_of
+from ggfmt.frames.plan import Plan, frame_error, make_plan, narrowed, parse_request
 from ggfmt.frames.shapes import ddl
 from ggfmt.frames.stream import FrameStream
 
@@ -54,14 +54,14 @@ def _opened(option: str, key: bytes) -> Plan:
     size = len(hmac.digest(key, b"", _SIGNATURE))
     data = signature_and_data[size:]
     if not key or not hmac.compare_digest(signature_and_data[:size], hmac.digest(key, data, _SIGNATURE)):
-        raise refused(f"`{_PLAN}` is not for options of your own", "read with `ggfmt.read`, or leave it away")
+        raise frame_error(f"`{_PLAN}` is not for options of your own", "read with `ggfmt.read`, or leave it away")
     plan = pickle.loads(zlib.decompress(data))
     assert isinstance(plan, Plan)
     return plan
 
 
 class GgfmtSource(DataSource):
-    """Reads and writes operations; `request_of` and `WriteOptions` have its options. `key` signs plans."""
+    """Reads and writes operations; `parse_request` and `WriteOptions` have its options. `key` signs plans."""
 
     key: ClassVar[bytes] = b""
 
@@ -72,7 +72,7 @@ class GgfmtSource(DataSource):
     @cached_property
     def _plan(self) -> Plan:
         signed = self.options.get(_PLAN)
-        return make_plan(request_of(self.options), _Planning()) if signed is None else _opened(signed, self.key)
+        return make_plan(parse_request(self.options), _Planning()) if signed is None else _opened(signed, self.key)
 
     def schema(self) -> str:
         return ddl(self._plan.wanted.schema)
@@ -81,7 +81,7 @@ class GgfmtSource(DataSource):
         return FrameReader(self._narrowed(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return FrameStream(request_of(self.options), self._narrowed(schema))
+        return FrameStream(parse_request(self.options), self._narrowed(schema))
 
     def _narrowed(self, schema: StructType) -> Plan:
         return replace(self._plan, wanted=narrowed(self._plan.wanted, schema.jsonValue()))
@@ -99,7 +99,7 @@ class _Planning(InProcess):
 
 
 @dataclass
-class Part(InputPartition):
+class ReadPartition(InputPartition):
     """What one task reads; None where there is nothing."""
 
     split: Split | None
@@ -119,10 +119,10 @@ class FrameReader(DataSourceReader):
         return {**self.__dict__, "_splits": ()}
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [Part(split) for split in self._splits] or [Part(None)]
+        return [ReadPartition(split) for split in self._splits] or [ReadPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
+        assert isinstance(partition, ReadPartition)
         return iter(()) if partition.split is None else record_batches(self._job, partition.split, self._wanted)
 
 

@@ -15,15 +15,15 @@ import msgspec
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.engine.discovery import Crossed, discover_split, settle
+from ggfmt.engine.discovery import SplitBoundaryCrossing, discover_split, resolve_findings
 from ggfmt.engine.files import InputFile
 from ggfmt.engine.inputs import reader_of
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.plan import Job, Range, Split
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.growth import Grown, Growth, check, found
-from ggfmt.frames.plan import Plan, Request, merged, refused
+from ggfmt.frames.file_follower import FileFollower, FileProgress, check, found
+from ggfmt.frames.plan import Plan, Request, frame_error, merged
 from ggfmt.model.table import Catalog, TableDef
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class StreamPart(InputPartition):
 
     job: Job
     split: Split
-    files: Mapping[int, Grown]
+    files: Mapping[int, FileProgress]
 
 
 class FrameStream(DataSourceStreamReader):
@@ -52,7 +52,7 @@ class FrameStream(DataSourceStreamReader):
         self._wanted = plan.wanted
         source = plan.job.source
         reader = reader_of(plan.job.input_format, source)
-        self._growth = Growth(reader, source, request.max_record, request.settle)
+        self._growth = FileFollower(reader, source, request.max_record, request.settle)
 
     def initialOffset(self) -> Offset:
         tables = [*self._job.catalog.current.values(), *(event.table for event in self._job.events)]
@@ -61,11 +61,11 @@ class FrameStream(DataSourceStreamReader):
     def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
         """All that can be read now."""
         if start is None:
-            raise refused("this Spark cannot read a stream of ggfmt", "streams need Spark 4.2 or later")
-        end = self._growth.look(self._listed(), _files(start))
+            raise frame_error("this Spark cannot read a stream of ggfmt", "streams need Spark 4.2 or later")
+        end = self._growth.poll(self._listed(), _files(start))
         ranges = self._ranges(start, end)
         tables = _tables(start)
-        if ranges and self._request.looks_first:
+        if ranges and self._request.runs_discovery:
             tables = self._discovered(ranges, tables)[1]
         return _offset(end, tables)
 
@@ -73,7 +73,7 @@ class FrameStream(DataSourceStreamReader):
         files = _files(end)
         ranges = self._ranges(start, files)
         job = self._job
-        if ranges and self._request.looks_first:
+        if ranges and self._request.runs_discovery:
             job = self._discovered(ranges, _tables(start))[0]
         known = {file.number: file for file in files.values()}
         return [
@@ -90,7 +90,7 @@ class FrameStream(DataSourceStreamReader):
     def _size(self) -> int:
         return self._request.split_size or SPLIT_BYTES
 
-    def _ranges(self, start: Offset, end: Mapping[str, Grown]) -> list[Range]:
+    def _ranges(self, start: Offset, end: Mapping[str, FileProgress]) -> list[Range]:
         return self._growth.ranges(_files(start), end, self._size(), self._listed)
 
     def _listed(self) -> list[InputFile]:
@@ -118,7 +118,7 @@ class FrameStream(DataSourceStreamReader):
                 for split in splits
             ]
 
-        shown = settle(job.input_format, trusted, replace(job.source, facts={}), look)
+        shown = resolve_findings(job.input_format, trusted, replace(job.source, facts={}), look)
         tables = dict(before)
         for table in shown.tables:
             known = tables.get(table.full_name)
@@ -132,18 +132,18 @@ class FrameStream(DataSourceStreamReader):
     def _findings(outcome: object) -> object:
         if isinstance(outcome, Diagnostic):
             raise Abend(outcome)
-        if isinstance(outcome, Crossed):
-            raise refused("a stream reads records of one line", "read a file of other records when it is complete")
+        if isinstance(outcome, SplitBoundaryCrossing):
+            raise frame_error("a stream reads records of one line", "read a file of other records when it is complete")
         return outcome
 
 
-def _offset(files: Mapping[str, Grown], tables: Mapping[str, TableDef]) -> Offset:
+def _offset(files: Mapping[str, FileProgress], tables: Mapping[str, TableDef]) -> Offset:
     told = {path: asdict(known) for path, known in files.items()}
     return {"files": told, "tables": msgspec.json.encode(list(tables.values())).decode()}
 
 
-def _files(offset: Offset) -> dict[str, Grown]:
-    return {path: Grown(**told) for path, told in offset["files"].items()}
+def _files(offset: Offset) -> dict[str, FileProgress]:
+    return {path: FileProgress(**told) for path, told in offset["files"].items()}
 
 
 def _tables(offset: Offset) -> dict[str, TableDef]:

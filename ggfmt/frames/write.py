@@ -22,20 +22,20 @@ from pyspark.sql.types import StructType
 
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
 from ggfmt.engine import report
-from ggfmt.engine.execution import check_ended, gathered
+from ggfmt.engine.execution import check_ended, collect_results
 from ggfmt.engine.output.directory import OutputDirectory
-from ggfmt.engine.output.holding import owner_of
+from ggfmt.engine.output.locking import owner_of
 from ggfmt.engine.output.publish import publish
-from ggfmt.engine.output.sharing import SharedLease
+from ggfmt.engine.output.shared_lease import SharedLease
 from ggfmt.engine.plan import Job
 from ggfmt.engine.preparation import prepare_commit, prepare_output
-from ggfmt.engine.progress import Following
+from ggfmt.engine.progress import ProgressTracker
 from ggfmt.engine.runner import InProcess
-from ggfmt.engine.sink import Outcome, Sink, Stopped, in_task
+from ggfmt.engine.sink import Sink, TaskOutcome, TaskStopped, in_task
 from ggfmt.engine.steps import COMMITTING, JOINING, READING, Stopwatch, added
 from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.frame_shape import FrameShape
-from ggfmt.frames.operations import Order, RowReader, other_columns, out_of_order
+from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out_of_order
 from ggfmt.frames.shapes import AFTER, BEFORE
 from ggfmt.frames.spark_types import arrow_schema
 from ggfmt.frames.write_options import WriteOptions
@@ -52,8 +52,8 @@ log = logging.getLogger("ggfmt")
 class PartWritten(WriterCommitMessage):
     """What one task did: its outcome, how `seq` runs in it, and the tables that it found the columns of."""
 
-    outcome: Outcome
-    order: dict[str, Order] = field(default_factory=dict)
+    outcome: TaskOutcome
+    order: dict[str, SequenceRange] = field(default_factory=dict)
     found: dict[str, TableDef] = field(default_factory=dict)
 
 
@@ -103,7 +103,7 @@ class FrameWriter(DataSourceArrowWriter):
         return self.write_part(iterator, context.partitionId(), context.taskAttemptId())
 
     def write_part(self, batches: Iterator[pa.RecordBatch], ordinal: int, attempt: int) -> PartWritten:
-        part = PartWritten(Outcome(ordinal))
+        part = PartWritten(TaskOutcome(ordinal))
         try:
             with ExitStack() as held:
                 for root in self._job.staging:
@@ -113,7 +113,7 @@ class FrameWriter(DataSourceArrowWriter):
             part.outcome.abend = error.diagnostics[0]
         return part
 
-    def _write(self, part: PartWritten, batches: Iterator[pa.RecordBatch], attempt: int) -> Outcome:
+    def _write(self, part: PartWritten, batches: Iterator[pa.RecordBatch], attempt: int) -> TaskOutcome:
         in_order = any(not target.settings.partition_by_table for target in self._job.targets)
         reader = RowReader(self._shape, self._job.catalog.trusted, self._keys, in_order)
         sink = Sink(self._job, part.outcome.split, 0, attempt)
@@ -129,7 +129,7 @@ class FrameWriter(DataSourceArrowWriter):
                 sink.end_of_chunk()
                 sink.watch.lap(READING)
             sink.close()
-        except Stopped:
+        except TaskStopped:
             pass
         except Abend as error:
             (sink.outcome.abend,) = error.diagnostics
@@ -153,7 +153,7 @@ class FrameWriter(DataSourceArrowWriter):
             _check_order(parts)
             _check_columns(parts)
             with InProcess() as joiner:
-                results = gathered(self._job, outcomes, joiner, Following(None))
+                results = collect_results(self._job, outcomes, joiner, ProgressTracker(None))
             watch.lap(JOINING)
             results.totals.seconds = time.time() - self._started
             results.totals.seconds_in_tasks = sum(outcome.seconds for outcome in outcomes)
@@ -166,7 +166,7 @@ class FrameWriter(DataSourceArrowWriter):
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Removes what tasks have left. The output is as it was."""
         for root in self._job.staging:
-            OutputDirectory(root).give_up(self._job.run)
+            OutputDirectory(root).discard_staging(self._job.run)
 
 
 def _plain(error: GgfmtError) -> GgfmtError:

@@ -14,9 +14,9 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 from ggfmt.engine.output.commit import MODES
 from ggfmt.engine.preparation import RunSettings
 from ggfmt.frames.operations import keyed
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.table_keys import Keys, given_keys
+from ggfmt.options.table_keys import Keys, parse_keys
 
 FRAME = "dataframe"  # where a manifest has the format of the input
 
@@ -56,7 +56,7 @@ class WriteOptions:
         given = {spelled[name.lower()]: value for name, value in options.items()}
         lines = given.get("settings", "").splitlines()
         configuration = read_configuration(_listed(given, "config"), lines, _listed(given, "handlers"))
-        keys = _parsed("keyColumns", given.get("keyColumns"), given_keys) or ()
+        keys = _parsed("keyColumns", given.get("keyColumns"), parse_keys) or ()
         definitions = {**_columns(given.get("columns"), keys), **load_definitions(_listed(given, "definitions"))}
         settings = RunSettings(
             inputs=(),
@@ -105,7 +105,7 @@ def _illegal(name: str, word: str, legal: Mapping[str, object]) -> UsageError:
 def _parsed(name: str, text: str | None, parse: Callable[[str], T]) -> T | None:
     try:
         return None if text is None else parse(text)
-    except IllegalValue as error:
+    except InvalidValueError as error:
         raise UsageError(Diagnostic("GG541", f"the option `{name}` {error}", help=error.help)) from None
 
 
@@ -113,7 +113,7 @@ def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError:
-        raise IllegalValue(f"cannot be `{text}`", "give a time as `2015-09-18T13:39:35.447000`") from None
+        raise InvalidValueError(f"cannot be `{text}`", "give a time as `2015-09-18T13:39:35.447000`") from None
 
 
 def _columns(text: str | None, keys: Keys) -> dict[str, TableDef]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -58,7 +58,7 @@ def parse_date_format(mask: str) -> DateFormat:
     while at < len(mask):
         match = _TOKEN.match(mask, at)
         if match is None:
-            raise IllegalValue(f"has the date mask `{mask}`, in which a `'` is not closed", "write `''` for a `'`")
+            raise InvalidValueError(f"has the date mask `{mask}`, in which a `'` is not closed", "write `''` for a `'`")
         at = match.end()
         letter = match[2]
         if match[1] is not None:
@@ -67,12 +67,12 @@ def parse_date_format(mask: str) -> DateFormat:
             pieces.append(match[0])
         elif letter in _OF_COUNTRY:
             message = f"has `{letter}` in its date mask: {_OF_COUNTRY[letter]} is not the same in all countries"
-            raise IllegalValue(message, "write `yyyy` for the year, and `MM` and `dd` for the day")
+            raise InvalidValueError(message, "write `yyyy` for the year, and `MM` and `dd` for the day")
         elif letter in "yMLEGazZX" or letter in _NUMBERS:
             pieces.append((letter, len(match[0])))
         else:
             message = f"has `{letter}` in its date mask, which no Java date has"
-            raise IllegalValue(message, "put text between `'`, or write a mask such as `yyyy-MM-dd_HH-mm-ss.SSS`")
+            raise InvalidValueError(message, "put text between `'`, or write a mask such as `yyyy-MM-dd_HH-mm-ss.SSS`")
     return DateFormat(tuple(pieces))
 
 

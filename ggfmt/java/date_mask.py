@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 
 _PARTS = {"yyyy": "([0-9]{4})", **dict.fromkeys(("MM", "dd", "HH", "mm", "ss"), "([0-9]{2})")}
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|([^A-Za-z'])", re.DOTALL)
@@ -34,7 +34,7 @@ def date_mask(mask: str) -> DateMask:
     while place < len(mask):
         token = _TOKEN.match(mask, place)
         if token is None:
-            raise IllegalValue("has a quote without its end", _HELP)
+            raise InvalidValueError("has a quote without its end", _HELP)
         quoted, letter, other = token.groups()
         place = token.end()
         if letter is None:
@@ -43,14 +43,14 @@ def date_mask(mask: str) -> DateMask:
             continue
         word = token.group()
         if word not in _PARTS and not (letter == "S" and len(word) <= _NANOS):
-            raise IllegalValue(f"has `{word}`, by which ggfmt reads no times", _HELP)
+            raise InvalidValueError(f"has `{word}`, by which ggfmt reads no times", _HELP)
         if letter in groups:
-            raise IllegalValue(f"has `{word}` twice", _HELP)
+            raise InvalidValueError(f"has `{word}` twice", _HELP)
         groups[letter] = len(groups) + 1
         pattern += _PARTS.get(word) or _fraction(len(word))
     lacking = next((word for word in ("yyyy", "MM", "dd") if word[0] not in groups), None)
     if lacking is not None:
-        raise IllegalValue(f"has no `{lacking}`", _HELP)
+        raise InvalidValueError(f"has no `{lacking}`", _HELP)
 
     def part(letter: str) -> str:
         return f"\\{groups[letter]}" if letter in groups else "00"

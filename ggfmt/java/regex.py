@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from ggfmt.java.code_points import CodePoints, category, python_escape
-from ggfmt.java.regex_classes import LINE_END, VERTICAL, PatternCursor, refused, wrong
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.regex_classes import LINE_END, VERTICAL, PatternCursor, pattern_error, refused
+from ggfmt.java.text import InvalidValueError
 
 ATOMIC_GROUPS = sys.version_info >= (3, 11)
 
@@ -57,7 +57,7 @@ def translate(pattern: str, atomic: bool = ATOMIC_GROUPS) -> JavaRegex:
     `atomic`: whether Python has possessive quantifiers and atomic groups, as it does from 3.11 on.
     """
     if not pattern:
-        raise IllegalValue("is empty", "give a regular expression, or remove it")
+        raise InvalidValueError("is empty", "give a regular expression, or remove it")
     try:
         parser = _Parser(pattern, atomic)
         part = parser.whole()
@@ -73,7 +73,7 @@ def translate(pattern: str, atomic: bool = ATOMIC_GROUPS) -> JavaRegex:
         regex.compiled  # noqa: B018
     except (re.error, OverflowError, RecursionError) as error:
         reason = error.msg if isinstance(error, re.error) else "it is too large"
-        raise IllegalValue(f"is refused by Python: {reason}", "write it in another way") from None
+        raise InvalidValueError(f"is refused by Python: {reason}", "write it in another way") from None
     return regex
 
 
@@ -108,7 +108,7 @@ class _Parser(PatternCursor):
     def whole(self) -> _Part:
         part = self._alternatives()
         if self.at < len(self.text):
-            raise wrong("a `)` closes no group")
+            raise pattern_error("a `)` closes no group")
         for number, shown in self.references.items():
             if number in self.repeated:
                 raise refused(f"`{shown}`", "names a group inside of a repetition", "put the group around it")
@@ -166,9 +166,9 @@ class _Parser(PatternCursor):
         if char == "[":
             return _one_of(self.character_class())
         if char in "*+?":
-            raise wrong(f"`{char}` repeats nothing")
+            raise pattern_error(f"`{char}` repeats nothing")
         if char == "{":
-            raise wrong("`{` repeats nothing; write `\\{` for the character")
+            raise pattern_error("`{` repeats nothing; write `\\{` for the character")
         if char == ".":
             excluded = CodePoints() if self.flags.s else CodePoints.of("\n") if self.flags.d else LINE_END
             return _one_of(~excluded)
@@ -202,7 +202,7 @@ class _Parser(PatternCursor):
         quantifier = self.match(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}")
         if quantifier is None:
             if self.peek() == "{":
-                raise wrong("`{` must be followed by numbers and `}`; write `\\{` for the character")
+                raise pattern_error("`{` must be followed by numbers and `}`; write `\\{` for the character")
             return part
         if quantifier in ("*", "+", "?"):
             low, high = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[quantifier]
@@ -211,9 +211,9 @@ class _Parser(PatternCursor):
             low = int(first)
             high = int(last) if last else -1 if comma else low
             if 0 <= high < low:
-                raise wrong(f"`{quantifier}` ends before it starts")
+                raise pattern_error(f"`{quantifier}` ends before it starts")
             if max(low, high) >= 1 << 31:
-                raise wrong(f"`{quantifier}` is too large")
+                raise pattern_error(f"`{quantifier}` is too large")
         if has_line_end:
             # Java takes `\r\n` apart again for what follows, but not inside of most repetitions.
             raise refused(f"`\\R` inside of the repetition `{quantifier}`", "Java and Python match differently")
@@ -257,10 +257,10 @@ class _Parser(PatternCursor):
         elif self.eat("<"):
             name = self.match(r"[A-Za-z][A-Za-z0-9]*(?=>)")
             if name is None:
-                raise wrong("a group's name is not letters and digits between `<` and `>`")
+                raise pattern_error("a group's name is not letters and digits between `<` and `>`")
             self.at += 1
             if name in self.names:
-                raise wrong(f"two groups have the name `{name}`")
+                raise pattern_error(f"two groups have the name `{name}`")
             number = self.names[name] = self._open_group()
         elif not self.eat(":") and not self._inline_flags():
             return None
@@ -269,7 +269,7 @@ class _Parser(PatternCursor):
         branches = self._branches()
         body = self._either(branches)
         if not self.eat(")"):
-            raise wrong("a `(` is not closed")
+            raise pattern_error("a `(` is not closed")
         self.flags = before
         if number:
             self.closed.add(number)
@@ -308,7 +308,7 @@ class _Parser(PatternCursor):
                 names = {"u": "case of Unicode", "U": "classes of Unicode", "x": "comments", "c": "equivalence"}
                 raise refused(f"the flag `(?{char})` ({names[char]})", "is not carried out")
             else:
-                raise wrong(f"`{char}` is no flag")
+                raise pattern_error(f"`{char}` is no flag")
         return char == ":"
 
     # Escapes
@@ -332,7 +332,7 @@ class _Parser(PatternCursor):
         if char == "k":
             name = self.match(r"<[A-Za-z][A-Za-z0-9]*>")
             if name is None or name[1:-1] not in self.names:
-                raise wrong("`\\k` names no group before it")
+                raise pattern_error("`\\k` names no group before it")
             return self._reference(self.names[name[1:-1]], f"\\k{name}")
         if char in "123456789":
             number = int(char)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ggfmt.java.code_points import CATEGORIES, CodePoints, category
-from ggfmt.java.text import IllegalValue, visible
+from ggfmt.java.text import InvalidValueError, visible
 
 LINE_END = CodePoints.of("\n\r\x85\u2028\u2029")
 VERTICAL = LINE_END | CodePoints.of("\x0b\f")
@@ -50,12 +50,14 @@ _VERSIONS = "Java releases read differently"
 
 def refused(
     what: str, why: str = "has no exact equal in Python", help: str = "write it in another way"
-) -> IllegalValue:
-    return IllegalValue(f"has {what}, which {why}", help)
+) -> InvalidValueError:
+    return InvalidValueError(f"has {what}, which {why}", help)
 
 
-def wrong(what: str) -> IllegalValue:
-    return IllegalValue(f"is no Java pattern: {what}", "correct it; a backslash is written `\\\\` in a handler file")
+def pattern_error(what: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"is no Java pattern: {what}", "correct it; a backslash is written `\\\\` in a handler file"
+    )
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class PatternCursor:
     def next(self, wanted: str) -> str:
         """The next character; an error that lacks `wanted` if there is none."""
         if self.at >= len(self.text):
-            raise wrong(f"it ends where {wanted} should follow")
+            raise pattern_error(f"it ends where {wanted} should follow")
         self.at += 1
         return self.text[self.at - 1]
 
@@ -114,24 +116,24 @@ class PatternCursor:
         if char in digits:
             match = self.match(digits[char])
             if match is None:
-                raise wrong(f"`\\{char}` is not followed by its digits")
+                raise pattern_error(f"`\\{char}` is not followed by its digits")
             code = int(match.strip("{}"), 8 if char == "0" else 16)
             if char == "u" and 0xD800 <= code < 0xDC00:
                 low = self.match(r"\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}")
                 code = 0x10000 + (code - 0xD800) * 0x400 + int(low[2:], 16) - 0xDC00 if low else code
             if code > sys.maxunicode or 0xD800 <= code < 0xE000:
-                raise wrong(f"`\\{char}{match}` is no character")
+                raise pattern_error(f"`\\{char}{match}` is no character")
             return code
         if char in _ESCAPE_NAMES:
             raise refused(f"`\\{char}` ({_ESCAPE_NAMES[char]})")
         if char.isascii() and char.isalnum():
-            raise wrong(f"`\\{char}` is no escape here")
+            raise pattern_error(f"`\\{char}` is no escape here")
         return ord(char)
 
     def _property(self) -> CodePoints:
         match = self.match(r"\{[^}]*\}|[A-Za-z]")
         if match is None:
-            raise wrong("`\\p` is not followed by the name of a property")
+            raise pattern_error("`\\p` is not followed by the name of a property")
         name = match.strip("{}")
         plain = re.sub(r"^(?:Is(?=[A-Z][a-z]?$)|(?:gc|general_category)=)", "", name)
         if self.flags.i and plain in _CASED:
@@ -193,7 +195,7 @@ class PatternCursor:
         char = self.next("the end of a range")
         last = self.escaped(self.next("an escaped character")) if char == "\\" else ord(char)
         if isinstance(last, CodePoints) or last < first:
-            raise wrong("a range in a class ends before it starts")
+            raise pattern_error("a range in a class ends before it starts")
         return CodePoints.of((first, last))
 
     def cased(self, points: CodePoints) -> CodePoints:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ggfmt.java.regex import JavaRegex
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 
 
 def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
@@ -19,7 +19,7 @@ def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
     while at < len(text):
         if text[at] == "\\":
             if at + 1 == len(text):
-                raise IllegalValue("is no Java replacement: it ends with `\\`", "write `\\\\\\\\` for a backslash")
+                raise InvalidValueError("is no Java replacement: it ends with `\\`", "write `\\\\\\\\` for a backslash")
             pieces.append(text[at + 1])
             at += 2
             continue
@@ -30,21 +30,23 @@ def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
         match = re.compile(r"\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})").match(text, at)
         help = "write `\\\\$` for a dollar sign"
         if match is None:
-            raise IllegalValue("is no Java replacement: `$` is not followed by a group", help)
+            raise InvalidValueError("is no Java replacement: `$` is not followed by a group", help)
         at = match.end()
         if match[2] is not None:
             if match[2] not in names:
-                raise IllegalValue(f"refers to the group `{match[2]}`, which the pattern does not have", help)
+                raise InvalidValueError(f"refers to the group `{match[2]}`, which the pattern does not have", help)
             number = names[match[2]]
         else:
             number = int(match[1])
             if number > regex.groups:
-                raise IllegalValue(f"refers to group {number} of {regex.groups}", help)
+                raise InvalidValueError(f"refers to group {number} of {regex.groups}", help)
             while text[at : at + 1] in tuple("0123456789") and number * 10 + int(text[at]) <= regex.groups:
                 number = number * 10 + int(text[at])
                 at += 1
         if number in regex.repeated:
-            raise IllegalValue(f"refers to group {number}, which is inside of a repetition", "put the group around it")
+            raise InvalidValueError(
+                f"refers to group {number}, which is inside of a repetition", "put the group around it"
+            )
         pieces.append(number)
     return tuple(_merged(pieces))
 

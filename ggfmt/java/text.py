@@ -5,7 +5,7 @@ from __future__ import annotations
 JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
 
-class IllegalValue(ValueError):
+class InvalidValueError(ValueError):
     """A text that is no value of its kind; the message says what is wrong, `help` what to do."""
 
     def __init__(self, message: str, help: str | None = None) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 
-class TookTooLong(Exception):
+class TimeLimitError(Exception):
     """The time is up."""
 
 
@@ -25,7 +25,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
 
     def stop(*_: Any) -> None:
-        raise TookTooLong
+        raise TimeLimitError
 
     before = signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ggfmt.java.text import IllegalValue, trim
+from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.value_types import ValueType
 
 Keys = tuple[tuple[str, tuple[str, ...]], ...]
@@ -28,7 +28,7 @@ class TableKeys(ValueType[Keys]):
             names = tuple(map(trim, columns.split(",")))
             if not equals or not table or not all(names) or len(set(names)) < len(names):
                 excerpt = part if len(part) <= 60 else part[:57] + "..."
-                raise IllegalValue(f"cannot be `{excerpt}`", f"give {self.legal}")
+                raise InvalidValueError(f"cannot be `{excerpt}`", f"give {self.legal}")
             keys.append((table, names))
         return tuple(keys)
 
@@ -36,7 +36,7 @@ class TableKeys(ValueType[Keys]):
         return ";".join(f"{table}={','.join(columns)}" for table, columns in value)
 
 
-def given_keys(text: str) -> Keys:
+def parse_keys(text: str) -> Keys:
     """Keys of tables, or `ID` for the key of every table. IllegalValue if the text is none of that."""
     return TableKeys().parse(text if "=" in text else f"{EVERY_TABLE}={text}")
 

@@ -1,4 +1,4 @@
-"""What the keywords of a template stand for, each made from `Facts`.
+"""What the keywords of a template stand for, each made from `NameContext`.
 
 What data puts in never makes a directory: a `/` of theirs is `DATA_SLASH` in what is shown, which no template can have.
 """
@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ggfmt.java.date_format import DateFormat
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 
 if TYPE_CHECKING:
     from ggfmt.java.replacement import Replacement
@@ -45,7 +45,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Facts:
+class NameContext:
     """What names are made of. `table` is the full name of a table and `parts` the parts of it, empty for a file of all
     tables; `values` has the columns that files are told apart by, in capitals; `moment` is in UTC."""
 
@@ -56,7 +56,7 @@ class Facts:
     values: Mapping[str, Value] = field(default_factory=dict)
 
 
-class NoValue(IllegalValue):
+class MissingValueError(InvalidValueError):
     """A value of one operation, of which the template says no name for files."""
 
 
@@ -68,7 +68,7 @@ class Piece(ABC):
         return ()
 
     @abstractmethod
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         """IllegalValue where there is nothing that it stands for."""
 
     @property
@@ -86,7 +86,7 @@ class Piece(ABC):
 class Literal(Piece):
     text: str
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         return self.text
 
     @property
@@ -100,7 +100,7 @@ class TableName(Piece):
 
     keyword: str
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         if self.keyword == "fullyQualifiedTableName":
             return of_data(facts.table)
         place = TABLE_NAMES.index(self.keyword) - len(TABLE_NAMES)
@@ -109,7 +109,7 @@ class TableName(Piece):
 
 @dataclass(frozen=True)
 class GroupName(Piece):
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         return of_data(facts.group)
 
 
@@ -117,7 +117,7 @@ class GroupName(Piece):
 class Timestamp(Piece):
     mask: DateFormat
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         return self.mask.show(facts.moment)
 
     @property
@@ -132,10 +132,12 @@ class StaticMap(Piece):
     names: tuple[tuple[str, str], ...]
     default: str | None
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         text = dict(self.names).get(facts.table, self.default)
         if text is None:
-            raise IllegalValue("`${staticMap[]}` has no text for the table", "add the table, or a text for all others")
+            raise InvalidValueError(
+                "`${staticMap[]}` has no text for the table", "add the table, or a text for all others"
+            )
         return text
 
     @property
@@ -156,19 +158,19 @@ class ColumnValue(Piece):
     def column_of(self, table: str) -> str | None:
         return dict(self.columns).get(table) if self.columns else self.column
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         column = self.column_of(facts.table)
         value = None if column is None else facts.values.get(column.upper())
         if value is None:
             message = "`${columnValue[]}` names no column that `partitioner` has for the table"
-            raise IllegalValue(message, "files have the value of a column only where each value has its own")
+            raise InvalidValueError(message, "files have the value of a column only where each value has its own")
         if value.text is not None:
             return of_data(value.text)
         text = self.null if value.present else self.missing
         if text is None:
             where, bracket = ("is NULL", "second") if value.present else ("is missing", "third")
             message = f"column `{column}`, which names its file, {where}"
-            raise NoValue(message, f"give a text for that in a {bracket} bracket of `${{columnValue[]}}`")
+            raise MissingValueError(message, f"give a text for that in a {bracket} bracket of `${{columnValue[]}}`")
         return text
 
     @property
@@ -186,8 +188,8 @@ class UnknownValue(Piece):
     def reason(self) -> str:
         return UNKNOWN_VALUES[self.keyword]
 
-    def show(self, facts: Facts) -> str:
-        raise IllegalValue(f"`${{{self.keyword}}}` {self.reason}")
+    def show(self, facts: NameContext) -> str:
+        raise InvalidValueError(f"`${{{self.keyword}}}` {self.reason}")
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ class Case(Wrapper):
 
     upper: bool
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         text = shown(self.inner, facts)
         return text.upper() if self.upper else text.lower()
 
@@ -220,7 +222,7 @@ class Substring(Wrapper):
     start: int
     end: int | None
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         text = shown(self.inner, facts)
         end = len(text) if self.end is None else self.end
         return text[self.start : end] if self.start <= end <= len(text) else text
@@ -232,7 +234,7 @@ class Regex(Wrapper):
 
     replacement: Replacement
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         return self.replacement.apply(shown(self.inner, facts))
 
     @property
@@ -243,11 +245,11 @@ class Regex(Wrapper):
 class Number(Piece):
     """The place of the number of a file."""
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         return NUMBER
 
 
-def shown(pieces: Sequence[Piece], facts: Facts) -> str:
+def shown(pieces: Sequence[Piece], facts: NameContext) -> str:
     return "".join(piece.show(facts) for piece in pieces)
 
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 
 from ggfmt.diagnostics.diagnostic import suggestion
 from ggfmt.java.date_format import parse_date_format
-from ggfmt.java.text import IllegalValue, trim, visible
+from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.template_pieces import (
     TABLE_NAMES,
     UNKNOWN_VALUES,
     Case,
     ColumnValue,
-    Facts,
     GroupName,
     Literal,
+    NameContext,
     Number,
     Piece,
     Regex,
@@ -52,11 +52,11 @@ class NameTemplate:
         for piece in self.pieces:
             yield from piece.all()
 
-    def show(self, facts: Facts) -> str:
+    def show(self, facts: NameContext) -> str:
         """IllegalValue if the facts lack something that it asks for."""
         return shown(self.pieces, facts)
 
-    def show_numbered(self, facts: Facts) -> str:
+    def show_numbered(self, facts: NameContext) -> str:
         """The same with `NUMBER` before the last suffix, of those that the template itself has, or at the end."""
         return shown(_numbered(self.pieces), facts)
 
@@ -118,7 +118,9 @@ def _keyword(text: str, start: int) -> tuple[Piece, int]:
         at = end + 1
     if text[at : at + 1] != "}":
         shown = visible(text[start : start + 40])
-        raise IllegalValue(f"has a `${{` that is not closed: `{shown}`", "close it with `}`, and each `[` with `]`")
+        raise InvalidValueError(
+            f"has a `${{` that is not closed: `{shown}`", "close it with `}`, and each `[` with `]`"
+        )
     return _piece(trim(match[0]), arguments), at + 1
 
 
@@ -134,7 +136,7 @@ def _closing(text: str, start: int) -> int:
                 return at
         at += 1
     shown = visible(text[start : start + 40])
-    raise IllegalValue(f"has a `[` that is not closed: `{shown}`", "close it with `]`")
+    raise InvalidValueError(f"has a `[` that is not closed: `{shown}`", "close it with `]`")
 
 
 def _piece(name: str, arguments: list[str]) -> Piece:
@@ -142,7 +144,9 @@ def _piece(name: str, arguments: list[str]) -> Piece:
     for known in _OF_AN_OPERATION:
         if known.lower() == folded:
             message = f"names `${{{known}}}`, which is of one operation: a file holds many"
-            raise IllegalValue(message, "name files by the table, by the time, or by what `partitioner` divides them")
+            raise InvalidValueError(
+                message, "name files by the table, by the time, or by what `partitioner` divides them"
+            )
     for known in UNKNOWN_VALUES:
         if known.lower() == folded:
             return UnknownValue(known)
@@ -150,12 +154,12 @@ def _piece(name: str, arguments: list[str]) -> Piece:
     if found is None:
         near = suggestion(name, [*_KEYWORDS, *UNKNOWN_VALUES])
         help = f"keywords are {', '.join(f'`{known}`' for known in _KEYWORDS)}"
-        raise IllegalValue(f"has no keyword `${{{visible(name)}}}`", f"{help}; {near}" if near else help)
+        raise InvalidValueError(f"has no keyword `${{{visible(name)}}}`", f"{help}; {near}" if near else help)
     least, most, make = _KEYWORDS[found]
     if not least <= len(arguments) <= most:
         wanted = str(least) if least == most else f"{least} to {most}"
         message = f"gives `${{{found}}}` {len(arguments)} texts in brackets: it takes {wanted}"
-        raise IllegalValue(message, _EXAMPLES.get(found))
+        raise InvalidValueError(message, _EXAMPLES.get(found))
     return make(found, arguments)
 
 
@@ -171,7 +175,7 @@ def _column_value(_: str, arguments: list[str]) -> Piece:
     column = trim(arguments[0])
     columns = _by_table("columnValue", column) if "=" in column else ()
     if not column or not all(name for _, name in columns):
-        raise IllegalValue("has a `${columnValue[]}` without a column", _EXAMPLES["columnValue"])
+        raise InvalidValueError("has a `${columnValue[]}` without a column", _EXAMPLES["columnValue"])
     null, missing = (*arguments[1:], None, None)[:2]
     return ColumnValue("" if columns else column, columns, null, missing)
 
@@ -183,11 +187,11 @@ def _by_table(keyword: str, text: str) -> tuple[tuple[str, str], ...]:
         table, equals, value = map(trim, part.partition("="))
         if not table or not equals:
             message = f"has `{visible(trim(part))}` in a `${{{keyword}[]}}`, which is no table with a value"
-            raise IllegalValue(message, _EXAMPLES[keyword])
+            raise InvalidValueError(message, _EXAMPLES[keyword])
         pairs.append((table, value))
     twice = next((table for table, _ in pairs if [other for other, _ in pairs].count(table) > 1), None)
     if twice is not None:
-        raise IllegalValue(f"has `{visible(twice)}` twice in a `${{{keyword}[]}}`", "remove one of them")
+        raise InvalidValueError(f"has `{visible(twice)}` twice in a `${{{keyword}[]}}`", "remove one of them")
     return tuple(pairs)
 
 
@@ -198,7 +202,7 @@ def _case(keyword: str, arguments: list[str]) -> Piece:
 def _substring(_: str, arguments: list[str]) -> Piece:
     bounds = [trim(bound) for bound in arguments[1:] if trim(bound)]
     if not bounds or not all(re.fullmatch("[0-9]{1,9}", bound) for bound in bounds):
-        raise IllegalValue("has a `${substring[]}` without whole numbers", _EXAMPLES["substring"])
+        raise InvalidValueError("has a `${substring[]}` without whole numbers", _EXAMPLES["substring"])
     start, end = (*map(int, bounds), None)[:2]
     assert start is not None
     return Substring(_pieces(arguments[0]), start, end)
@@ -211,8 +215,8 @@ def _regex(_: str, arguments: list[str]) -> Piece:
 
     try:
         return Regex(_pieces(arguments[0]), Replacement(translate(arguments[1]), arguments[2]))
-    except IllegalValue as error:
-        raise IllegalValue(f"has a `${{regex[]}}` that {error}", error.help) from None
+    except InvalidValueError as error:
+        raise InvalidValueError(f"has a `${{regex[]}}` that {error}", error.help) from None
 
 
 # By keyword: how few and how many texts stand in brackets behind it, and what makes a piece of them.
@@ -250,7 +254,7 @@ class PathTemplate(ValueType[NameTemplate]):
         template = parse_template(unwrap_cdata(text))
         for own in (own for piece in template.all() for own in piece.texts):
             if not own.isprintable():
-                raise IllegalValue("has a character that does not print", "remove it")
+                raise InvalidValueError("has a character that does not print", "remove it")
             self._check(own)
         return template
 
@@ -270,13 +274,15 @@ class FileNameTemplate(PathTemplate):
 
     def _check(self, text: str) -> None:
         if "/" in text:
-            raise IllegalValue("has a `/`, which the name of a file cannot have", "put it into `pathMappingTemplate`")
+            raise InvalidValueError(
+                "has a `/`, which the name of a file cannot have", "put it into `pathMappingTemplate`"
+            )
 
 
 def check_inside(path: str) -> None:
     """IllegalValue for a path that goes up."""
     if ".." in re.split(r"[/\\]", path):
-        raise IllegalValue("has `..`, which would leave the output directory", "remove it")
+        raise InvalidValueError("has `..`, which would leave the output directory", "remove it")
 
 
 @dataclass(frozen=True)
@@ -287,5 +293,5 @@ class HexBytes(ValueType[str]):
 
     def parse(self, text: str) -> str:
         if not re.fullmatch("(?:[0-9A-Fa-f]{2})+", text):
-            raise IllegalValue("is not an even number of hexadecimal digits", f"give {self.legal}")
+            raise InvalidValueError("is not an even number of hexadecimal digits", f"give {self.legal}")
         return text.lower()

@@ -14,7 +14,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from ggfmt.diagnostics.diagnostic import did_you_mean, suggestion
 from ggfmt.java.charsets import canonical_name, charset_names, refusal
-from ggfmt.java.text import IllegalValue, trim, visible
+from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.releases import named
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class Bool(ValueType[bool]):
         folded = text.lower()
         if folded in ("true", "false"):
             return folded == "true"
-        raise IllegalValue(_cannot_be(text), f"legal values are {self.legal}")
+        raise InvalidValueError(_cannot_be(text), f"legal values are {self.legal}")
 
     def render(self, value: bool) -> str:
         return str(value).lower()
@@ -92,7 +92,7 @@ class Int(ValueType[int]):
             number = int(text)
             if self.low <= number and (self.high is None or number <= self.high):
                 return number
-        raise IllegalValue(_cannot_be(text), f"give {self.legal}")
+        raise InvalidValueError(_cannot_be(text), f"give {self.legal}")
 
 
 NAME_PART_BYTES = 64  # which leave room in a file name for that of a table, a time and a number
@@ -111,7 +111,7 @@ class Size(ValueType[int]):
         match = re.fullmatch(r"([0-9]{1,15})\s*([kmgt]?)b?", text.lower())
         if match and int(match[1]) > 0:
             return int(match[1]) * _UNITS[match[2]]
-        raise IllegalValue(_cannot_be(text), f"give {self.legal}")
+        raise InvalidValueError(_cannot_be(text), f"give {self.legal}")
 
     def render(self, value: int) -> str:
         for suffix, unit in sorted(_UNITS.items(), key=lambda item: -item[1]):
@@ -133,7 +133,7 @@ class Text(ValueType[str]):
     def parse(self, text: str) -> str:
         value = unwrap_cdata(text)
         if not _is_unicode(value):
-            raise IllegalValue(_cannot_be(text), "give both halves of the surrogate pair")
+            raise InvalidValueError(_cannot_be(text), "give both halves of the surrogate pair")
         return value
 
     def render(self, value: str) -> str:
@@ -171,7 +171,7 @@ class NamePart(Text):
         value = super().parse(text)
         long = len(value.encode(errors="replace")) > NAME_PART_BYTES
         if long or "/" in value or any(character < " " for character in value):
-            raise IllegalValue(_cannot_be(text), f"give {self.legal}")
+            raise InvalidValueError(_cannot_be(text), f"give {self.legal}")
         return value
 
 
@@ -193,7 +193,7 @@ class Choice(ValueType[str]):
             if word.lower() == text.lower():
                 return word
         near = suggestion(text, self.words)
-        raise IllegalValue(_cannot_be(text), f"legal values are {self.legal}" + (f"; {near}" if near else ""))
+        raise InvalidValueError(_cannot_be(text), f"legal values are {self.legal}" + (f"; {near}" if near else ""))
 
 
 class ReleaseChoice(Choice):
@@ -215,7 +215,7 @@ class Pairs(ValueType[tuple[tuple[str, str], ...]]):
         for part in text.split(","):
             name, equals, value = map(trim, part.partition("="))
             if not name or not equals:
-                raise IllegalValue(_cannot_be(trim(part)), f"give {self.legal}")
+                raise InvalidValueError(_cannot_be(trim(part)), f"give {self.legal}")
             pairs.append((name, value))
         return tuple(pairs)
 
@@ -236,7 +236,7 @@ class Path(ValueType[str]):
     def parse(self, text: str) -> str:
         value = unwrap_cdata(text)
         if not trim(value) or "\0" in value or not _is_unicode(value):
-            raise IllegalValue("is not a path", f"give {self.legal}")
+            raise InvalidValueError("is not a path", f"give {self.legal}")
         return value
 
     def render(self, value: str) -> str:
@@ -272,8 +272,10 @@ class Charset(ValueType[str]):
         name = canonical_name(text)
         if name is None:
             near = did_you_mean(text, charset_names())
-            raise IllegalValue(_cannot_be(text), f"give {self.legal}" + (f"; did you mean `{near}`?" if near else ""))
+            raise InvalidValueError(
+                _cannot_be(text), f"give {self.legal}" + (f"; did you mean `{near}`?" if near else "")
+            )
         reason = refusal(name)
         if reason is not None:
-            raise IllegalValue(_cannot_be(text), f"{reason}; give {self.legal}")
+            raise InvalidValueError(_cannot_be(text), f"{reason}; give {self.legal}")
         return name

@@ -15,7 +15,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.preview.handler import DefinitionRecord, HandlerPreview, Message, ShownFields, TablePreview
 from ggfmt.engine.preview.preview import Preview
-from ggfmt.formats.api.show import Line, Shown, ShownField
+from ggfmt.formats.api.show import Line, ShownField, ShownMessage
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics.text import diagnostics_rich, diagnostics_text, text_width, write_text
 
@@ -130,7 +130,7 @@ def _message(message: Message, number: int) -> Iterator[_Part]:
     yield from _shown(message.shown)
 
 
-def _shown(shown: Shown) -> Iterator[_Part]:
+def _shown(shown: ShownMessage) -> Iterator[_Part]:
     for line in shown.lines:
         yield "  ", "value"
         yield from _line(line)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from ggfmt.engine.progress import Standing, Tell
+from ggfmt.engine.progress import ProgressCallback, ProgressSnapshot
 
 _TICK_SECONDS = 0.2
 _LOG_SECONDS = 30.0  # between two lines on one phase
@@ -24,7 +24,7 @@ log = logging.getLogger("ggfmt")
 
 
 @contextmanager
-def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iterator[Tell | None]:
+def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iterator[ProgressCallback | None]:
     """What tells people of a run while it goes on; None if nothing does.
 
     On a terminal it is a line on standard error, below all else that is written there; elsewhere, only if asked for,
@@ -38,10 +38,10 @@ def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iter
     if not shown:
         yield None
     elif on_terminal:
-        with FootLine(sys.stderr) as line:
+        with StatusLine(sys.stderr) as line:
             yield line.tell
     else:
-        yield InLog().tell
+        yield LogProgress().tell
 
 
 def can_be_redrawn(stream: TextIO | None) -> bool:
@@ -51,7 +51,7 @@ def can_be_redrawn(stream: TextIO | None) -> bool:
     return os.name != "nt" or "WT_SESSION" in os.environ
 
 
-class FootLine:
+class StatusLine:
     """A line that is drawn anew as time goes by. What is written to standard error meanwhile goes above it, in whole
     lines; at the end it is gone."""
 
@@ -59,13 +59,13 @@ class FootLine:
         self._terminal = terminal
         self._clock = clock
         self._lock = threading.RLock()
-        self._standing: Standing | None = None
+        self._standing: ProgressSnapshot | None = None
         self._drawn = ""
         self._ended = threading.Event()
         self._ticking = threading.Thread(target=self._tick, name="ggfmt-progress", daemon=True)
 
-    def __enter__(self) -> FootLine:
-        self._before, sys.stderr = sys.stderr, _Above(self)
+    def __enter__(self) -> StatusLine:
+        self._before, sys.stderr = sys.stderr, _StderrProxy(self)
         self._ticking.start()
         return self
 
@@ -76,7 +76,7 @@ class FootLine:
         above.close()
         self._draw("")
 
-    def tell(self, standing: Standing) -> None:
+    def tell(self, standing: ProgressSnapshot) -> None:
         self._standing = standing
         self.draw()
 
@@ -84,7 +84,7 @@ class FootLine:
         standing = self._standing
         if standing is not None and not self._ended.is_set():
             unicode = _can_show("━╌", self._terminal)
-            self._draw(line(standing, self._clock(), columns_of(self._terminal) - 1, unicode))
+            self._draw(status_line(standing, self._clock(), columns_of(self._terminal) - 1, unicode))
 
     def write_above(self, text: str) -> None:
         """Writes whole lines."""
@@ -104,10 +104,10 @@ class FootLine:
             self.draw()
 
 
-class _Above(io.TextIOBase):
+class _StderrProxy(io.TextIOBase):
     """Stands for standard error while there is a line at its foot."""
 
-    def __init__(self, line: FootLine) -> None:
+    def __init__(self, line: StatusLine) -> None:
         self._line = line
         self._begun = ""
 
@@ -137,20 +137,20 @@ class _Above(io.TextIOBase):
         super().close()
 
 
-class InLog:
+class LogProgress:
     """A line in the log for each phase, and now and then one more in a phase that takes long."""
 
     def __init__(self) -> None:
         self._phase = ""
         self._told = 0.0
 
-    def tell(self, standing: Standing) -> None:
+    def tell(self, standing: ProgressSnapshot) -> None:
         if standing.phase != self._phase or standing.moment - self._told >= _LOG_SECONDS:
             self._phase, self._told = standing.phase, standing.moment
             log.info("%s", ", ".join((standing.phase, *facts(standing, standing.moment))))
 
 
-def line(standing: Standing, now: float, columns: int, unicode: bool = True) -> str:
+def status_line(standing: ProgressSnapshot, now: float, columns: int, unicode: bool = True) -> str:
     """Where a run stands at a moment, in at most so many columns: what counts less is left out first, then the bar."""
     text = standing.phase
     parts = facts(standing, now)
@@ -166,7 +166,7 @@ def line(standing: Standing, now: float, columns: int, unicode: bool = True) -> 
     return text[:columns]
 
 
-def facts(standing: Standing, now: float) -> list[str]:
+def facts(standing: ProgressSnapshot, now: float) -> list[str]:
     """What is known of a phase, what counts most first."""
     told = []
     if standing.bytes_total:

@@ -19,13 +19,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.spark.existing import Connected
-from ggfmt.spark.failures import cause_of_job, clause, failed
+from ggfmt.spark.existing import ConnectSpark
+from ggfmt.spark.failures import cause_of_job, clause, spark_error
 from ggfmt.spark.jobs import Item, Jobs, Result, Tasks
 from ggfmt.spark.master import refusal
+from ggfmt.spark.package_upload import packed, pickled, zip_package
 from ggfmt.spark.remote import RemoteAddress
-from ggfmt.spark.shipping import packed, pickled, zipped
-from ggfmt.spark.workers import MAX_FAILURES, Worker, ask_workers, make_ready, warn_of_single_attempts
+from ggfmt.spark.workers import MAX_FAILURES, Worker, ask_workers, prepare_workers, warn_of_single_attempts
 from ggfmt.without_pandas import allow_pandas
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ class ConnectRunner:
 
     log_path: Path | None = None  # the server has it
 
-    def __init__(self, spark: Connected | RemoteAddress) -> None:
+    def __init__(self, spark: ConnectSpark | RemoteAddress) -> None:
         self._spark = spark
         self._session: SparkSession | None = None
-        self.shows_progress = isinstance(spark, Connected) and spark.shows_progress
+        self.shows_progress = isinstance(spark, ConnectSpark) and spark.shows_progress
 
     @property
     def parallelism(self) -> int:
@@ -81,7 +81,7 @@ class ConnectRunner:
         with ExitStack() as stack:
             self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
             stack.callback(self._threads.shutdown, wait=False)
-            if isinstance(self._spark, Connected):
+            if isinstance(self._spark, ConnectSpark):
                 self._session = self._spark.session
             else:
                 self._session = self._threads.submit(_new_session, self._spark).result()
@@ -193,12 +193,12 @@ def _send_package(session: SparkSession, threads: ThreadPoolExecutor) -> Server:
             return ask_workers(ConnectJobs(session, threads, archive), parallelism)
 
         def send(directory: Path) -> str:
-            archive = zipped(directory)
+            archive = zip_package(directory)
             threads.submit(session.addArtifacts, str(archive), pyfile=True).result()
             return archive.name
 
         with TemporaryDirectory(prefix="ggfmt-") as directory:
-            _ready[session] = Server(parallelism, make_ready(ask, partial(send, Path(directory))))
+            _ready[session] = Server(parallelism, prepare_workers(ask, partial(send, Path(directory))))
         warn_of_single_attempts(master, failures)
     return _ready[session]
 
@@ -213,7 +213,7 @@ def _ask_server(session: SparkSession) -> tuple[str, str | None, int]:
         parallelism = len(parts["part"].unique())
         return str(session.conf.get("spark.master", "")), session.conf.get(MAX_FAILURES, None), parallelism
     except PySparkException as error:
-        raise failed(
+        raise spark_error(
             "GG505", "Spark cannot be asked", cause_of_job(str(error)), None, str(error), adopted=True
         ) from None
 

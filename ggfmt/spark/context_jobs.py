@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ggfmt.spark.failures import cause_of_job, java_message
 from ggfmt.spark.jobs import Item, Jobs, Result, Tasks
-from ggfmt.spark.shipping import packed
+from ggfmt.spark.package_upload import packed
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -23,7 +23,7 @@ _CORE, _CONNECT = "pyspark.core.context", "pyspark.sql.connect.session"
 
 
 @dataclass(frozen=True)
-class Running:
+class ActiveSpark:
     """A Spark whose context this process has."""
 
     context: SparkContext
@@ -41,7 +41,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Connected:
+class ConnectSpark:
     """A session of Spark Connect that this process has."""
 
     session: ConnectSession
@@ -58,7 +58,7 @@ class Connected:
 
 
 @dataclass(frozen=True)
-class Submitted:
+class SubmittedSpark:
     """The Spark of a spark-submit that started this process: it waits for a context."""
 
     name = "the Spark that `spark-submit` started"
@@ -66,36 +66,36 @@ class Submitted:
     shows_progress = False
 
 
-Existing: TypeAlias = Running | Connected | Submitted
+Existing: TypeAlias = ActiveSpark | ConnectSpark | SubmittedSpark
 
 
-def existing_spark(environment: Mapping[str, str] = os.environ) -> Existing | None:
+def detect_spark(environment: Mapping[str, str] = os.environ) -> Existing | None:
     """The Spark that is there already, or None where ggfmt has to start one or to connect to a server."""
     core, connect = sys.modules.get(_CORE), sys.modules.get(_CONNECT)
     context: Any = None if core is None else core.SparkContext._active_spark_context
     if getattr(context, "_jsc", None) is not None:  # which it is not while it starts
-        return Running(context)
+        return ActiveSpark(context)
     if connect is not None:
         # A thread that has not made a session has that of the process, as in Spark itself.
         session = connect.SparkSession.getActiveSession() or connect.SparkSession._get_default_session()
         if session is not None:
-            return Connected(session)
-    return Submitted() if environment.get(GATEWAY) else None
+            return ConnectSpark(session)
+    return SubmittedSpark() if environment.get(GATEWAY) else None
 
 
-def given_spark(spark: object) -> Existing:
+def spark_from_argument(spark: object) -> Existing:
     """A session or a context that a caller names. UsageError GG521 if it is neither, or has been stopped."""
     connect, sql, core = (sys.modules.get(name) for name in (_CONNECT, "pyspark.sql", _CORE))
     if connect is not None and isinstance(spark, connect.SparkSession):
         if spark.is_stopped:
             raise _not_usable("the Spark Connect session has been stopped")
-        return Connected(spark)
+        return ConnectSpark(spark)
     context = spark.sparkContext if sql is not None and isinstance(spark, sql.SparkSession) else spark
     if core is None or not isinstance(context, core.SparkContext):
         raise _not_usable(f"a `{type(spark).__name__}` is no Spark session")
     if context._jsc is None:
         raise _not_usable("the Spark session has been stopped")
-    return Running(context)
+    return ActiveSpark(context)
 
 
 def _not_usable(message: str) -> UsageError:

@@ -51,7 +51,7 @@ _REMEDIES: Sequence[tuple[str, str]] = (
 )
 
 
-def failed(
+def spark_error(
     code: str, headline: str, reason: str, log_file: Path | None, full: str = "", *, adopted: bool = False
 ) -> Abend:
     """What to raise when Spark fails: the headline with the reason, what to do, and where the rest can be read.
@@ -159,6 +159,6 @@ def _causes_below(lines: Iterable[str]) -> Iterator[str]:
             return
 
 
-def no_py4j(record: logging.LogRecord) -> bool:
+def drop_py4j_records(record: logging.LogRecord) -> bool:
     """A filter for the root logger, which py4j tells of a lost connection; what that means, a diagnostic says."""
     return Path(record.pathname).parent.name != "py4j"

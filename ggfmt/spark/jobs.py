@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.spark.failures import failed
+from ggfmt.spark.failures import spark_error
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -88,7 +88,7 @@ class Jobs(ABC):
         return results
 
     def _failed(self, reason: str, full: str = "") -> Abend:
-        return failed("GG505", "a Spark task failed", reason, self._log, full, adopted=self._log is None)
+        return spark_error("GG505", "a Spark task failed", reason, self._log, full, adopted=self._log is None)
 
     @abstractmethod
     def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:

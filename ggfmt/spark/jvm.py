@@ -21,7 +21,7 @@ from pathlib import Path
 from socketserver import BaseServer
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.spark.failures import cause_in_log, failed
+from ggfmt.spark.failures import cause_in_log, spark_error
 from ggfmt.spark.java_home import Java
 
 _VECTOR_MODULE = "jdk.incubator.vector"
@@ -245,7 +245,7 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 
 def _not_started(reason: str, log: Path) -> Abend:
-    return failed("GG503", "Spark did not start", reason, log)
+    return spark_error("GG503", "Spark did not start", reason, log)
 
 
 def stop_quietly(server: BaseServer) -> None:

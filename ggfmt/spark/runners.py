@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
-from ggfmt.spark.existing import GATEWAY, Connected, Existing, Submitted, existing_spark, given_spark
+from ggfmt.spark.existing import GATEWAY, ConnectSpark, Existing, SubmittedSpark, detect_spark, spark_from_argument
 from ggfmt.spark.remote import remote_address
 from ggfmt.spark.settings import SparkSettings
 
 if TYPE_CHECKING:
-    from ggfmt.spark.adopted import AdoptedRunner
+    from ggfmt.spark.attached import AttachedRunner
     from ggfmt.spark.connect import ConnectRunner
     from ggfmt.spark.session import SparkRunner
 
-    SomeRunner: TypeAlias = SparkRunner | AdoptedRunner | ConnectRunner
+    SomeRunner: TypeAlias = SparkRunner | AttachedRunner | ConnectRunner
 
 
 def runner_for(spark: object | None = None, settings: SparkSettings | None = None) -> SomeRunner:
@@ -28,12 +28,12 @@ def runner_for(spark: object | None = None, settings: SparkSettings | None = Non
     GG524 for an address that is none of a server.
     """
     settings = settings or SparkSettings()
-    return runner_on(found_spark(spark, settings), settings)
+    return runner_on(resolve_spark(spark, settings), settings)
 
 
-def found_spark(spark: object | None, settings: SparkSettings) -> Existing | None:
+def resolve_spark(spark: object | None, settings: SparkSettings) -> Existing | None:
     """The Spark that is there: `spark`, or what this process has. UsageError as `runner_for` says."""
-    existing = existing_spark() if spark is None else given_spark(spark)
+    existing = detect_spark() if spark is None else spark_from_argument(spark)
     if existing is not None:
         _refuse(settings, existing)
     elif settings.remote is not None:
@@ -43,14 +43,14 @@ def found_spark(spark: object | None, settings: SparkSettings) -> Existing | Non
 
 def runner_on(existing: Existing | None, settings: SparkSettings) -> SomeRunner:
     """The runner on a Spark that was found, or where none was, the one that `settings` ask for."""
-    if isinstance(existing, Connected):
+    if isinstance(existing, ConnectSpark):
         from ggfmt.spark.connect import ConnectRunner
 
         return ConnectRunner(existing)
     if existing is not None:
-        from ggfmt.spark.adopted import AdoptedRunner
+        from ggfmt.spark.attached import AttachedRunner
 
-        return AdoptedRunner(existing)
+        return AttachedRunner(existing)
     address = remote_address(settings)
     if address is not None:
         from ggfmt.spark.connect import ConnectRunner
@@ -67,13 +67,13 @@ def send_package(spark: object) -> None:
     For what runs by itself on executors, such as a data source. It takes a small job the first time, and nothing later.
     UsageError GG521, and Abend GG505 or GG522, as from the runner.
     """
-    existing = given_spark(spark)
-    if isinstance(existing, Connected):
+    existing = spark_from_argument(spark)
+    if isinstance(existing, ConnectSpark):
         from ggfmt.spark.connect import send_to_session
 
         send_to_session(existing.session)
-    elif not isinstance(existing, Submitted):
-        from ggfmt.spark.adopted import send_to_context
+    elif not isinstance(existing, SubmittedSpark):
+        from ggfmt.spark.attached import send_to_context
 
         send_to_context(existing.context)
 
@@ -89,7 +89,7 @@ def _refuse(settings: SparkSettings, existing: Existing) -> None:
     for option in (option for option, there in given.items() if there):
         message = f"`{option}` cannot change {existing.name}, which the run takes"
         help = f"leave out `{option}`, or stop that session first"
-        if isinstance(existing, Submitted):
+        if isinstance(existing, SubmittedSpark):
             help = f"give it to `spark-submit`, or unset {GATEWAY} for a Spark of its own"
         raise UsageError(Diagnostic("GG520", message, help=help))
 

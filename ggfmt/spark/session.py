@@ -21,14 +21,14 @@ from ggfmt.kernels import SWITCH
 from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.spark.class_archive import class_archive
 from ggfmt.spark.context_jobs import ContextJobs
-from ggfmt.spark.failures import cause_in_log, cause_of_exception, clause, failed, no_py4j
+from ggfmt.spark.failures import cause_in_log, cause_of_exception, clause, drop_py4j_records, spark_error
 from ggfmt.spark.home import spark_home
 from ggfmt.spark.java_home import find_java
 from ggfmt.spark.jobs import Item, Result
 from ggfmt.spark.jvm import Jvm, start_jvm, stop_quietly
 from ggfmt.spark.master import cpus, is_here, master_addresses, probe, resolve, retrying
+from ggfmt.spark.package_upload import link_spark_home, python_path, set_environment, zip_package
 from ggfmt.spark.settings import SparkSettings
-from ggfmt.spark.shipping import linked, python_path, set_environment, zipped
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -116,7 +116,7 @@ class SparkRunner:
             self._failed = isinstance(error, Exception)
             self._close()
             if isinstance(error, OSError):
-                raise failed("GG503", "Spark did not start", clause(str(error)), self._log) from error
+                raise spark_error("GG503", "Spark did not start", clause(str(error)), self._log) from error
             raise
         return self
 
@@ -150,7 +150,7 @@ class SparkRunner:
         loopback = self.master.startswith("local") or (
             bool(addresses) and all(resolve(host).startswith("127.") for host, _ in addresses)
         )
-        workers_home = linked(home, self._scratch / "spark") if self.master.startswith("local") else None
+        workers_home = link_spark_home(home, self._scratch / "spark") if self.master.startswith("local") else None
         if self.master.startswith("local-cluster"):
             home = workers_home or home
         else:
@@ -233,14 +233,14 @@ class SparkRunner:
         quiet = logging.getLogger("py4j")
         quiet.addHandler(logging.NullHandler())
         quiet.propagate = False
-        logging.getLogger().addFilter(no_py4j)
+        logging.getLogger().addFilter(drop_py4j_records)
         try:
             with set_environment(environment), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self._context = SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
             # Its handler prints a traceback when the JVM goes away.
             self._context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-            archive = zipped(self._scratch) if ship else None
+            archive = zip_package(self._scratch) if ship else None
             if archive is not None:
                 self._context.addPyFile(str(archive))
             self._jobs = ContextJobs(
@@ -259,7 +259,7 @@ class SparkRunner:
             reason, full = cause_in_log(self._log) if self._gone() else clause(str(error)), repr(error)
         else:
             return
-        raise failed("GG503", "Spark did not start", reason, self._log, full)
+        raise spark_error("GG503", "Spark did not start", reason, self._log, full)
 
     def _close(self) -> None:
         with signals.deferred():

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.spark.failures import cause_of_exception, cause_of_job, failed
+from ggfmt.spark.failures import cause_of_exception, cause_of_job, spark_error
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -27,7 +27,7 @@ _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 10.0
 
 
-class Statements:
+class SqlSession:
     """A session, and the threads that use it."""
 
     def __init__(self, session: SparkSession, context: SparkContext | None, runner: SomeRunner, threads: int) -> None:
@@ -73,7 +73,7 @@ class Statements:
         except (Py4JError, PySparkException, OSError) as error:
             reason, full = cause_of_job(str(error)), repr(error)
         path = self._runner.log_path
-        raise failed("GG505", "a Spark task failed", reason, path, full, adopted=path is None)
+        raise spark_error("GG505", "a Spark task failed", reason, path, full, adopted=path is None)
 
     def _cancel(self) -> None:
         with suppress(Exception):
@@ -85,7 +85,7 @@ class Statements:
 
 
 @contextmanager
-def statements(runner: SomeRunner, settings: Mapping[str, str], threads: int) -> Iterator[Statements]:
+def statements(runner: SomeRunner, settings: Mapping[str, str], threads: int) -> Iterator[SqlSession]:
     """Statements in a new session on the Spark of a runner that has been entered: what they set is set there alone."""
     from ggfmt.spark.connect import ConnectRunner
     from ggfmt.spark.session import SparkRunner
@@ -94,12 +94,12 @@ def statements(runner: SomeRunner, settings: Mapping[str, str], threads: int) ->
         if isinstance(runner, ConnectRunner):
             assert runner._session is not None
             session: Any = first.submit(_connected, runner._session, settings).result()
-            found = Statements(session, None, runner, threads)
+            found = SqlSession(session, None, runner, threads)
             own = False
         else:
             context = runner._context
             assert context is not None
-            found = Statements(first.submit(_classic, context, settings).result(), context, runner, threads)
+            found = SqlSession(first.submit(_classic, context, settings).result(), context, runner, threads)
             own = isinstance(runner, SparkRunner)
         try:
             with _errors_as_they_were(own):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.jobs import Jobs
 from ggfmt.spark.master import attempts
-from ggfmt.spark.shipping import package_reader
+from ggfmt.spark.package_upload import package_reader
 
 MAX_FAILURES = "spark.task.maxFailures"
 _ASKED = 8  # workers, at most: a cluster has one Python as a rule
@@ -78,7 +78,7 @@ def ask_workers(jobs: Jobs, parallelism: int) -> list[Worker]:
     return [Worker(*answer) for answer in jobs.run(lambda item, attempt: examine(), range(min(parallelism, _ASKED)))]
 
 
-def make_ready(ask: Callable[[str | None], Sequence[Worker]], send: Callable[[], str]) -> str | None:
+def prepare_workers(ask: Callable[[str | None], Sequence[Worker]], send: Callable[[], str]) -> str | None:
     """See that workers import this package as it is here, and tell which Python they run.
 
     `ask` asks some of them, once they have the file of that name. `send` sends a file, whose name it gives, and which

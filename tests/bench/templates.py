@@ -47,7 +47,7 @@ SIDES: list[tuple[tuple[str, dict[str, str]], tuple[str, dict[str, str]]]] = [
 
 def batches(source: Path) -> list[ChangeBatch]:
     """The operations of a file of JSON."""
-    side = FORMATS["json"].read_side
+    side = FORMATS["json"].read_support
 
     told = WriterSettings(FORMATS["json"].options())
     reader = side.reader(Catalog(load_definitions(DEFINITIONS)), Projection(tokens=True), told)
@@ -83,7 +83,7 @@ def convert(inputs: list[Path], old: str, new: str, output: Path) -> float:
 def formatting(name: str, texts: dict[str, str], made: list[ChangeBatch]) -> float:
     """CPU seconds for all operations."""
     options: Any = FORMATS[name].options.parse(texts)
-    formatter = FORMATS[name].write_side.formatter(made[0].table, options, Context(include_tokens=True), Clock())
+    formatter = FORMATS[name].write_support.formatter(made[0].table, options, Context(include_tokens=True), Clock())
     start = time.process_time()
     for batch in made:
         formatter.format(formatter.arrange(batch)[0])

@@ -25,7 +25,7 @@ from strategies import examples, make_batch, slice_batch
 
 from contract import Case, Contract, contract_of
 from contract.shown import as_held
-from ggfmt.api.looking import SchemaKind
+from ggfmt.api.inspection import SchemaKind
 from ggfmt.columnar.clock import Clock
 from ggfmt.engine.inputs import detect_format
 from ggfmt.engine.listing import list_inputs
@@ -70,7 +70,7 @@ def settings_of(contract: Contract, case: Case) -> WriterSettings:
 def needed(contract: Contract, case: Case) -> dict[str, TableDef]:
     """The definitions that a reader must be given, where the data do not tell them."""
     table = contract.table(case)
-    return {table.full_name: table} if FORMATS[contract.name].read_side.discovery is None else {}
+    return {table.full_name: table} if FORMATS[contract.name].read_support.discovery is None else {}
 
 
 def read_case(contract: Contract, case: Case, data: bytes, **others: Any) -> Read:
@@ -85,7 +85,7 @@ def needed_for_records(contract: Contract) -> dict[str, TableDef]:
 
 def known_tables(contract: Contract) -> dict[str, TableDef]:
     """The tables of the contract's records, as one who knows them would define them."""
-    if FORMATS[contract.name].read_side.discovery is None:
+    if FORMATS[contract.name].read_support.discovery is None:
         return needed_for_records(contract)
     found = discover(contract.name, contract.file(*contract.records), source_of_records(contract))
     return {table.full_name: table for table in (*found.tables, *(event.table for event in found.events))}
@@ -130,11 +130,11 @@ def declared(contract: Contract) -> None:
     assert format.schema_kind in (None, *get_args(SchemaKind))
     assert format.options.parse({}) == format.options()
     if format.reads is not None:
-        assert issubclass(format.read_side.reader, Reader)
-        assert format.read_side.discovery is None or issubclass(format.read_side.discovery, Discovery)
+        assert issubclass(format.read_support.reader, Reader)
+        assert format.read_support.discovery is None or issubclass(format.read_support.discovery, Discovery)
     if format.writes is not None:
         options = format.options()
-        assert isinstance(format.write_side.projection(options), Projection)
+        assert isinstance(format.write_support.projection(options), Projection)
     found = read(
         contract.name,
         contract.file(*contract.records),
@@ -194,7 +194,7 @@ def batches(contract: Contract) -> None:
     def formats_alike(case: Case, data: st.DataObject) -> None:
         batch = make_batch(case.changes)
         options = format.options.parse(case.options)
-        formatter = format.write_side.formatter(batch.table, options, case.context, Clock(NOW))
+        formatter = format.write_support.formatter(batch.table, options, case.context, Clock(NOW))
 
         def messages(part: Any) -> list[Any]:
             made: pa.Array = formatter.format(formatter.arrange(part)[0])
@@ -238,7 +238,7 @@ _SIZES = st.one_of(st.integers(1, 60), st.integers(61, 3000))
 @rule()
 def cuts(contract: Contract) -> None:
     """It does not matter where a file is cut into splits, and splits into chunks; nor for the discovery."""
-    discovers = FORMATS[contract.name].read_side.discovery is not None
+    discovers = FORMATS[contract.name].read_support.discovery is not None
 
     @examples(50)
     @given(contract.cases, _SIZES, _SIZES)

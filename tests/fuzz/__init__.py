@@ -21,7 +21,7 @@ from ggfmt.config.lint.linter import lint
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import CrossedBorder
+from ggfmt.formats.api.reading import SplitBoundaryError
 from ggfmt.model.table import TableDef
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
@@ -94,7 +94,7 @@ def _read_with(name: str, data: bytes, source: WriterSettings) -> None:
         with chunk_bytes(_CHUNKS[turn % 4]):
             try:
                 cut = seen(read(name, data, source, _RANGES[turn // 4 % 4], trusted=trusted))
-            except CrossedBorder:
+            except SplitBoundaryError:
                 cut = seen(read(name, data, source, trusted=trusted))
     except GgfmtError:
         return

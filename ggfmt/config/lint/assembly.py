@@ -19,7 +19,7 @@ from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import (
     HandlerKey,
     find_option,
-    lacks,
+    find_unsupported_property,
     nearest_format_property,
     nearest_handler_property,
     owner,
@@ -28,7 +28,7 @@ from ggfmt.config.property_names import (
 from ggfmt.config.rewrites import removed
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
-from ggfmt.java.text import IllegalValue, trim, visible
+from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.spec import Options, OptionSpec
 
@@ -39,7 +39,7 @@ _NAMES_ELSEWHERE = ("avrocodec",)
 LEFT_OUT = "GG124"
 
 
-class Assembly:
+class HandlerBuilder:
     """One handler in the making; what is found wrong is added to `findings`.
 
     `given` has the entry that counts of every property given, `handler` and `options` the values, the default for one
@@ -198,7 +198,7 @@ class Assembly:
         """Tell of a property that is none of the handler's own."""
         specs = self.format.options.specs() if self.format else ()
         known = names_of(self.type) if self.type else names_of()
-        lacking = lacks(name, self.format) if self.format else None
+        lacking = find_unsupported_property(name, self.format) if self.format else None
         near = (
             f"format.{lacking.name}"
             if lacking
@@ -231,7 +231,7 @@ class Assembly:
                 self._report_renamed(entry, f"format.{match.spec.name}")
             self._give(f"format.{match.spec.name}", entry)
             return
-        lacking = lacks(name, format)
+        lacking = find_unsupported_property(name, format)
         if lacking is not None:
             self._leave(lacking, entry)
             return
@@ -261,7 +261,7 @@ class Assembly:
                 continue
             try:
                 values[spec.attr] = spec.value(entry.value)
-            except IllegalValue as error:
+            except InvalidValueError as error:
                 self.illegal.add(prefix + spec.name)
                 message = "is not a legal value" if entry.secret else str(error)
                 self._report("GG103", f"`{entry.key}` {message}", entry.value_span, error.help)

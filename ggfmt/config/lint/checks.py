@@ -16,7 +16,7 @@ from ggfmt.config.comments import has_comment
 from ggfmt.config.file_layout import absolute_paths, not_done, shared_names
 from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_types import FILE_TYPES
-from ggfmt.config.lint.assembly import Assembly
+from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.properties import Entry
 from ggfmt.config.texts import lost_blanks, misread_wrapper, odd_delimiter
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -40,7 +40,7 @@ class _Value:
     entry: Entry | None
 
 
-def check_handler(assembly: Assembly) -> Iterator[Diagnostic]:
+def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     """What is wrong with a handler besides its keys and illegal values."""
     values = list(_values(assembly, assembly.handler, ""))
     yield from _texts(values)
@@ -67,7 +67,7 @@ def check_handler(assembly: Assembly) -> Iterator[Diagnostic]:
     yield from _lacking_characters(written, of_format)
 
 
-def _values(assembly: Assembly, options: Options, prefix: str) -> Iterator[_Value]:
+def _values(assembly: HandlerBuilder, options: Options, prefix: str) -> Iterator[_Value]:
     for spec in options.specs():
         name = prefix + spec.name
         if name not in assembly.illegal:
@@ -88,7 +88,7 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
                 yield problem
 
 
-def _container_files(assembly: Assembly, format: Format) -> Iterator[Diagnostic]:
+def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagnostic]:
     if not format.by_table:
         return
     partition = assembly.given.get("partitionByTable")
@@ -102,7 +102,7 @@ def _container_files(assembly: Assembly, format: Format) -> Iterator[Diagnostic]
         yield Diagnostic("GG112", message, assembly.given["format"].value_span, help)
 
 
-def _file_layout(assembly: Assembly) -> Iterator[Diagnostic]:
+def _file_layout(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     """Names of files. The group is that of a machine, and may be given when files are written."""
     shared = shared_names(assembly.handler)
     found = [("GG135", shared)] if shared is not None else []
@@ -114,7 +114,7 @@ def _file_layout(assembly: Assembly) -> Iterator[Diagnostic]:
             yield Diagnostic(code, f"`{entry.key}` {problem.message}", entry.value_span, problem.help)
 
 
-def _control_files(assembly: Assembly) -> Iterator[Diagnostic]:
+def _control_files(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     """No release needs them to make messages, so that `createControlFile` is no option; but somebody waits for them."""
     if assembly.is_custom or (assembly.type is not None and not assembly.type.has(CONTROL_FILE)):
         return

@@ -22,7 +22,7 @@ _MOST_ROUNDS = 10
 
 
 @dataclass(frozen=True)
-class Mended:
+class FixedFile:
     """A file after its fixes: its bytes, how many keys were fixed and lines rewritten, what is still found in it."""
 
     content: bytes = field(repr=False)
@@ -31,9 +31,9 @@ class Mended:
     findings: tuple[Diagnostic, ...]
 
 
-def mend(
+def fix_file(
     content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = (), unsafe: bool = False
-) -> Mended:
+) -> FixedFile:
     """Apply the fixes of a file, and then those of what only the fixed file shows, until none is left.
 
     `unsafe`: rewrite lines too, when no fix is left. All other bytes stay as they are: encoding, byte order mark, line
@@ -53,7 +53,7 @@ def mend(
         if fixed == content:
             break
         content, findings = fixed, lint(fixed, file, rules, settings)
-    return Mended(content, len(keys), rewritten, findings)
+    return FixedFile(content, len(keys), rewritten, findings)
 
 
 def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, set[int]]:
@@ -73,7 +73,7 @@ def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, 
         if (span.source or "")[start:end] == lines[span.line - 1][start:end]:
             places.setdefault(span.line, set()).add((start, end, _encodable(finding.fix, encoding)))
     for number, wanted in places.items():
-        for start, end, fix in reversed(_apart(wanted)):
+        for start, end, fix in reversed(_without_overlaps(wanted)):
             line = lines[number - 1]
             lines[number - 1] = line[:start] + fix + line[end:]
     return mark + "".join(lines).encode(encoding), set(places)
@@ -144,7 +144,7 @@ def patch(name: str, before: bytes, after: bytes) -> bytes:
     )
 
 
-def _apart(places: Iterable[tuple[int, int, str]]) -> Sequence[tuple[int, int, str]]:
+def _without_overlaps(places: Iterable[tuple[int, int, str]]) -> Sequence[tuple[int, int, str]]:
     """The places in their order, without those that overlap the one before."""
     kept: list[tuple[int, int, str]] = []
     for place in sorted(places):

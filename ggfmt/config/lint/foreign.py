@@ -52,7 +52,7 @@ def is_sentence(entry: Entry) -> bool:
     return words > 2 if ":" in entry.separator else words != 1
 
 
-def tell_prose(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
+def check_prose(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
     """GG130 for each block of lines of prose; for all that is behind the first blocks of a file, one for all."""
     for _, of_file in groupby(entries, key=lambda entry: entry.file):
         blocks = [list(block) for prose, block in groupby(of_file, key=is_sentence) if prose]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ggfmt.config.lint.foreign import find_template
-from ggfmt.config.lint.reading import ConfigurationReading
+from ggfmt.config.lint.reading import ConfigurationParser
 from ggfmt.config.lint.rules import Rules
 from ggfmt.config.properties import SETTINGS, entries_from_settings, parse_content
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -27,6 +27,6 @@ def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence
     sources = [(file, parsed)]
     if settings:
         sources.append((SETTINGS, entries_from_settings(settings)))
-    reading = ConfigurationReading(sources, FORMATS)
+    reading = ConfigurationParser(sources, FORMATS)
     reading.handlers()
-    return reading.reported(errors_too=True, template=find_template(parsed.entries), tells=rules.tells)
+    return reading.reported(errors_too=True, template=find_template(parsed.entries), tells=rules.is_enabled)

@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ggfmt.config.comments import Ignores, before_comment, is_prose, tell_comments
+from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
 from ggfmt.config.goldengate_keys import is_outside_scope
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
-from ggfmt.config.lint.assembly import Assembly, report_duplicate, report_missing_format
+from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
 from ggfmt.config.lint.checks import check_handler
-from ggfmt.config.lint.foreign import Template, is_foreign, is_sentence, tell_prose
+from ggfmt.config.lint.foreign import Template, check_prose, is_foreign, is_sentence
 from ggfmt.config.lint.placeholders import placeholders
 from ggfmt.config.lint.releases import UNCOVERED, check_releases, refusal
-from ggfmt.config.properties import SETTINGS, Entry, Parsed
+from ggfmt.config.properties import SETTINGS, Entry, ParsedProperties
 from ggfmt.config.property_names import HandlerKey, handler_key, is_placeholder, nearest_handler, nearest_key, renamed
 from ggfmt.config.replacements import is_replacement, read_replacements
 from ggfmt.config.rewrites import renamed_key
@@ -27,7 +27,7 @@ from ggfmt.config.transforms import is_transform, read_transforms
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
-from ggfmt.java.text import IllegalValue, trim
+from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.replacements import Replacements
 
 _OWN = "ggfmt."
@@ -35,10 +35,10 @@ _TIMESTAMP_MASK = "gg.format.timestamp"
 _NAME_HELP = "use letters, digits, `_` and `-`: the name is that of a directory"
 
 
-class ConfigurationReading:
+class ConfigurationParser:
     """The entries of sources, each with its name, and the findings so far; later sources override earlier ones."""
 
-    def __init__(self, sources: Sequence[tuple[str, Parsed]], formats: Mapping[str, Format]) -> None:
+    def __init__(self, sources: Sequence[tuple[str, ParsedProperties]], formats: Mapping[str, Format]) -> None:
         self.run = RunOptions()
         self.replacements = Replacements()
         self._entries = [entry for _, source in sources for entry in source.entries]
@@ -68,7 +68,7 @@ class ConfigurationReading:
         for name in selected:
             if keyed[name]:
                 self._check_format(name, keyed[name], listed)
-                assembly = Assembly(name, keyed[name], self._formats, self._findings)
+                assembly = HandlerBuilder(name, keyed[name], self._formats, self._findings)
                 self._findings += check_handler(assembly)
                 assemblies.append(assembly)
             elif self._whole:
@@ -78,7 +78,7 @@ class ConfigurationReading:
         transforms = read_transforms(self._entries, release if selected else None, self._findings)
         self.replacements = replace(replacements, transforms=transforms)
         self._findings += placeholders(judged)
-        self._findings = tell_comments(judged, self._findings)
+        self._findings = check_comments(judged, self._findings)
         mask = next((entry.value for entry in reversed(self._entries) if entry.key.lower() == _TIMESTAMP_MASK), "")
         configs = (config for assembly in assemblies if (config := assembly.config()) is not None)
         return tuple(replace(config, timestamp_mask=trim(mask)) for config in configs)
@@ -136,7 +136,7 @@ class ConfigurationReading:
         for key, entry in given.items():
             try:
                 values[specs[key].attr] = specs[key].value(entry.value)
-            except IllegalValue as error:
+            except InvalidValueError as error:
                 release = None if key == f"{_OWN}compatibility" else release
                 self._report("GG103", f"`{entry.key}` {error}", entry.value_span, error.help)
         self.run = RunOptions(**values)
@@ -247,7 +247,7 @@ class ConfigurationReading:
         keyed: dict[str, list[tuple[HandlerKey, Entry]]] = {name: [] for name in selected}
         complete = {key.handler for key in self._handler_keys() if _is_complete(key)}
         judged = []
-        self._findings += tell_prose(self._entries)
+        self._findings += check_prose(self._entries)
         for entry in self._entries:
             key = handler_key(entry.key, listed)
             if key is None:

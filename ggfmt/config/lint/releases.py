@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from ggfmt.config.goldengate_keys import GoldenGateProperty
-from ggfmt.config.lint.assembly import Assembly
+from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import trim
@@ -20,7 +20,7 @@ UNCOVERED, REFUSED = "GG126", "GG127"
 
 
 @dataclass(frozen=True)
-class _Use:
+class _OptionUse:
     """A property, or the format `format`, that has an effect only in releases from `since` on and up to `until`."""
 
     entry: Entry
@@ -32,7 +32,7 @@ class _Use:
         return f"`{self.format}` is a format" if self.format else f"`{self.entry.key}` is a property"
 
 
-def check_releases(assemblies: Sequence[Assembly], release: str | None, told: bool) -> Iterator[Diagnostic]:
+def check_releases(assemblies: Sequence[HandlerBuilder], release: str | None, told: bool) -> Iterator[Diagnostic]:
     """GG111 for the first property of a handler that does not fit the release, GG126 for each that ggfmt does not do.
 
     `release` is None if its value is illegal; `told`: the configuration names it, so that a property of a later one is
@@ -45,7 +45,7 @@ def check_releases(assemblies: Sequence[Assembly], release: str | None, told: bo
 
 
 def _check(
-    assembly: Assembly, uses: Sequence[_Use], common: Sequence[str], release: str | None, told: bool
+    assembly: HandlerBuilder, uses: Sequence[_OptionUse], common: Sequence[str], release: str | None, told: bool
 ) -> Iterator[Diagnostic]:
     if release is not None:
         misfit = next((use for use in uses if not has(release, use.since, use.until)), None)
@@ -57,7 +57,7 @@ def _check(
             yield _uncovered(entry, known)
 
 
-def _metadata(assembly: Assembly, release: str) -> Iterator[Diagnostic]:
+def _metadata(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
     """What is to be said of a format that has templates, where the handler gives none."""
     if getattr(assembly.options, "meta_columns_template", ()) is not None:
         return
@@ -73,9 +73,9 @@ def _metadata(assembly: Assembly, release: str) -> Iterator[Diagnostic]:
         yield Diagnostic("GG139", message, place, f"set `{key}` if readers need them")
 
 
-def _uses(assembly: Assembly) -> list[_Use]:
+def _uses(assembly: HandlerBuilder) -> list[_OptionUse]:
     """What the handler uses, in the order of the files."""
-    uses = [_Use(entry, known.since, None) for entry, known in assembly.uncovered.values() if _is_on(entry)]
+    uses = [_OptionUse(entry, known.since, None) for entry, known in assembly.uncovered.values() if _is_on(entry)]
     # What a handler itself does beside its format is the same in the messages of all releases.
     for spec in assembly.options.specs() if assembly.options is not None else ():
         name, value = f"format.{spec.name}", getattr(assembly.options, spec.attr)
@@ -85,10 +85,10 @@ def _uses(assembly: Assembly) -> list[_Use]:
         # As by default, or switched off, is what a release does that does not have the property yet. One that has it no
         # more does what it does with the switch off.
         as_ever = value == spec.default or (value is False and spec.default is not True)
-        uses.append(_Use(entry, FIRST_RELEASE if as_ever else spec.since, None if value is False else spec.until))
+        uses.append(_OptionUse(entry, FIRST_RELEASE if as_ever else spec.since, None if value is False else spec.until))
     chosen = assembly.given.get("format")
     if chosen is not None and assembly.format is not None and assembly.format.since != FIRST_RELEASE:
-        uses.append(_Use(chosen, assembly.format.since, None, assembly.format.name))
+        uses.append(_OptionUse(chosen, assembly.format.since, None, assembly.format.name))
     places = {id(entry): index for index, entry in enumerate(assembly.entries)}
     return sorted(uses, key=lambda use: places[id(use.entry)])
 
@@ -97,11 +97,13 @@ def _is_on(entry: Entry) -> bool:
     return trim(entry.value).lower() not in ("", "false")
 
 
-def _fitting(uses: Sequence[_Use]) -> list[str]:
+def _fitting(uses: Sequence[_OptionUse]) -> list[str]:
     return [name for name in RELEASES if all(has(name, use.since, use.until) for use in uses)]
 
 
-def _misfit(misfit: _Use, uses: Sequence[_Use], common: Sequence[str], handler: str, release: str) -> Diagnostic:
+def _misfit(
+    misfit: _OptionUse, uses: Sequence[_OptionUse], common: Sequence[str], handler: str, release: str
+) -> Diagnostic:
     """`common` are the releases that fit all handlers."""
     is_new = is_later(misfit.since, release)
     reach = f"from {GOLDENGATE} {misfit.since} on" if is_new else f"of {GOLDENGATE} up to {misfit.until}"

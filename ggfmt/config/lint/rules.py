@@ -53,7 +53,7 @@ class Rules:
     never: tuple[str, ...] = ()
     machine: bool = True
 
-    def tells(self, code: str) -> bool:
+    def is_enabled(self, code: str) -> bool:
         if code in _ALWAYS or code not in _SELECTABLE:
             return True
         if (code in _OF_MACHINE and not self.machine) or _closest(code, self.never) >= 0:

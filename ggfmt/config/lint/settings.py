@@ -115,7 +115,7 @@ def _read(directory: str) -> Choice | None:
                 content = stream.read()
             # Another's file is not read any further: it need not even be legal.
             if name == _OWN_FILE or _TABLE.search(content):
-                return _Reading(path, content.decode("utf-8-sig")).choice(name == _SHARED_FILE)
+                return _SettingsParser(path, content.decode("utf-8-sig")).choice(name == _SHARED_FILE)
         except OSError as error:
             raise UsageError(Diagnostic("GG133", f"the file cannot be read: {error.strerror}", Span(path))) from None
         except UnicodeDecodeError:
@@ -123,7 +123,7 @@ def _read(directory: str) -> Choice | None:
     return None
 
 
-class _Reading:
+class _SettingsParser:
     """One reading of a file of settings, and what is wrong with it."""
 
     def __init__(self, path: str, text: str) -> None:

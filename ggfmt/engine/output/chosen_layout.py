@@ -45,7 +45,7 @@ def _no_mark(config: HandlerConfig, settings: HandlerSettings) -> Iterator[Diagn
     """Why files cannot begin with the bytes of `bom`."""
     if not settings.bom:
         return
-    framing = settings.write_side.framing(TableDef("T"), settings.options, settings.context)
+    framing = settings.write_support.framing(TableDef("T"), settings.options, settings.context)
     name = f"gg.handler.{config.name}.bom"
     if not isinstance(framing, TextFraming):
         message = f"`{name}` is for files of text, which `{settings.format}` does not write"

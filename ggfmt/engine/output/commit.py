@@ -9,9 +9,10 @@ that keep what must agree with the output. Each of them is a `Participant`. The 
 a pointer to it, written before it, that means nothing unless there is the journal; while there are pointers, the first
 has an intent in `_ggfmt/commits`, so that one that lost its journal is not taken for one that never had it.
 
-To let a directory take part: make a `Participant` of it, let `hold_all` take it with the others before the run reads
-anything, and hand `commit` a `Part` with what it gets (`publish` has a parameter for such parts); `Participant.stage`
-makes moves of documents. Never make two participants of one directory: the first refuses the second.
+To let a directory take part: make a `Participant` of it, let `lock_all` take it with the others before the run reads
+anything, and hand `commit` a `CommitPart` with what it gets (`publish` has a parameter for such parts).
+`Participant.stage` makes moves of documents. Never make two participants of one directory: the first refuses the
+second.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from ggfmt import signals
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span, UsageError
 from ggfmt.engine.files import absolute, remedy
-from ggfmt.engine.output.holding import LEASES, Hold, hold, lease_of
 from ggfmt.engine.output.journal import (
     COMMITS,
     JOURNAL,
@@ -37,15 +37,16 @@ from ggfmt.engine.output.journal import (
     VERSION,
     Journal,
     Move,
-    carry_out,
     check_done,
     damaged,
-    drop_if_of,
-    each,
+    delete_if_of_run,
+    map_parallel,
     read_document,
     read_journal,
+    replay_journal,
     staging_of,
 )
+from ggfmt.engine.output.locking import LEASES, DirectoryLock, lease_of, lock_directory
 from ggfmt.engine.output.names import METADATA_DIRECTORY, counted
 from ggfmt.engine.output.store import FAILURES, Store, stored, with_credentials
 from ggfmt.engine.uris import is_uri
@@ -75,7 +76,7 @@ class StagedMove:
 
 
 @dataclass
-class Part:
+class CommitPart:
     """What a commit does in one participant: files that get names, and names that are removed unless a file gets them.
 
     `copies` are staged files that leave the participant: a directory (path or URI) and the file, whose target is
@@ -98,7 +99,7 @@ class Participant:
         self.root = absolute(root)
         self.store = Store(self.root)
         self.run = ""
-        self._hold: Hold | None = None
+        self._hold: DirectoryLock | None = None
         self._staged = 0
 
     def stage(self, documents: Iterable[tuple[str, bytes]]) -> list[StagedMove]:
@@ -111,7 +112,7 @@ class Participant:
                 (StagedMove(source, target, len(content), sha256(content).hexdigest(), replaces=True), content)
             )
             self._staged += 1
-        each(staged, [self.store], lambda item: self.store.write(item[0].source, item[1]))
+        map_parallel(staged, [self.store], lambda item: self.store.write(item[0].source, item[1]))
         return [move for move, _ in staged]
 
     def staging(self, run: str) -> str:
@@ -142,12 +143,12 @@ class Participant:
         self.run = run
         try:
             with signals.deferred():
-                self._hold = hold(self.store, run, self.what)
+                self._hold = lock_directory(self.store, run, self.what)
             self._recover(known)
             self._drop_staging_of_dead_runs()
         except FAILURES as error:
             self.release()
-            raise Abend(cannot_write(self.root, error, self.what)) from None
+            raise Abend(write_error(self.root, error, self.what)) from None
         except (UsageError, Abend, KeyboardInterrupt):  # another run holds it, or the first of a commit to be ended
             self.release()
             raise
@@ -158,28 +159,28 @@ class Participant:
             if self._hold is None:
                 return
             self._drop_staging(self.run)
-            self._let_go(self._hold)
+            self._release_lock(self._hold)
             self._hold = None
 
-    def give_up(self, run: str) -> None:
+    def discard_staging(self, run: str) -> None:
         """Removes what the tasks of a run that will not be committed have left, which nobody holds now but they."""
         self._drop_staging(run)
         with suppress(*FAILURES):
             self.store.delete(lease_of(run))
-        self._tidy()
+        self._remove_leftovers()
 
     def _drop_staging(self, run: str) -> None:
         with suppress(*FAILURES):  # else a later run removes it
             if not self.store.exists(JOURNAL) and not self.store.exists(POINTER):
                 self.store.delete_tree(staging_of(run))
 
-    def _tidy(self) -> None:
+    def _remove_leftovers(self) -> None:
         for name in (LEASES, COMMITS, STAGING, METADATA_DIRECTORY, ""):
             self.store.remove_if_empty(name)
 
-    def _let_go(self, holding: Hold) -> None:
+    def _release_lock(self, holding: DirectoryLock) -> None:
         holding.release()
-        self._tidy()
+        self._remove_leftovers()
 
     def _drop_staging_of_dead_runs(self) -> None:
         living = {self.run, *(name.removesuffix(".json") for name in self.store.names(LEASES))}
@@ -218,7 +219,7 @@ class Participant:
         if pointed is not None:
             first, journal, place = pointed
             if journal is not None:
-                first._end_commit(self.run, {place: self.store}, known)
+                first._finish_commit(self.run, {place: self.store}, known)
             else:
                 self.store.delete(POINTER)
         journal = read_journal(self.store)
@@ -227,15 +228,15 @@ class Participant:
         for name in self.store.names(COMMITS):
             self._withdraw(name.removesuffix(".json"), known)
 
-    def _end_commit(self, run: str, places: dict[int, Store], known: Sequence[str]) -> None:
+    def _finish_commit(self, run: str, places: dict[int, Store], known: Sequence[str]) -> None:
         """Carries the journal out that this directory has for another one."""
-        holding = hold(self.store, run, self.what)
+        holding = lock_directory(self.store, run, self.what)
         try:
             journal = read_journal(self.store)
             if journal is not None:
                 self._carry_out(journal, places, known)
         finally:
-            self._let_go(holding)
+            self._release_lock(holding)
 
     def _carry_out(self, journal: Journal, places: dict[int, Store], known: Sequence[str]) -> None:
         if len(journal.places) > journal.others:
@@ -249,7 +250,7 @@ class Participant:
             pointer = read_document(stores[number], POINTER)
             if pointer is not None and pointer.get("run") == journal.run:
                 theirs.add(number)
-        carry_out(replace(journal, deletes=tuple(item for item in journal.deletes if item[0] in theirs)), stores)
+        replay_journal(replace(journal, deletes=tuple(item for item in journal.deletes if item[0] in theirs)), stores)
         message = "the commit of run %s, which was cut off, is ended: %s"
         log.warning(message, journal.run, counted(len(journal.moves), "file"))
 
@@ -271,24 +272,24 @@ class Participant:
         document = read_document(self.store, intent) or {}
         with suppress(*FAILURES):  # the intent stays as long as there may be pointers
             for place in document.get("places", []):
-                drop_if_of(Store(with_credentials(place, [self.root, *known])), POINTER, run)
+                delete_if_of_run(Store(with_credentials(place, [self.root, *known])), POINTER, run)
             self.store.delete(intent)
 
 
-def hold_all(participants: Sequence[Participant], run: str, held: ExitStack) -> None:
+def lock_all(participants: Sequence[Participant], run: str, held: ExitStack) -> None:
     """Takes directories for a run, in their order; `held` gives them free again. Errors as of `Participant.acquire`."""
     known = [participant.root for participant in participants]
     for participant in participants:  # before any of them is made, which could be the one that is looked for
         try:
             participant.check_pointer(known)
         except FAILURES as error:
-            raise Abend(cannot_write(participant.root, error, participant.what)) from None
+            raise Abend(write_error(participant.root, error, participant.what)) from None
     for participant in participants:
         held.callback(participant.release)  # which does nothing unless it is held: another run may be at work in there
         participant.acquire(run, known)
 
 
-def commit(run: str, parts: Sequence[Part]) -> None:
+def commit(run: str, parts: Sequence[CommitPart]) -> None:
     """Commits a run: all of its parts, or none. If the process dies in here, the next run finds out and ends the work.
 
     Abend if nothing was committed, Committed GG506 if the run is decided and something kept it from its end.
@@ -309,7 +310,7 @@ def commit(run: str, parts: Sequence[Part]) -> None:
     except FAILURES as error:
         if not _is_decided(first, run, error):
             _withdraw(parts, run)
-            raise Abend(cannot_write(first.root, error)) from None
+            raise Abend(write_error(first.root, error)) from None
     except KeyboardInterrupt as error:
         if _is_decided(first, run, error):
             raise _interrupted(first.root, _TOLD_TO_STOP) from None
@@ -319,7 +320,7 @@ def commit(run: str, parts: Sequence[Part]) -> None:
         _withdraw(parts, run)
         raise
     try:
-        carry_out(journal, stores)
+        replay_journal(journal, stores)
     except FAILURES as error:
         raise _interrupted(first.root, reason(error)) from None
     except KeyboardInterrupt:
@@ -328,7 +329,7 @@ def commit(run: str, parts: Sequence[Part]) -> None:
         raise Committed(*error.diagnostics) from None
 
 
-def _sync(parts: Sequence[Part]) -> None:
+def _sync(parts: Sequence[CommitPart]) -> None:
     """What the journal relies on survives the machine."""
     for part in parts:
         names = [move.source for move in (*part.moves, *(move for _, move in part.copies))]
@@ -336,7 +337,7 @@ def _sync(parts: Sequence[Part]) -> None:
         part.participant.store.sync_all(names)
 
 
-def _journal(run: str, parts: Sequence[Part]) -> tuple[Journal, list[Store]]:
+def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store]]:
     """The journal, and the stores of its places."""
     stores = [part.participant.store for part in parts]
     outside: dict[str, int] = {}
@@ -354,7 +355,7 @@ def _journal(run: str, parts: Sequence[Part]) -> tuple[Journal, list[Store]]:
     return Journal(run, places, len(parts) - 1, outputs, tuple(moves), tuple(deletes)), stores
 
 
-def _check_held(parts: Sequence[Part]) -> None:
+def _check_held(parts: Sequence[CommitPart]) -> None:
     """Abend if a directory was lost during the run."""
     for part in parts:
         if not part.participant.is_held():
@@ -374,11 +375,11 @@ def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
     return journal is not None and journal.run == run
 
 
-def _withdraw(parts: Sequence[Part], run: str) -> None:
+def _withdraw(parts: Sequence[CommitPart], run: str) -> None:
     """Removes what a commit that was not decided has written, as far as that can be done."""
     with suppress(Abend, *FAILURES):
         for part in parts[1:]:
-            drop_if_of(part.participant.store, POINTER, run)
+            delete_if_of_run(part.participant.store, POINTER, run)
         parts[0].participant.store.delete(f"{COMMITS}/{run}.json")
 
 
@@ -392,6 +393,6 @@ def reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
 
 
-def cannot_write(root: str, error: Exception, what: str = "the output directory") -> Diagnostic:
+def write_error(root: str, error: Exception, what: str = "the output directory") -> Diagnostic:
     help = remedy(error, "give another directory")
     return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root), help)

@@ -9,13 +9,13 @@ from datetime import datetime
 import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.output.commit import Participant, cannot_write
+from ggfmt.engine.output.commit import Participant, write_error
 from ggfmt.engine.output.journal import read_document
 from ggfmt.engine.output.names import METADATA_DIRECTORY, moment_of
 from ggfmt.engine.output.records import MANIFEST, records
 from ggfmt.engine.output.store import FAILURES, Store
 
-LINK = "the output directory holds a symbolic link, which ggfmt does not follow"
+LINK_MESSAGE = "the output directory holds a symbolic link, which ggfmt does not follow"
 LINK_HELP = "put a directory in its place, or give the directory that it leads to as an output directory of its own"
 
 
@@ -35,14 +35,14 @@ class OutputDirectory(Participant):
         try:
             return self._check(handlers, mode)
         except FAILURES as error:
-            raise Abend(cannot_write(self.root, error)) from None
+            raise Abend(write_error(self.root, error)) from None
 
     def _check(self, handlers: Sequence[str], mode: str) -> list[str]:
         for handler in handlers:
             self._refuse_link(handler)
             if self.store.exists(f"{handler}/{METADATA_DIRECTORY}"):
                 what = "the directory of the handler is an output directory of its own"
-                raise in_the_way(
+                raise existing_output_error(
                     self.store, what, handler, "give another output directory, or call the handler otherwise"
                 )
         if mode == "append":
@@ -52,7 +52,7 @@ class OutputDirectory(Participant):
             return []
         if mode == "error":
             help = "give `--mode append` or `--mode overwrite`, or another output directory"
-            raise in_the_way(self.store, "the output directory already holds output", present[0], help)
+            raise existing_output_error(self.store, "the output directory already holds output", present[0], help)
         listed: set[str] = set()
         for record in records(self.store):
             listed.update(name for name, entry in record.files(self.store) if entry.get("handler") in handlers)
@@ -61,14 +61,14 @@ class OutputDirectory(Participant):
 
     def _refuse_link(self, handler: str) -> None:
         if self.store.local and os.path.islink(self.store.inner(handler)):
-            raise in_the_way(self.store, LINK, handler, LINK_HELP)
+            raise existing_output_error(self.store, LINK_MESSAGE, handler, LINK_HELP)
 
     def latest_moment(self) -> datetime | None:
         """The time in the names of the files of the latest run."""
         try:
             document = read_document(self.store, MANIFEST)
         except FAILURES as error:
-            raise Abend(cannot_write(self.root, error)) from None
+            raise Abend(write_error(self.root, error)) from None
         if document is None:
             return None
         return moment_of(f"{document.get('time')}-") or moment_of(str(document.get("run")))
@@ -82,13 +82,15 @@ def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -
     """UsageError GG501 for a file that may not be replaced: a link, or one that is in no manifest."""
     for name in present:
         if store.local and os.path.islink(store.inner(name)):
-            raise in_the_way(store, LINK, name, LINK_HELP)
+            raise existing_output_error(store, LINK_MESSAGE, name, LINK_HELP)
         if name not in listed:
             help = "move it away yourself, or give another output directory"
-            raise in_the_way(store, "the output directory holds a file that no manifest of ggfmt lists", name, help)
+            raise existing_output_error(
+                store, "the output directory holds a file that no manifest of ggfmt lists", name, help
+            )
 
 
-def in_the_way(store: Store, message: str, name: str, help: str) -> UsageError:
+def existing_output_error(store: Store, message: str, name: str, help: str) -> UsageError:
     return UsageError(Diagnostic("GG501", message, Span(file=store.outer(name)), help))
 
 

@@ -151,7 +151,7 @@ def read_journal(store: Store) -> Journal | None:
         raise damaged(store, JOURNAL, f"is damaged: {error}") from None
 
 
-def carry_out(journal: Journal, stores: Sequence[Store]) -> None:
+def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
     """Does what the journal lists, in its places; what is done already stays done, so that it can be done again.
 
     Abend GG509, with nothing changed, if a file is neither in staging nor in its place. One of `FAILURES` from the file
@@ -169,10 +169,10 @@ def carry_out(journal: Journal, stores: Sequence[Store]) -> None:
     for place in journal.outputs:
         stores[place].delete(SUCCESS_FILE)
     targets = {(move.target_place, move.target) for move in journal.moves}
-    each(set(journal.deletes) - targets, stores, lambda item: _delete(stores[item[0]], item[1]))
+    map_parallel(set(journal.deletes) - targets, stores, lambda item: _delete(stores[item[0]], item[1]))
     for place, directory in directories:
         stores[place].make_directory(directory)
-    each(waiting, stores, lambda move: _move(move, stores))
+    map_parallel(waiting, stores, lambda move: _move(move, stores))
     for place in journal.outputs:
         stores[place].write(SUCCESS_FILE, b"")
     for place, store in enumerate(stores):
@@ -180,8 +180,8 @@ def carry_out(journal: Journal, stores: Sequence[Store]) -> None:
     for store in taking_part:
         store.delete_tree(staging_of(journal.run))
     for store in taking_part[1:]:
-        drop_if_of(store, POINTER, journal.run)
-    drop_if_of(taking_part[0], JOURNAL, journal.run)
+        delete_if_of_run(store, POINTER, journal.run)
+    delete_if_of_run(taking_part[0], JOURNAL, journal.run)
     taking_part[0].delete(f"{COMMITS}/{journal.run}.json")
 
 
@@ -230,14 +230,14 @@ def _delete(store: Store, name: str) -> None:
         store.delete(name)
 
 
-def drop_if_of(store: Store, name: str, run: str) -> None:
+def delete_if_of_run(store: Store, name: str, run: str) -> None:
     """Removes a document if it is of this run."""
     document = read_document(store, name)
     if document is not None and document.get("run") == run:
         store.delete(name)
 
 
-def each(items: Iterable[T], stores: Sequence[Store], do: Callable[[T], object]) -> None:
+def map_parallel(items: Iterable[T], stores: Sequence[Store], do: Callable[[T], object]) -> None:
     """Does something with each item, many at once where that is by a network."""
     if all(store.local for store in stores):
         for item in items:

@@ -2,7 +2,7 @@
 
 A name that a template makes goes through the same escapes as the name of a table: no part of it leaves the directory,
 is hidden, or is longer than file systems take. Two tables, or two partitions of one, that get one name are found by
-whoever gives names (`two_series`), and refused.
+whoever gives names (`file_name_conflict_error`), and refused.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from ggfmt.engine.output.names import (
     FILE_NAME_BYTES,
     NAME_BYTES,
     NUMBER_BYTES,
-    Place,
+    FileLocation,
     plain_place,
     safe_name,
     stamp,
 )
-from ggfmt.java.text import IllegalValue, visible
-from ggfmt.java.time_limit import TookTooLong, time_limit
+from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.java.time_limit import TimeLimitError, time_limit
 from ggfmt.model.table import TableDef
 from ggfmt.options.table_keys import Keys
-from ggfmt.options.template_pieces import DATA_SLASH, NUMBER, Facts, NoValue, Value
+from ggfmt.options.template_pieces import DATA_SLASH, NUMBER, MissingValueError, NameContext, Value
 from ggfmt.options.templates import NameTemplate
 
 PATH_BYTES = 900  # object stores take names of 1,024 bytes, of which the output directory has some
@@ -52,7 +52,7 @@ class Layout:
     def columns(self, table: str) -> tuple[str, ...]:
         return dict(self.partitions).get(table, ())
 
-    def place(self, table: TableDef | None, moment: datetime, partition: Partition = ()) -> Place:
+    def place(self, table: TableDef | None, moment: datetime, partition: Partition = ()) -> FileLocation:
         """Where the files of a table (None: of all tables) are, or of a partition of it. Abend GG515 if the templates
         make no name for them, GG516 if there is none for a value of the partition."""
         name = "" if table is None else table.full_name
@@ -61,7 +61,7 @@ class Layout:
             return place
         parts = () if table is None else table.parts
         columns = (column.upper() for column in self.columns(name))
-        facts = Facts(moment, name, parts, self.group, dict(zip(columns, partition, strict=True)))
+        facts = NameContext(moment, name, parts, self.group, dict(zip(columns, partition, strict=True)))
         span = Span(table=name or None)
         try:
             with time_limit(MOST_SECONDS):
@@ -69,11 +69,11 @@ class Layout:
                     place = replace(place, directory="/".join(_directories(self.path.show(facts))))
                 if self.file is not None:
                     place = _named(place.directory, self.file.show_numbered(facts))
-        except NoValue as error:
+        except MissingValueError as error:
             raise Abend(Diagnostic("GG516", str(error), span, error.help)) from None
-        except IllegalValue as error:
+        except InvalidValueError as error:
             raise Abend(Diagnostic("GG515", str(error), span, error.help or _HELP)) from None
-        except TookTooLong:
+        except TimeLimitError:
             message = f"a regular expression of a template takes more than {MOST_SECONDS} seconds"
             help = "write it so that a text can match in one way only"
             raise Abend(Diagnostic("GG515", message, span, help)) from None
@@ -89,21 +89,23 @@ def _directories(path: str) -> list[str]:
     return [safe_name(_with_slashes(part)) for part in path.split("/") if part not in ("", ".")]
 
 
-def _named(directory: str, text: str) -> Place:
+def _named(directory: str, text: str) -> FileLocation:
     stem, _, ending = text.partition(NUMBER)
     if not stem:
-        raise IllegalValue("`fileNameMappingTemplate` makes an empty name")
+        raise InvalidValueError("`fileNameMappingTemplate` makes an empty name")
     ending = safe_name(_with_slashes(ending)[1:]) if ending else ""
     ending = f".{ending}" if ending else ""
     room = FILE_NAME_BYTES - NUMBER_BYTES - 1 - len(ending.encode())
-    return Place(directory, safe_name(_with_slashes(stem), min(NAME_BYTES, room)), ending)
+    return FileLocation(directory, safe_name(_with_slashes(stem), min(NAME_BYTES, room)), ending)
 
 
 def _with_slashes(text: str) -> str:
     return text.replace(DATA_SLASH, "/")
 
 
-def two_series(one: tuple[str, Partition], other: tuple[str, Partition], columns: tuple[str, ...], path: str) -> Abend:
+def file_name_conflict_error(
+    one: tuple[str, Partition], other: tuple[str, Partition], columns: tuple[str, ...], path: str
+) -> Abend:
     """GG514 for two tables, or two partitions of a table, whose files would have one name."""
     shown = visible(path)
     if one[0] != other[0]:

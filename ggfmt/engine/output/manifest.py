@@ -11,12 +11,12 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.output.records import CONSOLIDATED, Record
+from ggfmt.engine.output.records import CONSOLIDATION_MEMBER, RunRecord
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.timeline import STEPS
 
 LAYOUT = 1  # of manifests; a greater one may hold what this ggfmt does not know of
-LATER_HELP = "use the ggfmt that wrote it, or a later one"
+NEWER_LAYOUT_HELP = "use the ggfmt that wrote it, or a later one"
 
 Count = Annotated[int, Meta(ge=0, le=2**62)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
@@ -54,7 +54,7 @@ class SchemaFile(Struct, frozen=True):
     bytes: Count = 0
 
 
-class ValuesLost(Struct, frozen=True):
+class LossCount(Struct, frozen=True):
     """So many values of a column that a handler could not show as they were."""
 
     table: str
@@ -65,7 +65,7 @@ class ValuesLost(Struct, frozen=True):
     code: str = ""
 
 
-class KindOfLoss(Struct, frozen=True):
+class LossKind(Struct, frozen=True):
     loss: str
     what: str
 
@@ -78,8 +78,8 @@ class HandlerTotals(Struct, frozen=True):
     bytes: Count = 0
     rejects: dict[str, Count] = field(default_factory=dict)
     lost_characters: Count = 0
-    not_shown: list[KindOfLoss] = field(default_factory=list)
-    losses: list[ValuesLost] = field(default_factory=list)
+    not_shown: list[LossKind] = field(default_factory=list)
+    losses: list[LossCount] = field(default_factory=list)
 
 
 class OperationsByTime(Struct, frozen=True):
@@ -120,16 +120,16 @@ class Manifest(Struct, frozen=True):
     replaced: list[str] = field(default_factory=list)
 
 
-def manifest_of(record: Record, store: Store) -> Manifest:
+def manifest_of(record: RunRecord, store: Store) -> Manifest:
     """The manifest of a record. UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt wrote it, and GG562 if
     it is none."""
     place = Span(file=store.outer(record.place))
-    if CONSOLIDATED in record.document:
+    if CONSOLIDATION_MEMBER in record.document:
         message = "the directory holds rows of `ggfmt consolidate`, and no run that has a report"
         raise UsageError(Diagnostic("GG560", message, place, "its manifest has the counts of all tables"))
     later = later_layout(record.document)
     if later is not None:
-        raise Abend(Diagnostic("GG561", later, place, LATER_HELP))
+        raise Abend(Diagnostic("GG561", later, place, NEWER_LAYOUT_HELP))
     try:
         return msgspec.convert(record.document, Manifest)
     except msgspec.ValidationError as error:

@@ -67,7 +67,7 @@ def moment_of(run: str) -> datetime | None:
 
 
 @dataclass(frozen=True)
-class Place:
+class FileLocation:
     """Where the files of one series are: their directory, below that of their handler or empty, and their name before
     and after the number of each."""
 
@@ -88,11 +88,11 @@ class Place:
         return "/".join(filter(None, (self.directory, f"{self.stem}{number}{self.ending}")))
 
 
-def plain_place(table: str, run_stamp: str, suffix: str) -> Place:
+def plain_place(table: str, run_stamp: str, suffix: str) -> FileLocation:
     """The place of the files of a table where no template says another; `table` is empty for files of all tables."""
     room = FILE_NAME_BYTES - len(run_stamp) - 2 - NUMBER_BYTES - len(suffix.encode())
     name = safe_name(table, min(NAME_BYTES, room)) if table else ALL_TABLES
-    return Place(name if table else "", f"{name}_{run_stamp}", suffix)
+    return FileLocation(name if table else "", f"{name}_{run_stamp}", suffix)
 
 
 def reject_file(kind: str, run_stamp: str, part: int, digits: int) -> str:

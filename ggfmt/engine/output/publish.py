@@ -17,13 +17,13 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import report
 from ggfmt.engine.execution import RunResults
 from ggfmt.engine.files import below, child
-from ggfmt.engine.output.commit import Part, StagedMove, cannot_write, commit
+from ggfmt.engine.output.commit import CommitPart, StagedMove, commit, write_error
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import read_journal
-from ggfmt.engine.output.layout import Partition, two_series
+from ggfmt.engine.output.layout import Partition, file_name_conflict_error
 from ggfmt.engine.output.manifest import LAYOUT
-from ggfmt.engine.output.names import Place, folded, reject_file, safe_file_name, stamp
-from ggfmt.engine.output.records import MANIFEST, as_bytes, earlier_manifest, records, reduced, run_file
+from ggfmt.engine.output.names import FileLocation, folded, reject_file, safe_file_name, stamp
+from ggfmt.engine.output.records import MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.output.store import FAILURES
 from ggfmt.engine.output.targets import check_targets
@@ -36,7 +36,7 @@ LEAST_DIGITS = 5
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedFile:
     """A staged file, the handler that it is of, and its final name below the handler's output directory."""
 
     file: StagedFile
@@ -45,7 +45,7 @@ class Named:
     name: str
 
 
-class Naming:
+class FileNamer:
     """Final names, below an output directory, of the files of one run.
 
     Parts are counted from 0 for each table, with as many digits as the last one needs, so that names in order are parts
@@ -59,10 +59,10 @@ class Naming:
         self._stamp = stamp(moment)
         self._appends = appends
         self._same_time = appends and same_time
-        self._owners: dict[tuple[str, str, Place], tuple[str, Partition]] = {}
+        self._owners: dict[tuple[str, str, FileLocation], tuple[str, Partition]] = {}
         self._taken: dict[tuple[str, str], set[str]] = {}
 
-    def names(self, files: Sequence[tuple[StagedFile, HandlerOutput, bool]]) -> Iterator[Named]:
+    def names(self, files: Sequence[tuple[StagedFile, HandlerOutput, bool]]) -> Iterator[NamedFile]:
         counts = Counter(self._series(*item) for item in files)
         parts: dict[str, int] = {}
         for file, target, is_reject in files:
@@ -78,7 +78,7 @@ class Naming:
                     name = file.place.numbered(part, digits)
                 name = f"{target.handler}/{name}"
                 if not self._is_taken(target, name):
-                    yield Named(file, target, is_reject, name)
+                    yield NamedFile(file, target, is_reject, name)
                     break
 
     @staticmethod
@@ -92,7 +92,7 @@ class Naming:
             own = file.table, file.partition
             first = self._owners.setdefault((target.root, target.handler, file.place), own)
             if first != own:
-                raise two_series(first, own, target.layout.columns(file.table), file.place.path)
+                raise file_name_conflict_error(first, own, target.layout.columns(file.table), file.place.path)
 
     def _is_taken(self, target: HandlerOutput, name: str) -> bool:
         if not (self._same_time or (self._appends and target.layout.has_templates)):
@@ -104,7 +104,7 @@ class Naming:
         return folded(last) in self._taken[root, directory]
 
 
-def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] = ()) -> dict[str, dict[str, Any]]:
+def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitPart] = ()) -> dict[str, dict[str, Any]]:
     """Commits what the tasks of a run left in staging, and with it `others`, in directories that are held for the run;
     the manifests by output directory.
 
@@ -123,7 +123,7 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[Part] =
         check_targets(parts)
         commit(results.job.run, [*parts, *others])
     except FAILURES as error:
-        raise Abend(cannot_write(outputs[0].root, error)) from None
+        raise Abend(write_error(outputs[0].root, error)) from None
     return {output.root: _manifest(output, named, schemas, described) for output in outputs}
 
 
@@ -135,10 +135,10 @@ def is_committed(prepared: PreparedRun) -> bool:
     return (journal is not None and journal.run == run) or store.exists(run_file(run))
 
 
-def _named(prepared: PreparedRun, results: RunResults) -> list[Named]:
+def _named(prepared: PreparedRun, results: RunResults) -> list[NamedFile]:
     # The clock's time is after that of all earlier runs; one that was given may be that of an earlier run.
     same_time = prepared.job.current_timestamp is not None
-    naming = Naming(prepared.outputs, prepared.moment, prepared.mode == "append", same_time)
+    naming = FileNamer(prepared.outputs, prepared.moment, prepared.mode == "append", same_time)
     targets = {target.handler: target for target in results.job.targets}
     every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
     return list(naming.names([(file, targets[file.handler], is_reject) for file, is_reject in every]))
@@ -148,12 +148,12 @@ def _part(
     prepared: PreparedRun,
     output: OutputDirectory,
     replaced: Sequence[str],
-    named: Sequence[Named],
-    schemas: Sequence[Schema],
+    named: Sequence[NamedFile],
+    schemas: Sequence[PublishedSchema],
     described: dict[str, Any],
-) -> Part:
+) -> CommitPart:
     """What one output directory gets."""
-    part = Part(output, deletes=list(replaced))
+    part = CommitPart(output, deletes=list(replaced))
     for item in named:
         if item.target.root == output.root:
             source = below(item.file.path, output.root)
@@ -172,7 +172,7 @@ def _part(
 
 
 def _earlier_records(
-    prepared: PreparedRun, output: OutputDirectory, part: Part, schemas: set[str]
+    prepared: PreparedRun, output: OutputDirectory, part: CommitPart, schemas: set[str]
 ) -> Iterator[tuple[str, bytes]]:
     """The records of earlier runs that have to be written, since files that they list are replaced; those of which no
     file remains are added to what is deleted."""
@@ -185,7 +185,7 @@ def _earlier_records(
     for record in records(output.store):
         if record.is_kept and not record.lists(output.store, handlers, schemas):
             continue
-        content = reduced(record, output.store, handlers, schemas)
+        content = without_replaced(record, output.store, handlers, schemas)
         if content is not None:
             yield record.name, content
         elif record.is_kept:
@@ -193,7 +193,7 @@ def _earlier_records(
 
 
 def _manifest(
-    output: OutputDirectory, named: Sequence[Named], schemas: Sequence[Schema], described: dict[str, Any]
+    output: OutputDirectory, named: Sequence[NamedFile], schemas: Sequence[PublishedSchema], described: dict[str, Any]
 ) -> dict[str, Any]:
     """What a run read and wrote, as an output directory has it: paths in it are relative, others absolute."""
 
@@ -244,7 +244,7 @@ def _configuration(target: HandlerOutput) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Schema:
+class PublishedSchema:
     """A schema of a handler that writes to `root`: its directory, and its name in it."""
 
     root: str
@@ -258,7 +258,9 @@ class Schema:
         return below(child(self.directory, self.name), self.root)
 
 
-def _schema_files(targets: Sequence[HandlerOutput], tables: Sequence[TableDef], moment: datetime) -> Iterator[Schema]:
+def _schema_files(
+    targets: Sequence[HandlerOutput], tables: Sequence[TableDef], moment: datetime
+) -> Iterator[PublishedSchema]:
     """The schemas of all definitions met; of several of one table the last counts, and all of them are there as copies
     with a time stamp under `versionSchemas`."""
     for target in targets:
@@ -272,4 +274,4 @@ def _schema_files(targets: Sequence[HandlerOutput], tables: Sequence[TableDef], 
                     names.append(schema.name.replace(table.full_name, f"{table.full_name}_{version}", 1))
                 for directory in directories:
                     for name in names:
-                        yield Schema(target.root, directory, safe_file_name(name), schema.content)
+                        yield PublishedSchema(target.root, directory, safe_file_name(name), schema.content)

@@ -20,11 +20,11 @@ from ggfmt.engine.output.store import FAILURES, Store
 
 MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
 RUNS = f"{METADATA_DIRECTORY}/runs"
-CONSOLIDATED = "consolidated"  # the member of the manifest of a consolidation that tells what was asked
+CONSOLIDATION_MEMBER = "consolidated"  # the member of the manifest of a consolidation that tells what was asked
 
 
 @dataclass(frozen=True)
-class Record:
+class RunRecord:
     """The manifest of a committed run. `is_kept` is False for one that was read from `manifest.json`, which is
     all that an earlier ggfmt left."""
 
@@ -74,17 +74,17 @@ def no_output(root: str) -> UsageError:
     return UsageError(Diagnostic("GG310", message, Span(file=root), "give the directory that `-o` named"))
 
 
-def records(store: Store) -> Iterator[Record]:
+def records(store: Store) -> Iterator[RunRecord]:
     """The records of an output directory, in the order of the ids of their runs. Abend GG509 for a damaged one."""
     names = store.names(RUNS)
     latest = _manifest(store, MANIFEST)
     if latest is not None and run_file(latest.get("run")) not in {f"{RUNS}/{name}" for name in names}:
-        yield Record(run_file(latest.get("run")), latest, is_kept=False)
+        yield RunRecord(run_file(latest.get("run")), latest, is_kept=False)
     del latest
     for name in names:
         document = _manifest(store, f"{RUNS}/{name}")
         if document is not None:
-            yield Record(f"{RUNS}/{name}", document)
+            yield RunRecord(f"{RUNS}/{name}", document)
 
 
 def kept_runs(store: Store) -> list[str]:
@@ -92,27 +92,27 @@ def kept_runs(store: Store) -> list[str]:
     return [name.removesuffix(".json") for name in store.names(RUNS) if name.endswith(".json")]
 
 
-def latest_record(store: Store) -> Record | None:
+def latest_record(store: Store) -> RunRecord | None:
     """The record of the latest run. Abend GG509 for a damaged one."""
     document = _manifest(store, MANIFEST)
     if document is not None:
-        return Record(run_file(document.get("run")), document, is_kept=False)
+        return RunRecord(run_file(document.get("run")), document, is_kept=False)
     runs = kept_runs(store)
     return record_of(store, runs[-1]) if runs else None
 
 
-def record_of(store: Store, run: str) -> Record | None:
+def record_of(store: Store, run: str) -> RunRecord | None:
     """The record of a run; None if there is none. Abend GG509 for a damaged one."""
     document = _manifest(store, run_file(run))
-    return None if document is None else Record(run_file(run), document)
+    return None if document is None else RunRecord(run_file(run), document)
 
 
-def earlier_manifest(store: Store) -> Record | None:
+def earlier_manifest(store: Store) -> RunRecord | None:
     """The manifest of a run of an earlier ggfmt, which kept no records."""
     latest = _manifest(store, MANIFEST)
     if latest is None or store.exists(run_file(latest.get("run"))):
         return None
-    return Record(run_file(latest.get("run")), latest, is_kept=False)
+    return RunRecord(run_file(latest.get("run")), latest, is_kept=False)
 
 
 def run_file(run: object) -> str:
@@ -121,7 +121,9 @@ def run_file(run: object) -> str:
     return f"{RUNS}/{run if proper else 'unknown'}.json"
 
 
-def reduced(record: Record, store: Store, handlers: Collection[str], schemas: Collection[str]) -> bytes | None:
+def without_replaced(
+    record: RunRecord, store: Store, handlers: Collection[str], schemas: Collection[str]
+) -> bytes | None:
     """A record less the files of some handlers and less schemas that are written anew; None if no file remains."""
     gone = {id(entry) for _, entry in record.files(store) if entry.get("handler") in handlers}
     gone |= {id(entry) for name, entry in record.schemas(store) if name in schemas}
@@ -129,7 +131,7 @@ def reduced(record: Record, store: Store, handlers: Collection[str], schemas: Co
         member: [entry for entry in record.document.get(member, []) if id(entry) not in gone]
         for member in ("files", "schemas")
     }
-    left = Record(record.name, {**record.document, **lists})
+    left = RunRecord(record.name, {**record.document, **lists})
     if not any(left.files(store)) and not any(left.schemas(store)):
         return None
     replaced = sorted({*record.document.get("replaced", []), *handlers})

@@ -23,7 +23,7 @@ FLUSH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Rejected:
+class RejectEntry:
     """A record that a handler could not write, or that could not be read: its bytes, why, and where it was."""
 
     handler: str
@@ -114,7 +114,7 @@ class _LineFile:
         return self._stream
 
 
-def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[Rejected]:
+def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[RejectEntry]:
     """The rejects in the output directory `root` that its manifest lists, in the order of their files."""
     for entry in manifest["files"]:
         name: str = entry["path"]
@@ -127,4 +127,4 @@ def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[Rejected]:
             for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):
                 reason = msgspec.json.decode(line)
                 record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))
-                yield Rejected(entry["handler"], record=record, **reason)
+                yield RejectEntry(entry["handler"], record=record, **reason)

@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 
 from ggfmt.engine.files import child, file_system, is_local
 from ggfmt.engine.output.layout import Partition
-from ggfmt.engine.output.names import Place
+from ggfmt.engine.output.names import FileLocation
 from ggfmt.engine.pipeline import Preamble
 from ggfmt.engine.plan import HandlerOutput
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.change import ChangeBatch
 
 FLUSH_BYTES = 1 << 20
-MOST_WAITING_BYTES = 32 << 20  # of all series of a task for one handler
+MAX_BUFFERED_BYTES = 32 << 20  # of all series of a task for one handler
 _LARGE_BYTES = 1 << 16  # that are sooner written than put together with others
 
 
@@ -54,11 +54,11 @@ class StagedFile:
     first_position: str | None
     last_position: str | None
     preambles: tuple[PlacedPreamble, ...] = ()
-    place: Place | None = None
+    place: FileLocation | None = None
     partition: Partition = ()
 
 
-class Waiting:
+class WriteBuffer:
     """The bytes that wait to be written in all series of a handler."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Waiting:
 
     def limit(self) -> None:
         """Writes all of it, if it is too much."""
-        if self._bytes > MOST_WAITING_BYTES:
+        if self._bytes > MAX_BUFFERED_BYTES:
             for series in list(self._series):
                 series.flush()
 
@@ -94,13 +94,13 @@ class StagedSeries:
         table: str,
         definition: str,
         framing: Framing,
-        place: Place,
+        place: FileLocation,
         partition: Partition = (),
-        waiting: Waiting | None = None,
+        waiting: WriteBuffer | None = None,
     ) -> None:
         self.files: list[StagedFile] = []
         self.lost = 0
-        self._waiting = Waiting() if waiting is None else waiting
+        self._waiting = WriteBuffer() if waiting is None else waiting
         self._directory = directory
         self._handler = target.handler
         self._table = table
@@ -279,7 +279,7 @@ def unique_path(directory: str) -> str:
     return child(directory, f"{_counter:07d}")
 
 
-class Interleaved:
+class InterleavedWriter:
     """Messages of many tables for one series of files, put back into the order of the input chunk by chunk."""
 
     def __init__(self, series: StagedSeries) -> None:

@@ -66,7 +66,7 @@ def directory_for_stream(held: ExitStack) -> str:
         raise Abend(Diagnostic("GG519", message, help=help)) from None
 
 
-def nowhere() -> str:
+def placeholder_directory() -> str:
     """The name of a directory that nobody makes, for a run that is only planned."""
     return os.path.join(tempfile.gettempdir(), f"ggfmt-stream-{uuid.uuid4().hex}")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import not_writable
-from ggfmt.engine.output.commit import Part
-from ggfmt.engine.output.directory import LINK, LINK_HELP
+from ggfmt.engine.output.commit import CommitPart
+from ggfmt.engine.output.directory import LINK_HELP, LINK_MESSAGE
 from ggfmt.engine.output.journal import is_below
 from ggfmt.engine.output.names import FILE_NAME_BYTES, METADATA_DIRECTORY, folded
 from ggfmt.engine.output.store import Store, parent
@@ -16,7 +16,7 @@ from ggfmt.engine.output.store import Store, parent
 _HELP = "nothing was committed; give another output directory, or another directory for schemas"
 
 
-def check_targets(parts: Sequence[Part]) -> None:
+def check_targets(parts: Sequence[CommitPart]) -> None:
     """Abend GG506 for the first name that cannot be given: too long, given twice, or not free for a file."""
     for part in parts:
         store = part.participant.store
@@ -70,7 +70,7 @@ def _check_free(store: Store, targets: Iterable[str]) -> None:
 def _check_directory(store: Store, directory: str) -> None:
     link = store.link_above(f"{directory}/file")
     if link is not None:
-        raise Abend(Diagnostic("GG506", LINK, Span(file=store.outer(link)), LINK_HELP))
+        raise Abend(Diagnostic("GG506", LINK_MESSAGE, Span(file=store.outer(link)), LINK_HELP))
     problem = not_writable(store.inner(directory)) if store.local else None
     if problem is not None:
         raise _refused(store, directory, f"a directory cannot be written: {problem.strerror}")

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
-from ggfmt.engine.output.directory import LINK, LINK_HELP, files_below
-from ggfmt.engine.output.holding import LEASES, LOCK
+from ggfmt.engine.output.directory import LINK_HELP, LINK_MESSAGE, files_below
 from ggfmt.engine.output.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, STAGING
-from ggfmt.engine.output.manifest import LATER_HELP, later_layout
+from ggfmt.engine.output.locking import LEASES, LOCK
+from ggfmt.engine.output.manifest import NEWER_LAYOUT_HELP, later_layout
 from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE
-from ggfmt.engine.output.records import MANIFEST, RUNS, Record, no_output, output_to_read, records
+from ggfmt.engine.output.records import MANIFEST, RUNS, RunRecord, no_output, output_to_read, records
 from ggfmt.engine.output.store import Store
 
-_AGAIN = "restore it from a copy, or run again with `--mode overwrite`"
+_RERUN_HELP = "restore it from a copy, or run again with `--mode overwrite`"
 _NEXT_RUN = "wait for the run that is at work; if there is none, the next run to this directory sees to it"
 
 
@@ -57,7 +57,7 @@ def _verify(store: Store, root: str) -> Verification:
             place = Span(file=store.outer(record.place))
             later = later_layout(record.document)
             if later is not None:
-                found.findings.append(Diagnostic("GG561", later, place, LATER_HELP))
+                found.findings.append(Diagnostic("GG561", later, place, NEWER_LAYOUT_HELP))
                 continue
             found.findings += (Diagnostic("GG510", text, place) for text in _sums(record))
             for name, entry in record.files(store):
@@ -120,7 +120,7 @@ def _compare(
     there = set(present)
     for name in sorted(there - listed.keys()):
         if store.local and os.path.islink(store.inner(name)):
-            yield Diagnostic("GG511", LINK, Span(file=store.outer(name)), LINK_HELP)
+            yield Diagnostic("GG511", LINK_MESSAGE, Span(file=store.outer(name)), LINK_HELP)
         else:
             help = "move it away, unless you know what it is for"
             yield Diagnostic("GG511", "no manifest lists this file", Span(file=store.outer(name)), help)
@@ -148,10 +148,10 @@ def _read_back(store: Store, name: str, expected: set[tuple[int, str]]) -> tuple
 
 
 def _as_listed(store: Store, name: str, message: str) -> Diagnostic:
-    return Diagnostic("GG510", message, Span(file=store.outer(name)), _AGAIN)
+    return Diagnostic("GG510", message, Span(file=store.outer(name)), _RERUN_HELP)
 
 
-def _sums(record: Record) -> Iterator[str]:
+def _sums(record: RunRecord) -> Iterator[str]:
     """Where the files of a run are not what its totals say; of handlers whose files later runs replaced there is
     nothing to say."""
     document = record.document

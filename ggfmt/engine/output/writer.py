@@ -11,18 +11,18 @@ import pyarrow as pa
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import child
-from ggfmt.engine.output.layout import Partition, two_series
-from ggfmt.engine.output.names import Place, counted
+from ggfmt.engine.output.layout import Partition, file_name_conflict_error
+from ggfmt.engine.output.names import FileLocation, counted
 from ggfmt.engine.output.partitions import MOST_PARTITIONS, Partitioner, too_many_partitions
 from ggfmt.engine.output.rejects import RejectFiles
-from ggfmt.engine.output.staging import Interleaved, StagedFile, StagedSeries, Waiting
+from ggfmt.engine.output.staging import InterleavedWriter, StagedFile, StagedSeries, WriteBuffer
 from ggfmt.engine.output.store import Store
-from ggfmt.engine.pipeline import Formatted, Pipeline, Preamble
+from ggfmt.engine.pipeline import FormattedBatch, Pipeline, Preamble
 from ggfmt.engine.plan import HandlerOutput, Job
 from ggfmt.engine.steps import FORMATTING, WRITING, Stopwatch
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
-from ggfmt.formats.api.writing import Note
+from ggfmt.formats.api.writing import LossNote
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 
@@ -30,7 +30,7 @@ _STRICT_HELP = "choose another format or other options, or leave out `--strict-f
 
 
 @dataclass
-class Written:
+class HandlerTaskOutput:
     """What one handler got in one task."""
 
     files: list[StagedFile] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Written:
     messages: int = 0
     extras: int = 0
     left_out: int = 0
-    notes: Counter[Note] = field(default_factory=Counter)
+    notes: Counter[LossNote] = field(default_factory=Counter)
     lost_characters: int = 0
     traces: list[str] = field(default_factory=list)
 
@@ -77,14 +77,14 @@ class HandlerWriter:
         self._directory = child(job.staging[target.root], f"{ordinal:06d}-{attempt}-{target.handler}")
         Store(self._directory).make_directory("")
         self.rejects = RejectFiles(self._directory, target.handler, ordinal)
-        self._result = Written()
+        self._result = HandlerTaskOutput()
         self._tables: dict[str, _Table] = {}
-        self._waiting = Waiting()
+        self._waiting = WriteBuffer()
         self._moment = job.moment
-        self._owners: dict[Place, tuple[str, Partition]] = {}
+        self._owners: dict[FileLocation, tuple[str, Partition]] = {}
         self._interleaved = None
         if not self._settings.partition_by_table:
-            self._interleaved = Interleaved(self._series("", str(epoch), None))
+            self._interleaved = InterleavedWriter(self._series("", str(epoch), None))
 
     @property
     def projection(self) -> Projection:
@@ -110,12 +110,12 @@ class HandlerWriter:
             yield from self._write_divided(table, table.partitioner, formatted)
         self._watch.lap(WRITING)
 
-    def _count(self, formatted: Formatted) -> None:
+    def _count(self, formatted: FormattedBatch) -> None:
         self._result.messages += len(formatted.messages)
         self._result.extras += len(formatted.messages) - len(formatted.operations)
 
     def _write_divided(
-        self, table: _Table, partitioner: Partitioner, formatted: Formatted
+        self, table: _Table, partitioner: Partitioner, formatted: FormattedBatch
     ) -> Iterator[tuple[int, Diagnostic]]:
         """Writes messages to the files of their partitions; hands back operations that have a message without one."""
         divided = partitioner.divide(formatted.arranged)
@@ -165,7 +165,7 @@ class HandlerWriter:
             self._interleaved.end_of_chunk()
             self._interleaved.series.new_definition(str(epoch), self._settings.framing(None))
 
-    def close(self) -> Written:
+    def close(self) -> HandlerTaskOutput:
         """Ends all files and says what was written."""
         result = self._result
         for series in self._every_series():
@@ -215,7 +215,7 @@ class HandlerWriter:
         place = layout.place(table, self._moment, partition)
         first = self._owners.setdefault(place, (name, partition))
         if first != (name, partition):
-            raise two_series(first, (name, partition), layout.columns(name), place.path)
+            raise file_name_conflict_error(first, (name, partition), layout.columns(name), place.path)
         framing = self._settings.framing(table)
         return StagedSeries(
             self.target, self._directory, self._split, name, definition, framing, place, partition, self._waiting

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.engine.pipeline import Formatted, HandlerSettings, Pipeline
+from ggfmt.engine.pipeline import FormattedBatch, HandlerSettings, Pipeline
 from ggfmt.formats.api.context import Projection
-from ggfmt.formats.api.show import BytesShow, Show, Shown, TextShow
-from ggfmt.formats.api.writing import Formatter, Framing, Note
+from ggfmt.formats.api.show import BytesShow, Show, ShownMessage, TextShow
+from ggfmt.formats.api.writing import Formatter, Framing, LossNote
 from ggfmt.model.change import ChangeBatch, OpType
 
 MOST_REJECTS = 3  # of a table that are shown; the others are counted
@@ -28,7 +28,7 @@ class Message:
     kind: str
     position: str | None
     data: bytes
-    shown: Shown
+    shown: ShownMessage
     of_key_update: bool = False
 
 
@@ -45,7 +45,7 @@ class DefinitionRecord:
     """What the files have before the messages of a definition, which describes the table."""
 
     data: bytes
-    shown: Shown
+    shown: ShownMessage
 
 
 Item = Message | ShownFields | DefinitionRecord | Diagnostic
@@ -114,7 +114,7 @@ class PreviewHandler:
         return all(table.enough for table in self._tables.values())
 
     @property
-    def notes(self) -> Counter[Note]:
+    def notes(self) -> Counter[LossNote]:
         return self._pipeline.notes
 
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
@@ -162,11 +162,11 @@ class PreviewHandler:
             display = show.message(bytes(data))
             table.add(arranged.ordinal[row].as_py(), Message(kind, position, bytes(data), display, split))
 
-    def _show(self, table: _Table, formatted: Formatted) -> tuple[Show, Framing]:
+    def _show(self, table: _Table, formatted: FormattedBatch) -> tuple[Show, Framing]:
         """Made for the first message of a definition, because there may be no schema of one without messages."""
         if table.shows is None:
             settings, formatter, messages = self._settings, formatted.formatter, formatted.messages
-            make = settings.write_side.show
+            make = settings.write_support.show
             if make is not None:
                 show: Show = make(formatter, settings.options, settings.context)
             elif pa.types.is_binary(messages.type):

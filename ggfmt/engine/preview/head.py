@@ -12,7 +12,7 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.files import InputFile, open_input, unreadable
 from ggfmt.engine.inputs import detect_format, layout_of, reader_of, with_defaults
 from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.standard_input import begun_standard_input, check_standard_input
+from ggfmt.engine.standard_input import check_standard_input, lazy_standard_input
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 
@@ -29,7 +29,7 @@ class Head:
 
     def __init__(self, inputs: Sequence[str], input_format: str, source: WriterSettings, held: ExitStack) -> None:
         check_standard_input(inputs)
-        self._files = list_inputs(inputs, standard_input=begun_standard_input(held))
+        self._files = list_inputs(inputs, standard_input=lazy_standard_input(held))
         self.input_format = detect_format(self._files)[0] if input_format == "auto" else input_format
         reader_of(self.input_format)  # which refuses an unknown format
         self.source = with_defaults(source, self.input_format)

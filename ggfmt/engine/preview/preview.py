@@ -17,13 +17,13 @@ from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
 from ggfmt.config.handler_options import RunOptions
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
-from ggfmt.engine.discovery import settle
+from ggfmt.engine.discovery import resolve_findings
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.preview.handler import FirstRejects, HandlerPreview, PreviewHandler
 from ggfmt.engine.preview.head import FIRST_BYTES, GROWTH, Head
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import CrossedBorder, Discovered, Event, Reader, Reject, SchemaChange
+from ggfmt.formats.api.reading import DiscoveryResult, Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
@@ -66,7 +66,7 @@ class Preview:
         return bool(self.strays) or any(isinstance(item, Diagnostic) for table in tables for item in table.items)
 
 
-class _Undefined(Exception):
+class _DiscoveryRequired(Exception):
     """The window has a table or a metadata record that nobody had looked for."""
 
 
@@ -85,10 +85,10 @@ def _preview(settings: PreviewSettings, head: Head) -> Preview:
     while True:
         try:
             window = _read(settings, head, size, discovering)
-        except _Undefined:
+        except _DiscoveryRequired:
             discovering = True
             continue
-        except CrossedBorder as crossed:
+        except SplitBoundaryError as crossed:
             head.read_whole(crossed.file)
             continue
         if head.whole or window.enough:
@@ -99,18 +99,18 @@ def _preview(settings: PreviewSettings, head: Head) -> Preview:
     result = window.preview(head.whole)
     for warning in window.warnings():
         log.warning("%s", warning)
-    if discovering and not head.whole and FORMATS[head.input_format].read_side.by(head.source).discovery is not None:
+    if discovering and not head.whole and FORMATS[head.input_format].read_support.by(head.source).discovery is not None:
         log.info("definitions are as found in the part that was read; a run reads all of the data, and may find others")
     return result
 
 
-def _read(settings: PreviewSettings, head: Head, size: int, discovering: bool) -> _Window:
+def _read(settings: PreviewSettings, head: Head, size: int, discovering: bool) -> _PreviewPass:
     catalog, source = Catalog(dict(settings.definitions)), head.source
     if discovering:
         discovered = _discovered(head, catalog, size)
         catalog, source = catalog.with_tables(discovered.tables), replace(source, facts=discovered.facts)
     _check_names(catalog.current, settings)
-    window = _Window(settings, head.reader, catalog, source, settled=discovering)
+    window = _PreviewPass(settings, head.reader, catalog, source, settled=discovering)
     for chunk in head.chunks(size):
         window.take(window.reader.read(chunk))
     window.take(window.reader.flush())
@@ -118,11 +118,11 @@ def _read(settings: PreviewSettings, head: Head, size: int, discovering: bool) -
     return window
 
 
-def _discovered(head: Head, catalog: Catalog, size: int) -> Discovered:
+def _discovered(head: Head, catalog: Catalog, size: int) -> DiscoveryResult:
     """What the window tells of its tables."""
 
     def look(every_shape: bool, source: WriterSettings) -> Sequence[object]:
-        make = FORMATS[head.input_format].read_side.by(source).discovery
+        make = FORMATS[head.input_format].read_support.by(source).discovery
         assert make is not None
         discovery = make(catalog, every_shape, source)
         for chunk in head.chunks(size):
@@ -130,7 +130,7 @@ def _discovered(head: Head, catalog: Catalog, size: int) -> Discovered:
                 discovery.read(chunk)
         return [discovery.findings()]
 
-    return settle(head.input_format, catalog, head.source, look)
+    return resolve_findings(head.input_format, catalog, head.source, look)
 
 
 def _check_names(tables: Iterable[str], settings: PreviewSettings) -> None:
@@ -139,7 +139,7 @@ def _check_names(tables: Iterable[str], settings: PreviewSettings) -> None:
         raise Abend(diagnostic)
 
 
-class _Window:
+class _PreviewPass:
     """One reading of the first bytes. `names` has what each table met is called in messages, by its name in the input.
 
     `settled`: definitions have been looked for, so that a table without one has none.
@@ -175,7 +175,7 @@ class _Window:
             if isinstance(event, ChangeBatch):
                 self._batch(event)
             elif not self._settled and (isinstance(event, SchemaChange) or event.of_unknown_table):
-                raise _Undefined
+                raise _DiscoveryRequired
             elif isinstance(event, Reject):
                 rejects = self._unread.setdefault(event.diagnostic.span.table, FirstRejects())
                 rejects.add(event.ordinal, event.diagnostic)

@@ -18,8 +18,8 @@ from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.spec import Options
 
 if TYPE_CHECKING:
-    from ggfmt.formats.api.reading import ReadSide
-    from ggfmt.formats.api.writing import WriteSide
+    from ggfmt.formats.api.reading import ReadSupport
+    from ggfmt.formats.api.writing import WriteSupport
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class Format:
     proposed: tuple[str, ...] = ()
 
     @cached_property
-    def write_side(self) -> WriteSide:
+    def write_support(self) -> WriteSupport:
         """What writes the format. It is a mistake to ask for it if `writes` is None."""
         assert self.writes is not None
-        side: WriteSide = import_module(self.writes).WRITE_SIDES[self.name]
+        side: WriteSupport = import_module(self.writes).WRITE_SIDES[self.name]
         return side
 
     @cached_property
-    def read_side(self) -> ReadSide:
+    def read_support(self) -> ReadSupport:
         """What reads the format. It is a mistake to ask for it if `reads` is None."""
         assert self.reads is not None
-        side: ReadSide = import_module(self.reads).READ_SIDES[self.name]
+        side: ReadSupport = import_module(self.reads).READ_SIDES[self.name]
         return side

@@ -41,7 +41,7 @@ class Layout:
     keys: tuple[str, ...] = field(default=(), kw_only=True)
 
 
-class Message(NamedTuple):
+class KafkaMessage(NamedTuple):
     """A message of Kafka, of which `value` is the record, `null` for a tombstone; what is not known is None."""
 
     value: bytes
@@ -52,11 +52,11 @@ class Message(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wrapped:
+class KafkaEnvelopes:
     """What a chunk of values was made of: the chunk with its spans, the messages, and by place why one is none."""
 
     chunk: Chunk
-    messages: Sequence[Message]
+    messages: Sequence[KafkaMessage]
     problems: Mapping[int, Diagnostic]
 
 
@@ -84,7 +84,7 @@ class Chunk:
     last: bool = True
     problem: Diagnostic | None = None
     settle: Callable[[], Chunk] | None = None
-    wrapped: Wrapped | None = None
+    wrapped: KafkaEnvelopes | None = None
 
     def settled(self) -> Chunk:
         """The chunk with `spans`, if records can only be told one by one."""
@@ -102,7 +102,7 @@ def too_long(size: int, limit: int) -> Diagnostic:
     return Diagnostic("GG316", f"the record has {size:,} bytes, and {limit:,} are the most", help=help)
 
 
-class CrossedBorder(Exception):
+class SplitBoundaryError(Exception):
     """A record lies over the end of the range that it starts in, so that its file cannot be read in ranges."""
 
     def __init__(self, file: str) -> None:
@@ -241,7 +241,7 @@ class Discovery(ABC):
 
     @staticmethod
     @abstractmethod
-    def settle(findings: Sequence[Any], catalog: Catalog, every_shape: bool) -> Discovered:
+    def settle(findings: Sequence[Any], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
         """The definitions of the whole input from the findings of its splits, in input order.
 
         The same however the input was split; `every_shape` is what the splits were asked for.
@@ -249,7 +249,7 @@ class Discovery(ABC):
 
 
 @dataclass(frozen=True)
-class Discovered:
+class DiscoveryResult:
     """Definitions found in the data: those that hold from the start, and metadata change events by place.
 
     `complete` is false if all records have to be read once more: shape by shape, because they left the order of a
@@ -263,14 +263,14 @@ class Discovered:
 
 
 @dataclass(frozen=True)
-class ReadSide:
+class ReadSupport:
     """What reads a format; `discovery` is None where the data do not tell what the tables are. `other` has another one
     for messages that were written by certain options."""
 
     reader: type[Reader]
     discovery: type[Discovery] | None = None
-    other: Callable[[WriterSettings], ReadSide | None] = lambda source: None
+    other: Callable[[WriterSettings], ReadSupport | None] = lambda source: None
 
-    def by(self, source: WriterSettings) -> ReadSide:
+    def by(self, source: WriterSettings) -> ReadSupport:
         """What reads messages of a source, whose options are known."""
         return self.other(source) or self

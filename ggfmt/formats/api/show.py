@@ -41,7 +41,7 @@ class ShownField:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownMessage:
     """One message: its lines, its fields where it is divided into fields, and what a reader of it will stumble over."""
 
     lines: tuple[Line, ...]
@@ -60,7 +60,7 @@ class Show(ABC):
     framed: bool = True
 
     @abstractmethod
-    def message(self, data: bytes) -> Shown:
+    def message(self, data: bytes) -> ShownMessage:
         """One message from its bytes, with the delimiter behind it."""
 
 
@@ -75,18 +75,18 @@ class TextShow(Show):
         if mark:
             self.about += (f"each file starts with the byte order mark {mark.hex(' ')}",)
 
-    def message(self, data: bytes) -> Shown:
-        return Shown(hex_lines(data)) if self._codec is None else self.text(data.decode(self._codec, "replace"))
+    def message(self, data: bytes) -> ShownMessage:
+        return ShownMessage(hex_lines(data)) if self._codec is None else self.text(data.decode(self._codec, "replace"))
 
-    def text(self, text: str) -> Shown:
-        return Shown(((ShownPiece("value", text),),))
+    def text(self, text: str) -> ShownMessage:
+        return ShownMessage(((ShownPiece("value", text),),))
 
 
 class BytesShow(Show):
     """Shows messages that are no text."""
 
-    def message(self, data: bytes) -> Shown:
-        return Shown(hex_lines(data))
+    def message(self, data: bytes) -> ShownMessage:
+        return ShownMessage(hex_lines(data))
 
 
 def hex_lines(data: bytes) -> tuple[Line, ...]:

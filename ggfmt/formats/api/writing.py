@@ -31,7 +31,7 @@ class RowErrors(Exception):
 
 
 @dataclass(frozen=True)
-class Note:
+class LossNote:
     """A loss (by its id) that happened to values of a column and is told once, with a count, in the totals: the number
     of values and then `detail`."""
 
@@ -55,7 +55,7 @@ class Formatter(ABC):
         self.table = table
         self.include_tokens = context.include_tokens
         self.clock = clock
-        self.notes: Counter[Note] = Counter()
+        self.notes: Counter[LossNote] = Counter()
 
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
         """The operations to write for a batch, and for each the row it comes from; RowErrors if some must not be."""
@@ -64,7 +64,7 @@ class Formatter(ABC):
     def count(self, loss: Loss, field: str, values: int, **words: str) -> None:
         """Takes note of a loss that happened to some values of a column; `words` stand in the note of the loss."""
         if values:
-            self.notes[Note(loss.code, self.table.full_name, field, loss.note.format(**words), loss.id)] += values
+            self.notes[LossNote(loss.code, self.table.full_name, field, loss.note.format(**words), loss.id)] += values
 
     def traced(self, messages: pa.Array) -> Iterator[str]:
         """The messages as text, for a log at level TRACE, where they are no text themselves."""
@@ -92,7 +92,7 @@ class SchemaFile:
 
 
 @dataclass(frozen=True)
-class WriteSide:
+class WriteSupport:
     """What writes a format.
 
     formatter    makes a Formatter of (table, options, context, clock)

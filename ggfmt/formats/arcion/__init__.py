@@ -35,7 +35,7 @@ from ggfmt.formats.api.losses import (
     TYPES_NOT_SHOWN,
 )
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.options.spec import option
 from ggfmt.options.table_keys import TableKeys
 from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
@@ -70,7 +70,7 @@ class FieldDelimiter(Delimiter):
     def parse(self, text: str) -> str:
         value = super().parse(text)
         if len(value) != 1 or not value.isascii() or value in "\"' \r\n" or _WORD.fullmatch(value):
-            raise IllegalValue(f"cannot be `{text[:60]}`", f"give {self.legal}")
+            raise InvalidValueError(f"cannot be `{text[:60]}`", f"give {self.legal}")
         return value
 
 
@@ -85,7 +85,7 @@ class NullWord(Text):
     def parse(self, text: str) -> str:
         value = super().parse(text)
         if not _WORD.fullmatch(value):
-            raise IllegalValue(f"cannot be `{text[:60]}`", f"give {self.legal}")
+            raise InvalidValueError(f"cannot be `{text[:60]}`", f"give {self.legal}")
         return value
 
 

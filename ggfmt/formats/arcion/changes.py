@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from ggfmt.formats.arcion.cursor import place_of
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
-from ggfmt.formats.records.refused import MOST_SHOWN, Refused, lacks, no_op
+from ggfmt.formats.records.refused import MOST_SHOWN, RecordError, missing_member_error, no_op
 from ggfmt.model.table import Column, TableDef
 
 OPS = ("I", "U", "D")
@@ -41,7 +41,7 @@ class ArcionDialect(Dialect):
 def check_op(op: str | None, table: str) -> str:
     """The type of an operation; Refused if it is none."""
     if op is None:
-        raise lacks("opType", "every change of Arcion has one", table)
+        raise missing_member_error("opType", "every change of Arcion has one", table)
     if op not in OPS:
         raise no_op("opType", op[:MOST_SHOWN], OPS, table)
     return op
@@ -51,7 +51,7 @@ def check_states(states: Collection[str | None], table: str) -> None:
     if not STATES.issuperset(states):
         wrong = next(state for state in states if state not in STATES)
         word = "NULL" if wrong is None else f"`{wrong[:MOST_SHOWN]}`"
-        raise Refused("GG308", f"`exists` of a column cannot be {word}", "legal values are 0, 1, 2 and 3", table)
+        raise RecordError("GG308", f"`exists` of a column cannot be {word}", "legal values are 0, 1, 2 and 3", table)
 
 
 def images_of(op: str, old: Texts, new: Texts) -> tuple[Texts | None, Texts | None]:

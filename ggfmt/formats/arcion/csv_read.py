@@ -21,7 +21,7 @@ from ggfmt.formats.arcion.csv_text import CsvLayout, chunks, fields_of, find_lay
 from ggfmt.formats.json.values import invalid_utf8
 from ggfmt.formats.records.dialect import Change, Meaning
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import Refused
+from ggfmt.formats.records.refused import RecordError
 from ggfmt.options.table_keys import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
@@ -68,14 +68,14 @@ class ArcionCsv(ArcionDialect):
     def changes(self, record: Row) -> Meaning:
         problem = record.layout.problem
         if problem is not None:
-            raise Refused(problem.code, problem.message, problem.help)
+            raise RecordError(problem.code, problem.message, problem.help)
         table = self._tables.get(record.file)
         if table is None:
             table = self._tables[record.file] = self._table(record.file)
         names = keys_of(table, self.options.columns) or record.layout.names
         if names is None:
             help = "give `columns`, or `includeHeader`, with `--input-option`"
-            raise Refused("GG205", "the columns of the table are not known", help, table)
+            raise RecordError("GG205", "the columns of the table are not known", help, table)
         if not record.text and len(names) > 1:
             return "blank line"
         values = self._values(record, table)
@@ -83,7 +83,7 @@ class ArcionCsv(ArcionDialect):
         if len(values) != width:
             help = "correct `columns`, `mode`, `delimiter`, `quote` or `escape` with `--input-option`"
             reason = f"the row has {len(values)} fields where there should be {width}"
-            raise Refused("GG311", reason, help, table)
+            raise RecordError("GG311", reason, help, table)
         record_schema = self.describe(table, names)
         if self.options.mode == SNAPSHOT:
             tokens = {"snapshot": "true"} if self.with_tokens else {}
@@ -101,7 +101,7 @@ class ArcionCsv(ArcionDialect):
         fields = fields_of(record.text, record.layout, self.options.null_literal)
         if fields is None:
             help = "correct the file, or `quote` and `escape` with `--input-option`"
-            raise Refused("GG311", "a field has a text after its closing quote, or none closes it", help, table)
+            raise RecordError("GG311", "a field has a text after its closing quote, or none closes it", help, table)
         return fields
 
     def _table(self, file: str) -> str:
@@ -111,7 +111,7 @@ class ArcionCsv(ArcionDialect):
         path = PurePosixPath(file)
         name = _SUFFIXES.sub("", path.name) if self.options.table_from == FILE else path.parent.name
         if not name:
-            raise Refused(
+            raise RecordError(
                 "GG305", "the path of the file does not name its table", "give `tableName` with `--input-option`"
             )
         try:

@@ -16,7 +16,7 @@ from ggfmt.columnar.join import join
 from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import WriteSide
+from ggfmt.formats.api.writing import WriteSupport
 from ggfmt.formats.arcion import BACKSLASH, LAST_FIELDS, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
 from ggfmt.formats.arcion.states import states, values_of
@@ -93,7 +93,7 @@ class _CsvFraming(TextFraming):
 
 
 WRITE_SIDES = {
-    "arcion_csv": WriteSide(
+    "arcion_csv": WriteSupport(
         formatter=ArcionCsvFormatter,
         framing=lambda table, options, context: _CsvFraming(table, options),
         projection=lambda options: Projection(tokens=True),

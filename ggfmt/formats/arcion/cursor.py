@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.join import join
 from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Either, Piece
+from ggfmt.columnar.pieces import Conditional, Piece
 from ggfmt.columnar.strings import json_strings, quote_json
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.formats.json.values import raw_texts
-from ggfmt.formats.records.refused import Refused, decoded
+from ggfmt.formats.records.refused import RecordError, decoded
 
 COUNTS = ("insertCount", "updateCount", "deleteCount", "replaceCount")
 RESERVED = ("timestamp", "log", "position")
@@ -44,7 +44,7 @@ def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | 
     millis = tokens.pop("timestamp", "")
     if millis:
         if not _MILLIS.fullmatch(millis):
-            raise Refused("GG308", "the `timestamp` of the cursor is no number")
+            raise RecordError("GG308", "the `timestamp` of the cursor is no number")
         micros = int(millis) * 1000
     if "position" in members:
         position = tokens.pop("position", None)
@@ -97,7 +97,7 @@ def _members_of(names: Sequence[str], within: bool = True) -> Callable[[pa.Strin
 
     def pair(keys: pa.StringArray, items: pa.StringArray) -> list[Piece]:
         wanted = pc.is_in(keys, chosen)
-        return [Either(wanted if within else pc.invert(wanted), [",", json_strings(keys), ":", _scalars(items)])]
+        return [Conditional(wanted if within else pc.invert(wanted), [",", json_strings(keys), ":", _scalars(items)])]
 
     return pair
 

@@ -16,11 +16,11 @@ from msgspec import Raw
 from ggfmt.formats.arcion import scan
 from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, Texts, check_op, check_states, images_of
 from ggfmt.formats.json.values import raw_text, raw_texts
-from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, non_null
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, joined_name, lacks
-from ggfmt.formats.records.scanner import NOT_NAMED, Grammar, Scanned
+from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error
+from ggfmt.formats.records.scanner import NOT_NAMED, Grammar, ScannedBatch
 from ggfmt.model.table import TableDef
 
 _texts = msgspec.json.Decoder(dict[str, str | None]).decode
@@ -69,7 +69,7 @@ class Arcion(ArcionDialect):
         return None
 
     def changes(self, record: ArcionRecord) -> Meaning:
-        if record.tableName is None and record.opType is None and self.options.table and not given(record.payload):
+        if record.tableName is None and record.opType is None and self.options.table and not non_null(record.payload):
             row = self._with_nulls(self._image(record.raw, "the record", self.options.table))
             tokens = {"snapshot": "true"} if self.with_tokens else {}
             return (Change(self.options.table, "I", None, None, None, row, tokens),)
@@ -82,7 +82,7 @@ class Arcion(ArcionDialect):
         else:
             states = record.exists
             if not states:
-                raise Refused("GG305", "`exists` names no columns", None, table)
+                raise RecordError("GG305", "`exists` names no columns", None, table)
             record_schema = self.describe(table, tuple(states))
             images = images_of(op, *_chosen(states, old or {}, new or {}, table))
         images = (self._with_nulls(images[0]), self._with_nulls(images[1]))
@@ -102,27 +102,27 @@ class Arcion(ArcionDialect):
             return None
         return bytes(int(states[name] or 0) if name in states else NOT_NAMED for name in table.column_names)
 
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
         return scan.heads(scanned)
 
-    def as_meant(self, scanned: Scanned) -> Scanned:
-        return scan.as_meant(scanned, self.options.null_literal)
+    def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
+        return scan.decode_scanned(scanned, self.options.null_literal)
 
     def _table(self, record: ArcionRecord) -> str:
         name = record.tableName
         if name is None:
             help = "if it is a row of a snapshot, say by `table` with `--input-option` of which table"
-            if given(record.payload) is not None:
+            if non_null(record.payload) is not None:
                 help = "if it is Arcion's Debezium-like JSON, give `--input-format debezium_json`"
-            raise lacks("tableName", help)
+            raise missing_member_error("tableName", help)
         if not name.name:
-            raise lacks("name", NAME_TABLE, what="`tableName`")
+            raise missing_member_error("name", NAME_TABLE, what="`tableName`")
         namespace = name.namespace or Namespace()
         schema = namespace.schema if namespace.schema != self.options.schema_filler else None
         return joined_name((namespace.catalog, schema, name.name), "`tableName`")
 
     def _image(self, image: Raw, name: str, table: str) -> Texts | None:
-        if given(image) is None:
+        if non_null(image) is None:
             return None
         try:
             return _texts(image)
@@ -144,14 +144,16 @@ def _chosen(states: dict[str, str | int | None], old: Texts, new: Texts, table: 
     for image in (old, new):
         if not image.keys() <= codes.keys():
             name = next(name for name in image if name not in codes)
-            raise Refused("GG305", "`exists` lacks a column of an image", None, table, name)
+            raise RecordError("GG305", "`exists` lacks a column of an image", None, table, name)
     try:
         return (
             {name: old[name] for name, code in codes.items() if code in OLD},
             {name: new[name] for name, code in codes.items() if code in NEW},
         )
     except KeyError as error:
-        raise Refused("GG305", "an image lacks a column that it has by `exists`", None, table, error.args[0]) from None
+        raise RecordError(
+            "GG305", "an image lacks a column that it has by `exists`", None, table, error.args[0]
+        ) from None
 
 
 def _text(value: Raw) -> str | None:

@@ -20,7 +20,7 @@ from ggfmt.formats.records.scanner import (
     NULL,
     Grammar,
     Member,
-    Scanned,
+    ScannedBatch,
     Token,
     after,
     before,
@@ -65,14 +65,14 @@ def grammar(cursor_in_text: bool, counts_in_text: bool, *others: tuple[Member, .
     return Grammar(members, {name: name for name in OPS})
 
 
-def heads(scanned: Scanned) -> tuple[pa.Int64Array, pa.StringArray]:
+def heads(scanned: ScannedBatch) -> tuple[pa.Int64Array, pa.StringArray]:
     """As `cursor.place_of`."""
     log, position = scanned.values("log"), scanned.values("position")
     in_log = pc.binary_join_element_wise(log, position, ":")
     return scaled(scanned.values("timestamp"), 1000), pc.coalesce(in_log, position)
 
 
-def as_meant(scanned: Scanned, null: str) -> Scanned:
+def decode_scanned(scanned: ScannedBatch, null: str) -> ScannedBatch:
     """Values are texts, of which one stands for NULL."""
     before, after = (tuple(_texts(column, null) for column in columns) for columns in (scanned.before, scanned.after))
     return replace(scanned, before=before, after=after)

@@ -27,11 +27,11 @@ _READ_BYTES = 1 << 20
 _XZ_BYTES = 128 << 20  # of memory: the largest dictionary of the `xz` program needs half of it
 
 
-class Damaged(ValueError):
+class CorruptContainerError(ValueError):
     """Bytes that are no container file, or end too early; the message says which."""
 
 
-class Truncated(Damaged):
+class Truncated(CorruptContainerError):
     """Bytes that end too early: what is missing may follow in the file. `needed` bytes are not enough, but fewer never
     are."""
 
@@ -65,7 +65,7 @@ def _undeflated(data: bytes, limit: int) -> bytes:
     stream = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
     unpacked = stream.decompress(data, limit + 1)
     if not stream.eof and len(unpacked) <= limit:
-        raise Damaged("a block cannot be unpacked: its data have no end")
+        raise CorruptContainerError("a block cannot be unpacked: its data have no end")
     return unpacked
 
 
@@ -73,10 +73,12 @@ def _unsnap(data: bytes, limit: int) -> bytes:
     # The size of what is packed stands first, as a varint, in the snappy format itself.
     size, _ = read_varint(data, 0)
     if size > limit:
-        raise Damaged(f"a block says that it unpacks to {size:,} bytes, and `--max-record` allows {limit:,}")
+        raise CorruptContainerError(
+            f"a block says that it unpacks to {size:,} bytes, and `--max-record` allows {limit:,}"
+        )
     unpacked: bytes = pa.Codec("snappy").decompress(data[:-4], decompressed_size=size, asbytes=True)
     if zlib.crc32(unpacked).to_bytes(4, "big") != data[-4:]:
-        raise Damaged("the checksum of a block is wrong")
+        raise CorruptContainerError("the checksum of a block is wrong")
     return unpacked
 
 
@@ -94,7 +96,7 @@ def _unxz(data: bytes, limit: int) -> bytes:
     stream = lzma.LZMADecompressor(memlimit=_XZ_BYTES)
     unpacked = stream.decompress(data, limit + 1)
     if not stream.eof and len(unpacked) <= limit:
-        raise Damaged("a block cannot be unpacked: its data have no end")
+        raise CorruptContainerError("a block cannot be unpacked: its data have no end")
     return unpacked
 
 
@@ -118,7 +120,7 @@ def read_varint(data: bytes, start: int) -> tuple[int, int]:
         shift += 7
     if len(data) - start < MOST_VARINT_BYTES:
         raise Truncated("the file ends in the middle of a number")
-    raise Damaged("a number has too many bytes")
+    raise CorruptContainerError("a number has too many bytes")
 
 
 def unzigzag(value: int) -> int:
@@ -131,10 +133,10 @@ def read_header(data: bytes) -> Header:
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
     if codec not in UNPACK:
-        raise Damaged(f"the codec `{codec}` is none of {', '.join(f'`{known}`' for known in UNPACK)}")
+        raise CorruptContainerError(f"the codec `{codec}` is none of {', '.join(f'`{known}`' for known in UNPACK)}")
     text = metadata.get("avro.schema", b"")
     if sum(map(text.count, (b",", b"[", b"{"))) > MAX_SCHEMA_PARTS:
-        raise Damaged(f"the schema in the header has more than {MAX_SCHEMA_PARTS:,} parts")
+        raise CorruptContainerError(f"the schema in the header has more than {MAX_SCHEMA_PARTS:,} parts")
     return Header(_parse_schema(text), codec, data[place:end], data[:end])
 
 
@@ -143,13 +145,13 @@ def _parse_schema(text: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise Damaged("the header has no schema that can be read") from None
+        raise CorruptContainerError("the header has no schema that can be read") from None
 
 
 def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
     """The metadata in a header, the place of the marker behind it, and the end of the header."""
     if not data.startswith(MAGIC):
-        raise Damaged("the file does not start as an Avro object container")
+        raise CorruptContainerError("the file does not start as an Avro object container")
     metadata: dict[str, bytes] = {}
     place, entries = len(MAGIC), 0
     while True:
@@ -161,7 +163,7 @@ def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
             _, place = _long(data, place)
         entries += count
         if entries > MAX_HEADER_ENTRIES:
-            raise Damaged(f"the header has more than {MAX_HEADER_ENTRIES:,} entries")
+            raise CorruptContainerError(f"the header has more than {MAX_HEADER_ENTRIES:,} entries")
         for _ in range(count):
             name, place = _bytes(data, place)
             metadata[name.decode("utf-8", "replace")], place = _bytes(data, place)
@@ -186,7 +188,7 @@ def read_head(stream: BinaryIO, limit: int) -> bytes:
             if not more:
                 break
             head += more
-        except Damaged:
+        except CorruptContainerError:
             break
         else:
             if end > limit:
@@ -245,7 +247,7 @@ class Blocks:
         try:
             _, place = read_varint(self._buffer, 0)
             size, place = _long(self._buffer, place)
-        except Damaged:
+        except CorruptContainerError:
             return None
         end = place + size + SYNC_BYTES
         if size < 0 or end > self._limit or not self._fill(end):
@@ -274,23 +276,23 @@ class Blocks:
         return Block(offset, head, self._offset - offset)
 
 
-def parts(data: bytes, header: Header, limit: int) -> Iterator[tuple[int, int, int, bytes | Damaged]]:
+def parts(data: bytes, header: Header, limit: int) -> Iterator[tuple[int, int, int, bytes | CorruptContainerError]]:
     """Of each block behind the header its start and end in `data`, its number of records and their bytes, unpacked, of
     which it may have `limit`; or what is wrong with it, which goes up to the next marker."""
     place = len(header.data)
-    unpacked: bytes | Damaged
+    unpacked: bytes | CorruptContainerError
     while place < len(data):
         start = place
-        count, unpacked = 0, Damaged("a block is cut off, or does not end with the marker of the file")
+        count, unpacked = 0, CorruptContainerError("a block is cut off, or does not end with the marker of the file")
         try:
             number, place = _long(data, place)
             packed, place = _bytes(data, place)
-        except Damaged:
+        except CorruptContainerError:
             number = -1
         if number >= 0 and data.startswith(header.sync, place):
             try:
                 count, unpacked = number, _unpacked(packed, header.codec, limit)
-            except Damaged as error:
+            except CorruptContainerError as error:
                 count, unpacked = 0, error
         else:
             marker = data.find(header.sync, start)
@@ -302,12 +304,12 @@ def parts(data: bytes, header: Header, limit: int) -> Iterator[tuple[int, int, i
 def _unpacked(packed: bytes, codec: str, limit: int) -> bytes:
     try:
         unpacked = UNPACK[codec](packed, limit)
-    except Damaged:
+    except CorruptContainerError:
         raise
     except (OSError, ValueError, EOFError, MemoryError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
-        raise Damaged(f"a block cannot be unpacked: {_reason(error)}") from None
+        raise CorruptContainerError(f"a block cannot be unpacked: {_reason(error)}") from None
     if len(unpacked) > limit:
-        raise Damaged(f"a block unpacks to more than {limit:,} bytes, and `--max-record` allows no more")
+        raise CorruptContainerError(f"a block unpacks to more than {limit:,} bytes, and `--max-record` allows no more")
     return unpacked
 
 
@@ -324,7 +326,7 @@ def _bytes(data: bytes, start: int) -> tuple[bytes, int]:
     size, place = _long(data, start)
     if size < 0 or place + size > len(data):
         message = "the file ends in the middle of a block"
-        raise Damaged(message) if size < 0 else Truncated(message, place + size)
+        raise CorruptContainerError(message) if size < 0 else Truncated(message, place + size)
     return data[place : place + size], place + size
 
 
@@ -333,7 +335,7 @@ def unsafe(schema: Any) -> str | None:
     any number of them, or a type that is within itself; None if it could not."""
     try:
         _least(schema, {}, set())
-    except Damaged as error:
+    except CorruptContainerError as error:
         return str(error)
     except RecursionError:
         return "the schema is nested too deeply"
@@ -346,14 +348,14 @@ def _least(schema: Any, known: dict[str, int], within: set[str]) -> int:
         return 1 + min((_least(branch, known, within) for branch in schema), default=0)
     if isinstance(schema, str):
         if schema in within:
-            raise Damaged(f"the type `{schema}` of the schema is within itself")
+            raise CorruptContainerError(f"the type `{schema}` of the schema is within itself")
         return known.get(schema, _LEAST.get(schema, 1))
     if not isinstance(schema, dict):
         return 1
     kind = schema.get("type")
     if kind == "array":
         if not _least(schema.get("items"), known, within):
-            raise Damaged("the schema has an array of items without bytes")
+            raise CorruptContainerError("the schema has an array of items without bytes")
         return 1
     if kind == "map":
         _least(schema.get("values"), known, within)

@@ -7,7 +7,15 @@ from typing import BinaryIO, overload
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, Layout, too_long
-from ggfmt.formats.avro.blocks import Blocks, Damaged, LongHeader, read_head, read_header, read_varint, unzigzag
+from ggfmt.formats.avro.blocks import (
+    Blocks,
+    CorruptContainerError,
+    LongHeader,
+    read_head,
+    read_header,
+    read_varint,
+    unzigzag,
+)
 
 _MOST_RECORDS = 1 << 27  # that a block may say it has
 
@@ -25,7 +33,7 @@ def container_chunks(head: bytes, stream: BinaryIO, file: str, layout: Layout) -
     `spans`."""
     try:
         header = read_header(head)
-    except Damaged as error:
+    except CorruptContainerError as error:
         problem = Diagnostic("GG313", str(error))
         yield Chunk(file, 0, head, layout, ((0, len(head)),), problem=problem)
         return
@@ -48,7 +56,7 @@ class RecordsOfBlock(Sequence[tuple[int, int]]):
             start = len(read_header(data).data)
             count, _ = read_varint(data, start)
             self._count = max(1, min(unzigzag(count), _MOST_RECORDS))
-        except Damaged:
+        except CorruptContainerError:
             pass
         self._span = (start, len(data))
 

@@ -29,7 +29,7 @@ _PRIMITIVES = {
 _MOST_DEPTH = 30
 
 
-class Unscannable(ValueError):
+class UnsupportedSchemaError(ValueError):
     """There is no program for a schema: the exact reader reads all of its records."""
 
 
@@ -69,7 +69,7 @@ def enclosed(inner: Program) -> Program:
 def _json_node(schema: Schema, named: Mapping[str, Schema], depth: int) -> Program:
     """Type, how it is shown, size, texts, children."""
     if depth > _MOST_DEPTH:
-        raise Unscannable("the schema is nested too deeply")
+        raise UnsupportedSchemaError("the schema is nested too deeply")
     if isinstance(schema, list):
         return (UNION, IN_JSON, None, (), tuple(_json_node(branch, named, depth + 1) for branch in schema))
     if isinstance(schema, str):
@@ -94,13 +94,13 @@ def _json_node(schema: Schema, named: Mapping[str, Schema], depth: int) -> Progr
 def _fields_of(schema: Schema) -> list[Schema]:
     fields: list[Schema] = schema["fields"]
     if len({field["name"] for field in fields}) < len(fields):
-        raise Unscannable("a record has two fields of one name")
+        raise UnsupportedSchemaError("a record has two fields of one name")
     return fields
 
 
 def _named_as(name: str, named: Mapping[str, Schema]) -> Schema:
     if name not in named:
-        raise Unscannable("a name that stands for nothing")
+        raise UnsupportedSchemaError("a name that stands for nothing")
     return named[name]
 
 
@@ -111,7 +111,7 @@ class _Maker:
 
     def node(self, schema: Schema, path: Path, depth: int) -> Program:
         if depth > _MOST_DEPTH:
-            raise Unscannable("the schema is nested too deeply")
+            raise UnsupportedSchemaError("the schema is nested too deeply")
         if isinstance(schema, list):
             children = tuple(self.node(branch, path, depth + 1) for branch in schema)
             return (UNION, SKIP, 0, PLAIN, None, children)

@@ -18,10 +18,10 @@ from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.canal import DELETE_IN_OLD, scan
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.mysql.types import sql_type
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, converting, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, converting, non_null
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, lacks, no_op
-from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
+from ggfmt.formats.records.scanner import Grammar, ScannedBatch
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": "I"}
@@ -89,7 +89,7 @@ class Canal(Dialect):
     def changes(self, record: CanalRecord) -> Meaning:
         kind = record.type
         if kind is None:
-            raise lacks("type", "every message of Canal has one")
+            raise missing_member_error("type", "every message of Canal has one")
         tidb = record.tidb
         if kind == "TIDB_WATERMARK" or (tidb is not None and tidb.watermarkTs is not None):
             return "watermark"
@@ -101,17 +101,17 @@ class Canal(Dialect):
         op = _OPS[kind]
         data, old = record.data, record.old
         if op == "D" and self.options.delete_rows == DELETE_IN_OLD and data is None:
-            data = [row for row in old or () if given(row) is not None]
+            data = [row for row in old or () if non_null(row) is not None]
         if not data:
             if op == "D" and old:
                 help = "if DTS wrote it before 2022-03-20, say `deleteRows=old` with `--input-option`"
-                raise lacks("data", help, table, what="a DELETE")
-            raise Refused("GG305", f"a message of type {kind} has no rows in `data`", None, table)
+                raise missing_member_error("data", help, table, what="a DELETE")
+            raise RecordError("GG305", f"a message of type {kind} has no rows in `data`", None, table)
         record_schema = self._describe(record, table)
         head = self._head(record)
         if op == "U" and (old is None or len(old) != len(data)):
             if old is not None:
-                raise Refused("GG308", f"`data` has {len(data)} rows and `old` has {len(old)}", None, table)
+                raise RecordError("GG308", f"`data` has {len(data)} rows and `old` has {len(old)}", None, table)
             old = [ABSENT] * len(data)
         changes = []
         for index, row in enumerate(data):
@@ -121,7 +121,7 @@ class Canal(Dialect):
             else:
                 after = row
                 if op == "U" and old is not None:
-                    before = given(old[index])
+                    before = non_null(old[index])
             changes.append(
                 self._change(table, op, head, before, after, record_schema, index if len(data) > 1 else None)
             )
@@ -131,7 +131,7 @@ class Canal(Dialect):
         notes = self.notes((), ("_tidb",))
         return None if notes is None else scan.grammar(*notes)
 
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
         gtid, identity = scanned.values("gtid"), scanned.values("id")
         position = pc.if_else(pc.not_equal(gtid, "").fill_null(False), gtid, identity)
         return scaled(scanned.values("es"), 1000), position
@@ -173,15 +173,15 @@ class Canal(Dialect):
 
     def _table(self, record: CanalRecord) -> str:
         if not record.table:
-            raise lacks("table", NAME_TABLE)
+            raise missing_member_error("table", NAME_TABLE)
         return join_name(record.database, record.table)
 
     def _describe(self, record: CanalRecord, table: str) -> RecordSchema | None:
-        types_text = given(record.mysqlType)
+        types_text = non_null(record.mysqlType)
         keys = record.pkNames or ()
         if types_text is None:
             if keys:
-                self.tell_keys(table, keys, len(record.data or record.old or (None,)))
+                self.add_key(table, keys, len(record.data or record.old or (None,)))
             return None
         latest = self._latest.get(table)
         if latest is not None and latest[0] == types_text and latest[1] == keys:
@@ -204,7 +204,7 @@ def _definition(table: str, types: Mapping[str, str], record: CanalRecord, keys:
 
 def _first_row(record: CanalRecord) -> Iterable[str]:
     for row in (*(record.data or ()), *(record.old or ())):
-        if given(row) is not None:
+        if non_null(row) is not None:
             try:
                 return raw_members(row)
             except (ValueError, RecursionError):  # that it is no object is found when it is decoded
@@ -218,17 +218,17 @@ def _refuse_part_of_row(tidb: Tidb, table: str) -> None:
     if tidb.claimCheckLocation:
         help = f"read the file that `claimCheckLocation` names in its place; or {help}"
         reason = "the row is not in the message: `_tidb.claimCheckLocation` says where it is"
-        raise Refused("GG305", reason, help, table)
+        raise RecordError("GG305", reason, help, table)
     if tidb.onlyHandleKey:
         reason = "the message has the columns of the key alone, not the row: `_tidb.onlyHandleKey`"
-        raise Refused("GG305", reason, help, table)
+        raise RecordError("GG305", reason, help, table)
 
 
 def _millis(value: int | str) -> int:
     try:
         return int(value)
     except ValueError:
-        raise Refused("GG308", "`es` is no number") from None
+        raise RecordError("GG308", "`es` is no number") from None
 
 
 READ_SIDES = {"canal_json": dialect_input(Canal)}

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from ggfmt.columnar.by_value import by_value, json_texts
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.images import lost, unlike, updates_from
+from ggfmt.columnar.images import count_missing, differs_or_missing, updates_from
 from ggfmt.columnar.join import join
-from ggfmt.columnar.pieces import Each, Either, Encoding, Is, Piece
+from ggfmt.columnar.pieces import Conditional, Encoding, Equals, Piece, Repeated
 from ggfmt.columnar.strings import json_number, quote_json
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
@@ -54,14 +54,14 @@ class CanalFormatter(DialectFormatter):
         micros = self.micros(batch)
         changed = self._changed(batch)
         truncate = pc.equal(batch.op, OpType.TRUNCATE.value)
-        delete = Is(batch.op, OpType.DELETE.value)
+        delete = Equals(batch.op, OpType.DELETE.value)
         after, before = self.object_pieces(batch.after, rows), self.object_pieces(batch.before, rows)
         old = self.object_pieces(changed, rows, "{}")
-        data: list[Piece] = [Either(delete, before, after)]
+        data: list[Piece] = [Conditional(delete, before, after)]
         in_old = None
         if self.options.delete_rows == DELETE_IN_OLD:
             in_old = pc.equal(batch.op, OpType.DELETE.value)
-            old = [Either(in_old, before, old)]
+            old = [Conditional(in_old, before, old)]
         has_old = updates_from(batch)
         has_data = pc.invert(truncate)
         if in_old is not None:
@@ -106,9 +106,9 @@ class CanalFormatter(DialectFormatter):
         update = updates_from(batch)
         columns = []
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
-            columns.append(ImageColumn(old.values, unlike(old, new)))
+            columns.append(ImageColumn(old.values, differs_or_missing(old, new)))
             if old.present is not None:
-                self.count(BEFORE_OVERLAID, column.name, lost(update, old, new))
+                self.count(BEFORE_OVERLAID, column.name, count_missing(update, old, new))
         return Image(tuple(columns), update)
 
 
@@ -134,10 +134,10 @@ def _at(texts: pa.StringArray, rows: pa.Int64Array | None) -> pa.StringArray:
 def _listed(objects: list[Piece], there: pa.BooleanArray, groups: list[int] | None, rows: int) -> list[Piece]:
     """The objects of each run as a JSON array, `null` where they are not there."""
     if groups is None:
-        return [Either(there, ["[", *objects, "]"], ["null"])]
+        return [Conditional(there, ["[", *objects, "]"], ["null"])]
     lists = pa.ListArray.from_arrays(pa.array(groups, pa.int32()), join(objects, rows))
     first = there.take(pa.array(groups[:-1], pa.int64()))
-    return [Either(first, ["[", Each(lists, [lists.values], ","), "]"], ["null"])]
+    return [Conditional(first, ["[", Repeated(lists, [lists.values], ","), "]"], ["null"])]
 
 
 def _latin_1(text: str) -> str:

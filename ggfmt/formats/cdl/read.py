@@ -14,10 +14,18 @@ from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.cdl import scan
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.json.values import scalar_text
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import MOST_SHOWN, NAME_TABLE, Refused, decoded, joined_name, lacks, no_op
-from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.refused import (
+    MOST_SHOWN,
+    NAME_TABLE,
+    RecordError,
+    decoded,
+    joined_name,
+    missing_member_error,
+    no_op,
+)
+from ggfmt.formats.records.scanner import Grammar, ScannedBatch
 from ggfmt.model.table import Column, TableDef
 
 _OPS = {
@@ -106,18 +114,18 @@ class Cdl(Dialect):
     def changes(self, record: CdlRecord) -> Meaning:
         payload = record.payload
         if payload is None:
-            raise lacks("payload", "every message of CDL has one")
+            raise missing_member_error("payload", "every message of CDL has one")
         version = payload.message_version
         if version not in _OPS:
             if version is None:
-                raise lacks("message_version", "every message of CDL has one", what="`payload`")
-            raise Refused("GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0")
+                raise missing_member_error("message_version", "every message of CDL has one", what="`payload`")
+            raise RecordError("GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0")
         kind, tag = (payload.OPERATION, "OPERATION") if version == "1.0" else (payload.op, "op")
         if kind is None and payload.message_type is not None and payload.message_type != _CHANGE:
             return f"message type {payload.message_type[:40]}"
         table = self._table(payload, version)
         if kind is None:
-            raise lacks(tag, "every change must tell its operation", table, what="`payload`")
+            raise missing_member_error(tag, "every change must tell its operation", table, what="`payload`")
         op = _OPS[version].get(kind)
         if op is None:
             raise no_op(tag, kind[:MOST_SHOWN], _OPS[version], table)
@@ -125,9 +133,9 @@ class Cdl(Dialect):
         position, tokens = self._tokens(payload, version, kind)
         origin = payload.source or Origin()
         millis = payload.TIMESTAMP if version == "1.0" else origin.ts_ms
-        after = given(payload.data if version == "1.0" else payload.after)
+        after = non_null(payload.data if version == "1.0" else payload.after)
         op_ts = None if millis is None else millis * 1000
-        return (Change(table, op, op_ts, position, given(payload.before), after, tokens, record_schema),)
+        return (Change(table, op, op_ts, position, non_null(payload.before), after, tokens, record_schema),)
 
     def grammar(self, record: CdlRecord) -> Grammar | None:
         payload = record.payload
@@ -140,7 +148,7 @@ class Cdl(Dialect):
             return None
         return scan.grammar(payload.message_version, *notes)
 
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
         time = "TIMESTAMP" if "TIMESTAMP" in scanned.places else "ts_ms"
         return scaled(scanned.values(time), 1000), scanned.values("lsn")
 
@@ -153,7 +161,7 @@ class Cdl(Dialect):
             parts = (origin.db or self.options.database_name, origin.schema, origin.table)
             tag = "source.table"
         if not parts[-1]:
-            raise lacks(tag, NAME_TABLE, what="`payload`")
+            raise missing_member_error(tag, NAME_TABLE, what="`payload`")
         return joined_name(parts, "the table name")
 
     def _tokens(self, payload: Payload, version: str, kind: str) -> tuple[str | None, dict[str, str]]:
@@ -186,8 +194,8 @@ class Cdl(Dialect):
 
     def _describe(self, record: CdlRecord, table: str, version: str) -> RecordSchema | None:
         assert record.payload is not None
-        unique = given(record.payload.unique)
-        data = b"" if given(record.schema) is None else bytes(record.schema)
+        unique = non_null(record.payload.unique)
+        data = b"" if non_null(record.schema) is None else bytes(record.schema)
         schema = self._schema(data, version) if data else None
         keys = schema.keys if schema is not None else ()
         if not keys and unique is not None:
@@ -197,7 +205,7 @@ class Cdl(Dialect):
                 keys = tuple(sorted(keys, key=lambda name: places.get(name, len(places))))
         if schema is None or not schema.columns:
             if keys:
-                self.tell_keys(table, keys)
+                self.add_key(table, keys)
             return None
         columns = schema.columns
         return self.described(
@@ -231,7 +239,7 @@ def _names(unique: Raw, table: str) -> tuple[str, ...]:
 
 def _text(value: Raw, name: str) -> str | None:
     """A JSON value as a text, None for null or nothing."""
-    return None if given(value) is None else decoded(scalar_text, value, f"`{name}` is no text")
+    return None if non_null(value) is None else decoded(scalar_text, value, f"`{name}` is no text")
 
 
 READ_SIDES = {"cdl_json": dialect_input(Cdl)}

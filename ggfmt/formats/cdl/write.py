@@ -19,7 +19,7 @@ from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import ImageObjects
 from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Either, Piece
+from ggfmt.columnar.pieces import Conditional, Piece
 from ggfmt.columnar.strings import json_strings, quote_json
 from ggfmt.columnar.timestamps import floor_millis, zoned
 from ggfmt.columnar.tokens import token
@@ -126,7 +126,7 @@ def _properties(batch: ChangeBatch) -> pa.StringArray:
 
 def _property(keys: pa.StringArray, items: pa.StringArray) -> list[Piece]:
     wanted = pc.and_not(pc.match_substring_regex(items, "^-?(?:0|[1-9][0-9]{0,17})$"), pc.is_in(keys, _OWN))
-    return [Either(wanted, [',{"name":', json_strings(keys), ',"value":', items, "}"])]
+    return [Conditional(wanted, [',{"name":', json_strings(keys), ',"value":', items, "}"])]
 
 
 def _schema(table: TableDef, as_text: bool) -> tuple[str, str]:

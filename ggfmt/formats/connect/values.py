@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.by_value import Converted, Kernel, none
 from ggfmt.columnar.join import join
-from ggfmt.columnar.strings import Form, json_numbers, known_to_fit
+from ggfmt.columnar.strings import TextPattern, all_match, json_numbers
 from ggfmt.columnar.timestamps import floor_millis, instant_micros, micros_text
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import decimals
@@ -90,7 +90,7 @@ def too_fine(values: pa.StringArray) -> int:
 
 def whole(values: pa.StringArray) -> Converted:
     """Whole numbers of 64 bits."""
-    if known_to_fit(values, Form.SHORT_INTEGER):
+    if all_match(values, TextPattern.SHORT_INTEGER):
         return values.fill_null("null"), []
     numbered, bad = json_numbers(values)
     texts = join([numbered])

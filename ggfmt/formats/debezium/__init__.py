@@ -34,7 +34,7 @@ from ggfmt.formats.api.losses import (
     TYPES_BY_VALUE,
 )
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Pairs, Text
@@ -69,7 +69,7 @@ class Placeholder(Text):
         try:
             placeholder_bytes(value)
         except ValueError:
-            raise IllegalValue("is not hexadecimal", f"give {self.legal}") from None
+            raise InvalidValueError("is not hexadecimal", f"give {self.legal}") from None
         return value
 
 
@@ -84,7 +84,7 @@ class SchemaIds(Pairs):
         pairs = super().parse(text)
         for _, number in pairs:
             if not re.fullmatch("[0-9]{1,10}", number, re.ASCII) or int(number) >= 1 << 31:
-                raise IllegalValue(f"cannot have the number `{number[:40]}`", f"give {self.legal}")
+                raise InvalidValueError(f"cannot have the number `{number[:40]}`", f"give {self.legal}")
         return pairs
 
 

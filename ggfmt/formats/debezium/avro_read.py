@@ -20,9 +20,9 @@ from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.avro import confluent
-from ggfmt.formats.avro.blocks import MAGIC, Damaged, parts, read_header, unsafe
+from ggfmt.formats.avro.blocks import MAGIC, CorruptContainerError, parts, read_header, unsafe
 from ggfmt.formats.avro.containers import RecordsOfBlock, container_chunks, read_file_head
 from ggfmt.formats.avro.logical import plain
 from ggfmt.formats.avro.programs import json_program
@@ -31,8 +31,8 @@ from ggfmt.formats.debezium import DebeziumAvroOptions
 from ggfmt.formats.debezium.read import Debezium, Schema
 from ggfmt.formats.debezium.record import DebeziumRecord
 from ggfmt.formats.records.batching import BATCH_ROWS
+from ggfmt.formats.records.classification import classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.examined import meanings
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import float_text
 from ggfmt.kernels import REFUSALS, native
@@ -153,7 +153,7 @@ class DebeziumAvro(Debezium):
                 yield plan
                 return
             for _, _, count, block in parts(data, header, limit):
-                if isinstance(block, Damaged):
+                if isinstance(block, CorruptContainerError):
                     raise block
                 stream = io.BytesIO(block)
                 while count:
@@ -162,8 +162,8 @@ class DebeziumAvro(Debezium):
                     count -= len(run)
                     yield run
                 if stream.tell() != len(block):
-                    raise Damaged("bytes follow the records of a block")
-        except Damaged as error:
+                    raise CorruptContainerError("bytes follow the records of a block")
+        except CorruptContainerError as error:
             yield Diagnostic("GG313", str(error))
         except _DECODE_ERRORS:
             yield Diagnostic("GG313", "a record in a block cannot be read")
@@ -285,9 +285,9 @@ class DebeziumAvroReader(DialectReader):
     dialect = DebeziumAvro
     _dialect: DebeziumAvro
 
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         if self.scanner is None or self._pause:
-            yield from super().take_in(chunk)
+            yield from super().decode_chunk(chunk)
             return
         cut = self._dialect.opened(chunk)
         self.hold_instead(chunk, cut)
@@ -295,10 +295,10 @@ class DebeziumAvroReader(DialectReader):
             if isinstance(run, Diagnostic):
                 yield from self.take_in_one(run)
             elif self.scanner is None or self._pause:
-                for meaning in meanings(self._dialect, run.records()):
+                for meaning in classify_records(self._dialect, run.records()):
                     yield from self.take_in_one(meaning)
             else:
-                yield from super().take_in(replace(cut, data=run.text, spans=list(run.spans())))
+                yield from super().decode_chunk(replace(cut, data=run.text, spans=list(run.spans())))
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
@@ -306,7 +306,7 @@ class DebeziumAvroReader(DialectReader):
             return None
         try:
             schema = read_header(head).schema
-        except Damaged:
+        except CorruptContainerError:
             return None
         fields = schema.get("fields") if isinstance(schema, dict) else None
         names = {field.get("name") for field in fields or () if isinstance(field, dict)}
@@ -319,4 +319,4 @@ class DebeziumAvroDiscovery(DialectDiscovery):
     dialect = DebeziumAvro
 
 
-READ_SIDES = {"debezium_avro": ReadSide(DebeziumAvroReader, DebeziumAvroDiscovery)}
+READ_SIDES = {"debezium_avro": ReadSupport(DebeziumAvroReader, DebeziumAvroDiscovery)}

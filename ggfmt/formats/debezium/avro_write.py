@@ -27,8 +27,8 @@ from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.show import Show, Shown, hex_lines, json_lines, laid_out
-from ggfmt.formats.api.writing import Framing, RowErrors, SchemaFile, WriteSide
+from ggfmt.formats.api.show import Show, ShownMessage, hex_lines, json_lines, laid_out
+from ggfmt.formats.api.writing import Framing, RowErrors, SchemaFile, WriteSupport
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.container import MessageStream, ObjectContainer
 from ggfmt.formats.avro.names import is_name
@@ -214,10 +214,10 @@ class _AvroShow(Show):
         if not self.framed:
             self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
 
-    def message(self, data: bytes) -> Shown:
+    def message(self, data: bytes) -> ShownMessage:
         lines = hex_lines(data) if self.framed else ()
         record = json.loads(_shown(data, self._skipped, self._schema))
-        return Shown((*lines, *json_lines(laid_out(record))[0]))
+        return ShownMessage((*lines, *json_lines(laid_out(record))[0]))
 
 
 def _shown(data: bytes, skipped: int, schema: Any) -> str:
@@ -228,7 +228,7 @@ def _shown(data: bytes, skipped: int, schema: Any) -> str:
 
 
 WRITE_SIDES = {
-    "debezium_avro": WriteSide(
+    "debezium_avro": WriteSupport(
         formatter=DebeziumAvroFormatter,
         framing=_framing,
         projection=lambda options: Projection(tokens=True),

@@ -10,7 +10,7 @@ import msgspec
 from ggfmt.formats.debezium import DebeziumOptions
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, of_table_column
-from ggfmt.formats.records.refused import Refused
+from ggfmt.formats.records.refused import RecordError
 from ggfmt.model.table import Column, TableDef
 
 _PART = re.compile(r'"((?:[^"]|"")*)"(?:\.|$)')
@@ -46,7 +46,7 @@ def _name(identity: str, options: DebeziumOptions) -> str:
     """The name of a table from its quoted parts, `"db"."schema"."table"`."""
     parts = [part.replace('""', '"') for part in _PART.findall(identity)]
     if not 1 <= len(parts) <= 3 or not parts[-1]:
-        raise Refused("GG308", "`tableChanges` has an `id` that is no name of a table")
+        raise RecordError("GG308", "`tableChanges` has an `id` that is no name of a table")
     database = parts[0] if len(parts) > 1 else None
     schema = parts[1] if len(parts) > 2 else None
     return qualified_name(database, schema, parts[-1], options)

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from ggfmt.columnar.by_value import by_value, json_texts, json_values
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import JsonValues, Values
-from ggfmt.columnar.pieces import Either, Text
-from ggfmt.columnar.strings import Form, json_booleans, json_numbers, json_strings, known_to_fit
+from ggfmt.columnar.pieces import Conditional, Text
+from ggfmt.columnar.strings import TextPattern, all_match, json_booleans, json_numbers, json_strings
 from ggfmt.formats.api.writing import RIGHT_TYPE
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import base64_of, encoded, unscaled
@@ -110,7 +110,7 @@ def _parameters(type: SqlType) -> dict[str, str]:
 
 def _longs(values: pa.StringArray) -> JsonValues:
     """Whole numbers of 64 bits."""
-    if known_to_fit(values, Form.SHORT_INTEGER):
+    if all_match(values, TextPattern.SHORT_INTEGER):
         return Text(values, null="null"), []
     numbered, bad = json_numbers(values)
     numbers = join([numbered])
@@ -125,13 +125,13 @@ def _longs(values: pa.StringArray) -> JsonValues:
 
 def _floats(values: pa.StringArray) -> JsonValues:
     """Numbers, and what JSON has no numbers for as strings."""
-    if known_to_fit(values, Form.JSON_NUMBER):
+    if all_match(values, TextPattern.JSON_NUMBER):
         return Text(values, null="null"), []
     special = pc.is_in(values, _SPECIAL)
     if not special.true_count:
         return json_numbers(values)
     numbers, bad = json_numbers(pc.if_else(special, "0", values))
-    return Either(special, [json_strings(values)], [numbers]), bad
+    return Conditional(special, [json_strings(values)], [numbers]), bad
 
 
 def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]) -> Encoding:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.pieces import COMMA, Either, Encoding, Members, Piece, Text
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text
 from ggfmt.columnar.strings import json_number, json_strings
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.connect import schemas as connect
@@ -92,8 +92,8 @@ class TokenColumns:
             if name in self._placed:
                 there = pc.and_not(there, self._placed[name])
             anywhere.append(there)
-            members.append(Either(there, [COMMA, f"{escape_json_text(name)}:", json_strings(self.column(name))]))
-        return Either(reduce(pc.or_, anywhere), ["{", Members(members), "}"], ["null"])
+            members.append(Conditional(there, [COMMA, f"{escape_json_text(name)}:", json_strings(self.column(name))]))
+        return Conditional(reduce(pc.or_, anywhere), ["{", CommaJoined(members), "}"], ["null"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,10 +200,10 @@ class EventEnvelope:
             if name in _NUMBERS:
                 of_connector = pc.is_in(connector, pa.array(_NUMBERS[name], pa.string()))
                 numeric = pc.and_(of_connector, _whole(values).fill_null(False))
-                value = Either(numeric, [Text(values, null="")], [value])
-                field = Either(numeric, ["," + _field(name, "int64", True)], [field])
-            members.append(Either(there, [f',"{name}":', value]))
-            fields.append(Either(there, [field]))
+                value = Conditional(numeric, [Text(values, null="")], [value])
+                field = Conditional(numeric, ["," + _field(name, "int64", True)], [field])
+            members.append(Conditional(there, [f',"{name}":', value]))
+            fields.append(Conditional(there, [field]))
         return members, fields
 
 
@@ -214,7 +214,7 @@ def _transaction(event: EventColumns) -> Piece:
     for (name, is_number), values in zip(TRANSACTION.items(), event.transaction.values(), strict=True):
         label = f'{"," if pieces else ""}"{name}":'
         pieces += [label, Text(values, null="null") if is_number else json_strings(values)]
-    return Either(event.in_transaction, ["{", *pieces, "}"], ["null"])
+    return Conditional(event.in_transaction, ["{", *pieces, "}"], ["null"])
 
 
 def _whole(column: pa.StringArray) -> pa.BooleanArray:

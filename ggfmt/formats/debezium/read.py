@@ -21,10 +21,10 @@ from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.shapes import Encoding
 from ggfmt.formats.json.unread import MONGODB, unread_record
 from ggfmt.formats.json.values import raw_members
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import Refused, decoded
-from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, Scanned
+from ggfmt.formats.records.refused import RecordError, decoded
+from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, ScannedBatch
 from ggfmt.model.table import Kind, TableDef
 
 _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
@@ -92,7 +92,7 @@ class Debezium(Dialect):
         schema = _NO_SCHEMA
         self._payload = None
         if record.is_payload:
-            payload = given(record.payload)
+            payload = non_null(record.payload)
             if payload is None:
                 return "tombstone"
             schema = self._schema(record.schema)
@@ -113,7 +113,7 @@ class Debezium(Dialect):
         inner = record if self._payload is None else self._payload
         of_message = self.decoder.learned()
         of_envelope = self._payloads.learned() if record.is_payload else of_message
-        block = given(inner.source)
+        block = non_null(inner.source)
         if block is None or not inner.is_envelope or not scan.is_regular(block):
             return None
         if of_message is None or of_envelope is None or len(of_message) + len(of_envelope) > MOST_NOTES:
@@ -121,7 +121,7 @@ class Debezium(Dialect):
         in_name = sources.database_in_name(sources.decode(block), self.options)
         return scan.grammar(record.is_payload, in_name, tuple(of_message), tuple(of_envelope))
 
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
         return scan.micros(scanned), scan.positions(scanned)
 
     # Changes
@@ -129,7 +129,7 @@ class Debezium(Dialect):
     def _change(self, record: DebeziumRecord, schema: Schema) -> Meaning:
         code = bytes(record.op)
         op = _OPS.get(code)
-        before, after = given(record.before), given(record.after)
+        before, after = non_null(record.before), non_null(record.after)
         if before is not None and op in ("I", "T") and _is_empty(before):  # Arcion's JSON has an object for no image
             before = None
         if after is not None and op in ("D", "T") and _is_empty(after):
@@ -138,17 +138,17 @@ class Debezium(Dialect):
             if code == _MESSAGE:
                 return "message"
             word = code.decode() if len(code) <= 40 else "that"
-            raise Refused("GG304", f"`op` cannot be {word}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
-        block = given(record.source)
+            raise RecordError("GG304", f"`op` cannot be {word}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
+        block = non_null(record.source)
         try:
             source = sources.NO_SOURCE if block is None else sources.decode(block)
         except ValueError as error:
             what = str(error).partition(" - at ")[0]
-            raise Refused("GG308", f"`source` is not as it should be: {what[:1].lower()}{what[1:]}") from None
+            raise RecordError("GG308", f"`source` is not as it should be: {what[:1].lower()}{what[1:]}") from None
         if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in (before, after)):
-            raise Refused("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
+            raise RecordError("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
         if op == "D" and before is None:
-            raise Refused("GG307", "a delete has no before image", _NO_BEFORE, source.table)
+            raise RecordError("GG307", "a delete has no before image", _NO_BEFORE, source.table)
         named = (source.db, source.schema, source.table, source.keyspace, source.collection)
         table = self._names.get(named)
         if table is None:
@@ -157,7 +157,7 @@ class Debezium(Dialect):
         if self.with_tokens:
             if block is not None:
                 tokens = sources.tokens_of(block, sources.database_in_name(source, self.options))
-            transaction = given(record.transaction)
+            transaction = non_null(record.transaction)
             if transaction is not None:
                 tokens |= sources.transaction_tokens(transaction)
             if code == _READ:
@@ -186,16 +186,16 @@ class Debezium(Dialect):
             return self._schema_change(raw)
         if "table" in members and "op_type" in members:
             reason = "the record is an operation of GoldenGate's, as its Kafka Connect handler writes them"
-            raise Refused("GG305", reason, "read it with `--input-format kafkaconnect_json`")
+            raise RecordError("GG305", reason, "read it with `--input-format kafkaconnect_json`")
         kind = kind_of(members, schema.name)
         if kind is not None:
             return kind
         if not members:
-            raise Refused("GG305", "the record is empty")
+            raise RecordError("GG305", "the record is empty")
         if self.options.table:
             return self._flattened(members, schema)
         help = "if it is a flattened row, say by `table` with `--input-option` of which table"
-        raise Refused("GG305", "the record is no change, and no other record that Debezium makes", help)
+        raise RecordError("GG305", "the record is no change, and no other record that Debezium makes", help)
 
     def _flattened(self, members: Mapping[str, Raw], schema: Schema) -> Meaning:
         prefix = self.options.flattened_prefix
@@ -218,7 +218,7 @@ class Debezium(Dialect):
         if op is None:
             if code or self.options.flattened_op == REFUSE:
                 help = "have `op` added to the rows, or say by `flattenedOp` with `--input-option` what they are"
-                raise Refused("GG305", "the row does not tell its operation", help, table)
+                raise RecordError("GG305", "the row does not tell its operation", help, table)
             op = "I" if self.options.flattened_op == INSERT else "U"
         image = None if op == "T" else msgspec.json.encode(row)
         before, after = (image, None) if op == "D" else (None, image)
@@ -284,7 +284,7 @@ def _is_empty(image: Raw) -> bool:
 
 
 def _parsed(data: Raw) -> Schema:
-    if given(data) is None or bytes(data) == b"{}":
+    if non_null(data) is None or bytes(data) == b"{}":
         return _NO_SCHEMA
     try:
         schema = decode_schema(data)
@@ -292,7 +292,7 @@ def _parsed(data: Raw) -> Schema:
         name = name_of(data)
         if name is not None and name.endswith("Key"):
             return Schema(name, None)
-        raise Refused("GG308", "`schema` is no schema of Connect") from None
+        raise RecordError("GG308", "`schema` is no schema of Connect") from None
     row = schema.members("after") or schema.members("before")
     if row is None and not schema.members("source"):
         row = schema.fields or None  # a struct without fields tells nothing of a table

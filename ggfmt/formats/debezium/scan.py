@@ -20,7 +20,7 @@ from ggfmt.formats.records.scanner import (
     STRING,
     Grammar,
     OpToken,
-    Scanned,
+    ScannedBatch,
     Token,
     after,
     before,
@@ -81,7 +81,7 @@ def is_regular(source: Raw) -> bool:
     return members.get("connector") != OWN or members.get("name") in (OWN, None)
 
 
-def micros(scanned: Scanned) -> pa.Int64Array:
+def micros(scanned: ScannedBatch) -> pa.Int64Array:
     """As `source.op_micros`."""
     seconds = scaled(scanned.values("ts_sec"), 1_000_000)
     return pc.coalesce(
@@ -92,7 +92,7 @@ def micros(scanned: Scanned) -> pa.Int64Array:
     )
 
 
-def positions(scanned: Scanned) -> pa.StringArray:
+def positions(scanned: ScannedBatch) -> pa.StringArray:
     """As `source.position`."""
     rows = len(scanned)
     parts = {name: scanned.values(name) for name in PARTS}

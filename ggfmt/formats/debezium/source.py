@@ -20,8 +20,8 @@ from msgspec import UNSET, Raw
 
 from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts, scalar_text
-from ggfmt.formats.records.dialect import ABSENT, given
-from ggfmt.formats.records.refused import Refused, decoded
+from ggfmt.formats.records.dialect import ABSENT, non_null
+from ggfmt.formats.records.refused import RecordError, decoded
 from ggfmt.model.table import join_name
 
 
@@ -94,7 +94,7 @@ def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
         if options.table:
             return options.table
         help = "say by `table` with `--input-option` of which table they are"
-        raise Refused("GG305", "the record does not name its table", help)
+        raise RecordError("GG305", "the record does not name its table", help)
     return qualified_name(source.db, source.schema or source.keyspace, name, options)
 
 
@@ -112,7 +112,7 @@ def qualified_name(database: str | None, schema: str | None, name: str, options:
     if dotted is not None:
         word = dotted if len(dotted) <= 40 else dotted[:37] + "..."
         help = "a dot divides the parts of a name: rename the table where the records are made"
-        raise Refused("GG306", f"a part of the name of the table has a dot: `{word}`", help)
+        raise RecordError("GG306", f"a part of the name of the table has a dot: `{word}`", help)
     return join_name(*kept)
 
 
@@ -160,7 +160,7 @@ def _number(value: int | str) -> int:
     if isinstance(value, int):
         return value
     if not re.fullmatch("-?[0-9]{1,20}", value):
-        raise Refused("GG308", "the time in `source` is no number")
+        raise RecordError("GG308", "the time in `source` is no number")
     return int(value)
 
 
@@ -168,7 +168,7 @@ def tokens_of(source: Raw, in_name: bool) -> dict[str, str]:
     """The tokens of a source block; `in_name`: its database is a part of the name of the table."""
     members = raw_members(source)
     tokens = member_tokens(members, in_name)
-    own = given(members.get("tokens", ABSENT))
+    own = non_null(members.get("tokens", ABSENT))
     if own is not None:
         try:
             tokens |= _texts(own)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
-from ggfmt.columnar.pieces import Either, Piece
+from ggfmt.columnar.pieces import Conditional, Piece
 from ggfmt.columnar.strings import count_texts
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context
@@ -48,7 +48,7 @@ class DebeziumFormatter(DialectFormatter):
         before, after = (self._image(image, rows) for image in (batch.before, batch.after))
         code = _CODES.piece(batch.op)
         if snapshot is not None:
-            code = Either(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), ['"r"'], [code])
+            code = Conditional(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), ['"r"'], [code])
         millis = self.clock.millis()
         payload = json_object(
             {

@@ -16,17 +16,17 @@ from msgspec import Raw
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.dms import DmsOptions
 from ggfmt.formats.json.values import raw_members, raw_texts
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given, stamp_text
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import (
     MOST_SHOWN,
     NAME_TABLE,
-    Refused,
+    RecordError,
     decoded,
     joined_name,
-    lacks,
     legal_values,
+    missing_member_error,
     no_op,
 )
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -92,29 +92,29 @@ class Dms(Dialect):
         return "`metadata` with a `record-type`" if known else None
 
     def changes(self, record: Mapping[str, Raw]) -> Meaning:
-        metadata = given(record.get("metadata", ABSENT))
+        metadata = non_null(record.get("metadata", ABSENT))
         if metadata is None:
-            raise lacks("metadata", "every record of DMS has one")
+            raise missing_member_error("metadata", "every record of DMS has one")
         told = decoded(raw_texts, metadata, "`metadata` is no object")
         operation, kind = told.get("operation"), told.get("record-type")
         if kind not in _TYPES:
             if kind is None:
-                raise lacks("record-type", "every record of DMS has one", what="`metadata`")
-            raise Refused("GG308", f"`record-type` cannot be `{kind[:MOST_SHOWN]}`", legal_values(_TYPES))
+                raise missing_member_error("record-type", "every record of DMS has one", what="`metadata`")
+            raise RecordError("GG308", f"`record-type` cannot be `{kind[:MOST_SHOWN]}`", legal_values(_TYPES))
         if operation is None:
-            raise lacks("operation", "every record of DMS has one", what="`metadata`")
+            raise missing_member_error("operation", "every record of DMS has one", what="`metadata`")
         if kind == "control" and operation not in _TRUNCATES:
-            return self._control(given(record.get("control", ABSENT)), told, operation)
+            return self._control(non_null(record.get("control", ABSENT)), told, operation)
         table = _table(told)
         if kind == "control":
             return (self._change(table, "T", None, None, told),)
         op = _OPS.get(operation)
         if op is None:
             raise no_op("operation", operation, _OPS, table)
-        row = given(record.get("data", ABSENT))
+        row = non_null(record.get("data", ABSENT))
         if row is None:
-            raise lacks("data", None, table)
-        old = given(record.get(self.options.before_image, ABSENT)) if op == "U" else None
+            raise missing_member_error("data", None, table)
+        old = non_null(record.get(self.options.before_image, ABSENT)) if op == "U" else None
         if self._prefix and self._prefix.encode() in bytes(row):
             row, old = self._parted(row, old, op, table)
         before, after = (row, None) if op == "D" else (old, row)
@@ -128,7 +128,7 @@ class Dms(Dialect):
         time = told.get(moment)
         stamp = stamp_text(time) if time else None
         if time and stamp is None:
-            raise Refused("GG308", f"`{moment}` is no time such as `2021-02-18T23:09:09.509179Z`", None, table)
+            raise RecordError("GG308", f"`{moment}` is no time such as `2021-02-18T23:09:09.509179Z`", None, table)
         tokens = {}
         if self.with_tokens:
             tokens = {
@@ -147,7 +147,7 @@ class Dms(Dialect):
         after = {}
         for name, value in members.items():
             own = name.removeprefix(self._prefix)
-            if own == name or not own or (op != "U" and given(value) is not None):
+            if own == name or not own or (op != "U" and non_null(value) is not None):
                 after[name] = value
             elif op == "U":
                 before[own] = value
@@ -170,7 +170,7 @@ class Dms(Dialect):
 
 def _table(told: Mapping[str, str | None]) -> str:
     if not told.get("table-name"):
-        raise lacks("table-name", NAME_TABLE, what="`metadata`")
+        raise missing_member_error("table-name", NAME_TABLE, what="`metadata`")
     return joined_name((told.get("schema-name"), told["table-name"]), "`metadata`")
 
 

@@ -31,7 +31,7 @@ _INTEGER_BYTES = 8
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedColumn:
     """n values: the pieces, the rows whose text is no value of the type, and how many fractions of a second were cut
     off."""
 
@@ -40,7 +40,7 @@ class Encoded:
     cut: int = 0
 
 
-CellEncoder = Callable[[pa.StringArray], Encoded]  # of n texts, none of which is NULL
+CellEncoder = Callable[[pa.StringArray], EncodedColumn]  # of n texts, none of which is NULL
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Cells:
     encode: CellEncoder
     filler: str
 
-    def pieces(self, column: ImageColumn, rows: int) -> Encoded:
+    def pieces(self, column: ImageColumn, rows: int) -> EncodedColumn:
         """The pieces of n cells, those that are NULL or missing among them."""
         values, present = column.values, column.present
         valued = values.is_valid() if present is None else pc.and_(present, values.is_valid())
@@ -58,11 +58,11 @@ class Cells:
             return self.encode(values)
         state = _NULL if present is None else pc.if_else(present, _NULL, _MISSING)
         if not valued.true_count:
-            return Encoded([state], [])
+            return EncodedColumn([state], [])
         encoded = self.encode(pc.if_else(valued, values, self.filler))
         cells = join_binary(encoded.pieces, rows)
         bad = [row for row in encoded.bad if valued[row].as_py()]
-        return Encoded([pc.if_else(valued, cells, state)], bad, encoded.cut)
+        return EncodedColumn([pc.if_else(valued, cells, state)], bad, encoded.cut)
 
 
 def cells_of(type: SqlType, source_type: str) -> Cells:
@@ -95,12 +95,12 @@ def cells_of(type: SqlType, source_type: str) -> Cells:
 
 def _characters(charset: str) -> CellEncoder:
     head = _BRANCH["Character"] + text_bytes(charset)
-    return lambda values: Encoded([head, *strings(values)], [])
+    return lambda values: EncodedColumn([head, *strings(values)], [])
 
 
 def _objects(type: str) -> CellEncoder:
     head = _BRANCH["TextObject"] + text_bytes(type)
-    return lambda values: Encoded([head, *strings(values)], [])
+    return lambda values: EncodedColumn([head, *strings(values)], [])
 
 
 def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
@@ -108,9 +108,9 @@ def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
     return rows
 
 
-def _integers(values: pa.StringArray) -> Encoded:
+def _integers(values: pa.StringArray) -> EncodedColumn:
     head = _BRANCH["Integer"] + zigzag_varint(_INTEGER_BYTES)
-    return Encoded([head, *strings(values)], _unlike(values, "^[+-]?[0-9]+$"))
+    return EncodedColumn([head, *strings(values)], _unlike(values, "^[+-]?[0-9]+$"))
 
 
 _PLAIN_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$"
@@ -121,11 +121,11 @@ def _decimals(type: SqlType) -> CellEncoder:
     """Decimals with the precision and scale of the type, or if it has none, with those of each value."""
     if type.precision is not None:
         sizes = zigzag_varint(type.precision) + zigzag_varint(type.scale or 0)
-        return lambda values: Encoded([_BRANCH["Decimal"], *strings(values), sizes], _unlike(values, _NUMBER))
+        return lambda values: EncodedColumn([_BRANCH["Decimal"], *strings(values), sizes], _unlike(values, _NUMBER))
     return _sized_decimals
 
 
-def _sized_decimals(values: pa.StringArray) -> Encoded:
+def _sized_decimals(values: pa.StringArray) -> EncodedColumn:
     bad = _unlike(values, _NUMBER)
     precision = pc.utf8_length(pc.replace_substring_regex(values, "[^0-9]", "")).cast(pa.int64())
     scale = pc.utf8_length(pc.replace_substring_regex(values, r"^[^.]*\.?", "")).cast(pa.int64())
@@ -135,7 +135,7 @@ def _sized_decimals(values: pa.StringArray) -> Encoded:
         sizes = [(0, 0) if row in bad else _sizes(values[row].as_py()) for row in with_exponent]
         precision = pc.replace_with_mask(precision, mask, pa.array([size for size, _ in sizes], pa.int64()))
         scale = pc.replace_with_mask(scale, mask, pa.array([digits for _, digits in sizes], pa.int64()))
-    return Encoded([_BRANCH["Decimal"], *strings(values), *longs(precision), *longs(scale)], bad)
+    return EncodedColumn([_BRANCH["Decimal"], *strings(values), *longs(precision), *longs(scale)], bad)
 
 
 def _sizes(text: str) -> tuple[int, int]:
@@ -147,9 +147,9 @@ def _sizes(text: str) -> tuple[int, int]:
 def _floats(type: SqlType) -> CellEncoder:
     tail = zigzag_varint(type.precision or 0) + zigzag_varint(type.scale or 0)
 
-    def encode(values: pa.StringArray) -> Encoded:
+    def encode(values: pa.StringArray) -> EncodedColumn:
         pieces, bad = doubles(values)
-        return Encoded([_BRANCH["Float"], *pieces, tail], bad)
+        return EncodedColumn([_BRANCH["Float"], *pieces, tail], bad)
 
     return encode
 
@@ -168,9 +168,11 @@ def _booleans(source_type: str) -> CellEncoder:
         cells = [_BRANCH["Integer"] + zigzag_varint(1) + text_bytes(text) for text in "01"]
     encoded = pa.array(cells, _BINARY)
 
-    def encode(values: pa.StringArray) -> Encoded:
+    def encode(values: pa.StringArray) -> EncodedColumn:
         places = pc.index_in(values, _BOOLEAN_TEXTS)
-        return Encoded([encoded.take(places).fill_null(_NOTHING)], pc.indices_nonzero(places.is_null()).to_pylist())
+        return EncodedColumn(
+            [encoded.take(places).fill_null(_NOTHING)], pc.indices_nonzero(places.is_null()).to_pylist()
+        )
 
     return encode
 
@@ -178,7 +180,7 @@ def _booleans(source_type: str) -> CellEncoder:
 def _bytes(type: str) -> CellEncoder:
     head = _BRANCH["BinaryObject"] + text_bytes(type)
 
-    def encode(values: pa.StringArray) -> Encoded:
+    def encode(values: pa.StringArray) -> EncodedColumn:
         decoded: list[bytes] = []
         bad = []
         for row, text in enumerate(values.to_pylist()):
@@ -187,7 +189,7 @@ def _bytes(type: str) -> CellEncoder:
             except ValueError:
                 decoded.append(b"")
                 bad.append(row)
-        return Encoded([head, *strings(pa.array(decoded, _BINARY))], bad)
+        return EncodedColumn([head, *strings(pa.array(decoded, _BINARY))], bad)
 
     return encode
 
@@ -207,11 +209,11 @@ _ABSENT = pa.scalar(NULL, _BINARY)
 def _dates(digits: int, midnight: bool) -> CellEncoder:
     """Dates with or without a time of day and a zone. `midnight`: one without has the time of midnight."""
 
-    def encode(values: pa.StringArray) -> Encoded:
+    def encode(values: pa.StringArray) -> EncodedColumn:
         parts = pc.extract_regex(values, _TIMESTAMP)
         bad = pc.indices_nonzero(parts.is_null()).to_pylist()
         if bad:
-            return Encoded([b""], bad)
+            return EncodedColumn([b""], bad)
         part = _parts(parts)
         has_time = pc.not_equal(part["hour"], "")
         if midnight:
@@ -227,28 +229,28 @@ def _dates(digits: int, midnight: bool) -> CellEncoder:
         zone = part["zone"]
         zoned = pc.not_equal(zone, "")
         if not zoned.true_count:
-            return Encoded([_BRANCH["DateTime"], *pieces], [], cut)
+            return EncodedColumn([_BRANCH["DateTime"], *pieces], [], cut)
         branch = pc.if_else(
             zoned, pa.scalar(_BRANCH["TimestampWithTimeZone"], _BINARY), pa.scalar(_BRANCH["DateTime"], _BINARY)
         )
         zones = pc.if_else(zoned, join_binary(strings(zone), len(zone)), _NOTHING)
-        return Encoded([branch, *pieces, zones], [], cut)
+        return EncodedColumn([branch, *pieces, zones], [], cut)
 
     return encode
 
 
-def _times(values: pa.StringArray) -> Encoded:
+def _times(values: pa.StringArray) -> EncodedColumn:
     parts = pc.extract_regex(values, _TIME)
     bad = pc.indices_nonzero(parts.is_null()).to_pylist()
     if bad:
-        return Encoded([b""], bad)
+        return EncodedColumn([b""], bad)
     part = _parts(parts)
     minus = pc.equal(part["minus"], "-")
     hour = part["hour"].cast(pa.int64())
     if minus.true_count:
         hour = pc.if_else(minus, pc.negate(hour), hour)
     fraction, cut = _fraction(part["fraction"], 6, minus)
-    return Encoded(
+    return EncodedColumn(
         [
             _BRANCH["DateTime"] + NULL * 3 + VALUE, *longs(hour), _small(part["minute"], minus),
             _small(part["second"], minus), *fraction,

@@ -34,7 +34,7 @@ Cell = tuple[Any, ...] | None  # None is NULL
 NONE: Cell = ()  # the value is missing
 
 
-class Malformed(ValueError):
+class MalformedRecordError(ValueError):
     """Bytes that are no record."""
 
 
@@ -76,7 +76,7 @@ class Decoder:
         """The record that the bytes are, of either version; Malformed if they are none."""
         record, place = self.record(data, 0, None)
         if place != len(data):
-            raise Malformed("bytes follow the record")
+            raise MalformedRecordError("bytes follow the record")
         return record
 
     def record(self, data: bytes, start: int, born: bool | None) -> tuple[DtsRecord, int]:
@@ -89,9 +89,9 @@ class Decoder:
             if born or (born is None and place != len(data)):
                 record.born, place = _long(data, place)
         except (ValueError, IndexError, struct.error):
-            raise Malformed("the bytes are no record") from None
+            raise MalformedRecordError("the bytes are no record") from None
         if place > len(data):
-            raise Malformed("the record has no end")
+            raise MalformedRecordError("the record has no end")
         return record, place
 
     def _record(self, data: bytes, place: int) -> tuple[DtsRecord, int]:
@@ -109,7 +109,7 @@ class Decoder:
         if branch == 2:
             object_name, place = _text(data, place)
         elif branch:
-            raise Malformed
+            raise MalformedRecordError
         process, place = _process(data, place)
         tags, place = _tags(data, place)
         fields, place = self._columns(data, place, object_name)
@@ -133,7 +133,7 @@ class Decoder:
         if branch == 2:
             return _text(data, place)
         if branch != 4:
-            raise Malformed
+            raise MalformedRecordError
         names, numbers = [], []
         while True:
             count, place = _block(data, place)
@@ -163,7 +163,7 @@ def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
         size, place = read_varint(data, place - 1)
     end = place + (size >> 1)
     if size & 1 or end > len(data):
-        raise Malformed
+        raise MalformedRecordError
     return data[place:end], end
 
 
@@ -174,14 +174,14 @@ def _text(data: bytes, place: int) -> tuple[str, int]:
         size, place = read_varint(data, place - 1)
     end = place + (size >> 1)
     if size & 1 or end > len(data):
-        raise Malformed
+        raise MalformedRecordError
     return data[place:end].decode(), end
 
 
 def _symbol(data: bytes, place: int, symbols: tuple[str, ...]) -> tuple[str, int]:
     value = data[place]
     if value & 1 or value >= 0x80:
-        raise Malformed
+        raise MalformedRecordError
     return symbols[value >> 1], place + 1
 
 
@@ -198,7 +198,7 @@ def _process(data: bytes, place: int) -> tuple[list[int] | None, int]:
     if not branch:
         return None, place
     if branch != 2:
-        raise Malformed
+        raise MalformedRecordError
     stamps: list[int] = []
     while True:
         count, place = _block(data, place)
@@ -227,7 +227,7 @@ def _image(data: bytes, place: int) -> tuple[list[Cell] | str | None, int]:
     if branch == 2:
         return _text(data, place)
     if branch != 4:
-        raise Malformed
+        raise MalformedRecordError
     cells: list[Cell] = []
     while True:
         count, place = _block(data, place)
@@ -239,7 +239,7 @@ def _image(data: bytes, place: int) -> tuple[list[Cell] | str | None, int]:
                 cells.append(None)
                 continue
             if branch & 1:
-                raise Malformed
+                raise MalformedRecordError
             cell, place = _CELLS[branch >> 1](data, place)
             cells.append(cell)
 
@@ -301,7 +301,7 @@ def _datetime(data: bytes, place: int) -> tuple[Cell, int]:
                 part, place = read_varint(data, place - 1)
             parts.append((part >> 1) ^ -(part & 1))
         elif branch:
-            raise Malformed
+            raise MalformedRecordError
         else:
             parts.append(None)
             place += 1
@@ -327,7 +327,7 @@ def _typed(kind: Any, read: Callable[[bytes, int], tuple[Any, int]]) -> Callable
 
 def _empty(data: bytes, place: int) -> tuple[Cell, int]:
     if data[place] > 2 or data[place] & 1:
-        raise Malformed
+        raise MalformedRecordError
     return (NONE if data[place] else None), place + 1
 
 

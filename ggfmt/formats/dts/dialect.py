@@ -11,17 +11,17 @@ import msgspec
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
-from ggfmt.formats.avro.blocks import Damaged, Header, parts, read_header
+from ggfmt.formats.avro.blocks import CorruptContainerError, Header, parts, read_header
 from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts import files as dts_files
 from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
-from ggfmt.formats.dts.decode import ZONED, Cell, Decoder, DtsRecord, Malformed, RowFields
+from ggfmt.formats.dts.decode import ZONED, Cell, Decoder, DtsRecord, MalformedRecordError, RowFields
 from ggfmt.formats.dts.schema import version_of
 from ggfmt.formats.dts.tokens import tokens_of
 from ggfmt.formats.dts.types import ORACLE, TypeHint, hint_of
-from ggfmt.formats.dts.values import MICROS, NANOS, Maker, Unreadable, kind_of, makers
+from ggfmt.formats.dts.values import MICROS, NANOS, Maker, UnreadableValueError, kind_of, makers
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
-from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, lacks
+from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 _OPS = {"INSERT": "I", "INIT": "I", "UPDATE": "U", "DELETE": "D"}
@@ -88,7 +88,7 @@ class Dts(Dialect):
     def line(self, line: bytes) -> DtsRecord | Diagnostic:
         try:
             return self.records.datum(dts_files.line_datum(line))
-        except Malformed as error:
+        except MalformedRecordError as error:
             return Diagnostic("GG313", str(error), help=_HELP)
         except ValueError:
             return Diagnostic("GG313", "the line is no Base64", help=_HELP)
@@ -102,7 +102,7 @@ class Dts(Dialect):
             return Diagnostic("GG302", "the file ends in the middle of a record", help=help)
         try:
             return self.records.datum(data[dts_files.PREFIX_BYTES :])
-        except Malformed as error:
+        except MalformedRecordError as error:
             return Diagnostic("GG313", str(error), help=_HELP)
 
     def _block(self, data: bytes, limit: int) -> Iterator[DtsRecord | Diagnostic]:
@@ -110,15 +110,15 @@ class Dts(Dialect):
             header = read_header(data)
             born = self.born(header)
             for _, _, count, block in parts(data, header, limit):
-                if isinstance(block, Damaged):
+                if isinstance(block, CorruptContainerError):
                     raise block
                 place = 0
                 for _ in range(count):
                     record, place = self.records.record(block, place, born)
                     yield record
                 if place != len(block):
-                    raise Damaged(TOO_LONG)
-        except (Damaged, Malformed) as error:
+                    raise CorruptContainerError(TOO_LONG)
+        except (CorruptContainerError, MalformedRecordError) as error:
             yield Diagnostic("GG313", str(error))
 
     def born(self, header: Header) -> bool:
@@ -127,7 +127,7 @@ class Dts(Dialect):
             self._schemas[header.data] = born_in(header.schema)
         born = self._schemas[header.data]
         if born is None:
-            raise Damaged("the schema of the file is not the one of DTS's records")
+            raise CorruptContainerError("the schema of the file is not the one of DTS's records")
         return born
 
     # What a record is
@@ -137,11 +137,11 @@ class Dts(Dialect):
         if op is None:
             return self._others(record)
         if not record.object_name:
-            raise lacks("objectName", NAME_TABLE)
+            raise missing_member_error("objectName", NAME_TABLE)
         name = record.object_name
         fields = record.fields
         if not isinstance(fields, RowFields):
-            raise Refused("GG305", "the record has no list of `fields`", None, name)
+            raise RecordError("GG305", "the record has no list of `fields`", None, name)
         table = self._table(name, record, fields)
         # Before any value is refused: what is learned must not depend on what else is wrong.
         for image in (record.before, record.after):
@@ -160,7 +160,7 @@ class Dts(Dialect):
         try:
             names = truncated(statement, record.object_name, record.source_type)
         except NoTable as error:
-            raise Refused("GG305", str(error)) from None
+            raise RecordError("GG305", str(error)) from None
         changes = []
         for row, name in enumerate(names):
             change = self._change(record, name, "T", None, None, None)
@@ -193,7 +193,7 @@ class Dts(Dialect):
 
     def _describe(self, name: str, source_type: str, fields: RowFields, keys_text: str | None) -> _Table:
         if len(set(fields.names)) < len(fields.names):
-            raise Refused("GG308", "`fields` names a column twice", None, name)
+            raise RecordError("GG308", "`fields` names a column twice", None, name)
         keys: tuple[str, ...] = ()
         if keys_text:
             reason = f"the tag `{KEYS_TAG}` is not an object of lists of columns"
@@ -226,10 +226,10 @@ class Dts(Dialect):
         if not cells:
             return None
         if isinstance(cells, str):
-            raise Refused("GG308", f"`{member}` of a change is a text", None, name)
+            raise RecordError("GG308", f"`{member}` of a change is a text", None, name)
         if len(cells) != len(table.names):
             reason = f"`fields` has {len(table.names)} columns and `{member}` has {len(cells)} values"
-            raise Refused("GG308", reason, None, name)
+            raise RecordError("GG308", reason, None, name)
         image: dict[str, str | None] = {}
         for column, make, cell in zip(table.names, table.makers, cells, strict=True):
             if cell is None:
@@ -237,8 +237,8 @@ class Dts(Dialect):
             elif cell:
                 try:
                     image[column] = make[cell[0]](cell)
-                except Unreadable as error:
-                    raise Refused("GG314", str(error), None, name, column) from None
+                except UnreadableValueError as error:
+                    raise RecordError("GG314", str(error), None, name, column) from None
         return image
 
     def _learn(self, name: str, table: _Table, cells: list[Cell]) -> None:

@@ -8,15 +8,15 @@ from itertools import chain
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, ReadSide
-from ggfmt.formats.avro.blocks import Damaged, parts, read_header
+from ggfmt.formats.api.reading import Chunk, Event, ReadSupport
+from ggfmt.formats.avro.blocks import CorruptContainerError, parts, read_header
 from ggfmt.formats.dts import files as dts_files
-from ggfmt.formats.dts.decode import Decoder, DtsRecord, Malformed
+from ggfmt.formats.dts.decode import Decoder, DtsRecord, MalformedRecordError
 from ggfmt.formats.dts.dialect import TOO_LONG, Dts, born_in, other
 from ggfmt.formats.dts.scan import Scan, make_scan
+from ggfmt.formats.records.classification import classify_records
 from ggfmt.formats.records.dialect import Change, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.examined import meanings
 from ggfmt.formats.records.reader import DialectReader, DialectTable
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog
@@ -32,9 +32,9 @@ class DtsReader(DialectReader):
         super().__init__(catalog, projection, source)
         self._scan = make_scan(projection)
 
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         if self._scan is None:
-            yield from super().take_in(chunk)
+            yield from super().decode_chunk(chunk)
             return
         if chunk.layout.splittable or chunk.spans is not None:
             yield from self._records(chunk, self._scan)
@@ -69,10 +69,10 @@ class DtsReader(DialectReader):
             header = read_header(chunk.data)
             born = self._dialect.born(header)
             for _, _, count, block in parts(chunk.data, header, chunk.layout.max_record):
-                if isinstance(block, Damaged):
+                if isinstance(block, CorruptContainerError):
                     raise block
                 yield from self._following(block, count, born, scan)
-        except (Damaged, Malformed) as error:
+        except (CorruptContainerError, MalformedRecordError) as error:
             yield from self.take_in_one(Diagnostic("GG313", str(error)))
 
     def _following(self, block: bytes, count: int, born: bool, scan: Scan) -> Iterator[Event]:
@@ -87,11 +87,11 @@ class DtsReader(DialectReader):
                 yield from self._take_odd(record, identity)
                 count -= 1
         if place != len(block):
-            raise Damaged(TOO_LONG)
+            raise CorruptContainerError(TOO_LONG)
 
     def _take_odd(self, record: DtsRecord | Diagnostic, identity: bytes | None) -> Iterator[Event]:
         """The events of a record that the kernel left, and has it take the next ones of its identity."""
-        meaning = next(meanings(self._dialect, [record]))
+        meaning = next(classify_records(self._dialect, [record]))
         yield from self.take_in_one(meaning)
         if self._scan is None or identity is None or not isinstance(meaning, list):
             return
@@ -124,7 +124,7 @@ class DtsReader(DialectReader):
         if dts_files.is_container(head):
             try:
                 version = born_in(read_header(head).schema)
-            except Damaged:
+            except CorruptContainerError:
                 return None
             return None if version is None else "it starts as an Avro object container of DTS's records"
         decoder = Decoder()
@@ -145,4 +145,4 @@ class DtsDiscovery(DialectDiscovery):
     dialect = Dts
 
 
-READ_SIDES = {"dts_avro": ReadSide(DtsReader, DtsDiscovery)}
+READ_SIDES = {"dts_avro": ReadSupport(DtsReader, DtsDiscovery)}

@@ -12,7 +12,7 @@ from ggfmt.formats.dts.charsets import MYSQL_CHARSETS, decoder
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES
 from ggfmt.formats.dts.tokens import WORDS
 from ggfmt.formats.records import scanner
-from ggfmt.formats.records.scanner import Scanned
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Kind, TableDef
@@ -82,7 +82,7 @@ class Scan:
 
     def batch(self, definition: TableDef) -> ChangeBatch:
         """The operations held of a table, of which there are some."""
-        scanned = Scanned.of(self._native.take(self._numbers[definition.full_name]), self._asked.tokens)
+        scanned = ScannedBatch.of(self._native.take(self._numbers[definition.full_name]), self._asked.tokens)
         asked, key_update = self._asked, None
         if asked.row_only and asked.key_updates:
             keys = tuple(scanned.before[place] for place in definition.key_indices)

@@ -64,7 +64,7 @@ _KINDS = {
 }
 
 
-class Unreadable(ValueError):
+class UnreadableValueError(ValueError):
     """A value that has no text in its column; the message says why, in one clause."""
 
 
@@ -101,11 +101,11 @@ def _own(cell: Any) -> str:
 
 
 def _no_text(cell: Any) -> str:
-    raise Unreadable("the value is bytes, and its column holds none")
+    raise UnreadableValueError("the value is bytes, and its column holds none")
 
 
 def _no_bytes(cell: Any) -> str:
-    raise Unreadable("the value is no bytes, and its column holds bytes")
+    raise UnreadableValueError("the value is no bytes, and its column holds bytes")
 
 
 def _base64(cell: Any) -> str:
@@ -120,11 +120,11 @@ def _character(cell: Any) -> str:
     decode = decoder(charset)
     word = charset if len(charset) <= 40 and charset.isprintable() else "of the value"
     if decode is None:
-        raise Unreadable(f"the charset `{word}` is not known")
+        raise UnreadableValueError(f"the charset `{word}` is not known")
     try:
         return decode(data)
     except ValueError:
-        raise Unreadable(f"the bytes are no text in the charset `{word}`") from None
+        raise UnreadableValueError(f"the bytes are no text in the charset `{word}`") from None
 
 
 _BOOLEANS = {"t": "true", "true": "true", "1": "true", "f": "false", "false": "false", "0": "false"}
@@ -133,7 +133,7 @@ _BOOLEANS = {"t": "true", "true": "true", "1": "true", "f": "false", "false": "f
 def _boolean(cell: Any) -> str:
     text = _BOOLEANS.get(cell[1].lower())
     if text is None:
-        raise Unreadable("the value is neither true nor false")
+        raise UnreadableValueError("the value is neither true nor false")
     return text
 
 
@@ -148,21 +148,21 @@ def _fraction(value: int | None, digits: int) -> str:
     if value is None:
         return ""
     if not 0 <= value < 10**digits:
-        raise Unreadable(f"`millis` has more than {digits} digits")
+        raise UnreadableValueError(f"`millis` has more than {digits} digits")
     return f".{value:0{digits}}"
 
 
 def _epoch(cell: Any, digits: int) -> str:
     _, seconds, fraction = cell
     if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
-        raise Unreadable("the time is out of range")
+        raise UnreadableValueError("the time is out of range")
     year, month, day, hour, minute, second, *_ = time.gmtime(seconds)
     return f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}{_fraction(fraction, digits)}"
 
 
 def _zone(zone: str) -> str:
     if not zone or len(zone) > 60 or not zone.isprintable():
-        raise Unreadable("the time has no name of its zone")
+        raise UnreadableValueError("the time has no name of its zone")
     return zone
 
 
@@ -179,7 +179,7 @@ def _time(cell: Any, digits: int) -> str:
         parts = [None if part is None else abs(part) for part in parts]
     year, month, day, hour, minute, second, fraction = parts
     if any(part is not None and part > most for part, most in zip(parts, _MOST, strict=True)):
-        raise Unreadable("a part of the time is out of range")
+        raise UnreadableValueError("a part of the time is out of range")
     if tag == DATETIME:
         moment = f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
     elif tag == DATE:
@@ -193,5 +193,5 @@ def _time(cell: Any, digits: int) -> str:
     elif tag == DAY_TIME:
         moment = f"{day} {hour:02}:{minute:02}:{second:02}"
     else:
-        raise Unreadable("the time has some of its parts only")
+        raise UnreadableValueError("the time has some of its parts only")
     return f"{minus}{moment}{_fraction(fraction, digits)}"

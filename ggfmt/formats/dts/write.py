@@ -14,7 +14,7 @@ from ggfmt.columnar.pieces import Piece
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.losses import TIME_CUT
-from ggfmt.formats.api.writing import Framing, RowErrors, WriteSide
+from ggfmt.formats.api.writing import Framing, RowErrors, WriteSupport
 from ggfmt.formats.avro.container import ObjectContainer
 from ggfmt.formats.dts import BASE64, CONTAINER, KEYS_TAG, DtsOptions
 from ggfmt.formats.dts.cells import cells_of
@@ -135,5 +135,7 @@ def _framing(table: TableDef | None, options: DtsOptions, context: Context) -> F
 
 
 WRITE_SIDES = {
-    "dts_avro": WriteSide(formatter=DtsFormatter, framing=_framing, projection=lambda options: Projection(tokens=True)),
+    "dts_avro": WriteSupport(
+        formatter=DtsFormatter, framing=_framing, projection=lambda options: Projection(tokens=True)
+    ),
 }

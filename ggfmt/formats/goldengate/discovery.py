@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ggfmt.formats.api.reading import Discovered, SchemaChange
+from ggfmt.formats.api.reading import DiscoveryResult, SchemaChange
 from ggfmt.model.table import Catalog, TableDef
 
 
-def settle_changes(findings: Sequence[list[SchemaChange]], catalog: Catalog, every_shape: bool) -> Discovered:
+def settle_changes(findings: Sequence[list[SchemaChange]], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
     """The first definition of each table, and a metadata change event wherever another one follows it."""
     first: dict[str, TableDef] = {}
     current: dict[str, TableDef] = {}
@@ -21,4 +21,4 @@ def settle_changes(findings: Sequence[list[SchemaChange]], catalog: Catalog, eve
         elif current[table.full_name] != table:
             events.append(replace(change, table=table))
         current[table.full_name] = table
-    return Discovered(tuple(first.values()), tuple(events))
+    return DiscoveryResult(tuple(first.values()), tuple(events))

@@ -16,7 +16,7 @@ from typing import Any
 
 from ggfmt.diagnostics.diagnostic import suggestion
 from ggfmt.formats.api.context import Context
-from ggfmt.java.text import IllegalValue, trim
+from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import ValueType
@@ -149,7 +149,7 @@ class Template(ValueType[tuple[MetaColumn, ...]]):
         names = [column.name for column in columns]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise IllegalValue(
+            raise InvalidValueError(
                 f"has the field `{twice}` twice", "give each field a name of its own: `${keyword[name]}`"
             )
         return columns
@@ -167,21 +167,27 @@ def _items(text: str) -> Iterator[str]:
 def _column(item: str) -> MetaColumn:
     parts = _ITEM.fullmatch(item)
     if parts is None:
-        raise IllegalValue(f"cannot have the item `{item[:60]}`", _FORM)
+        raise InvalidValueError(f"cannot have the item `{item[:60]}`", _FORM)
     word, name, argument = parts.groups()
     keyword = KEYWORDS.get(word.lower())
     if keyword is None:
         near = suggestion(word.lower(), KEYWORDS)
         known = ", ".join(f"`{known}`" for known in KEYWORDS)
-        raise IllegalValue(f"has the unknown keyword `{word}`", f"keywords are {known}" + (f"; {near}" if near else ""))
+        raise InvalidValueError(
+            f"has the unknown keyword `{word}`", f"keywords are {known}" + (f"; {near}" if near else "")
+        )
     if keyword.refused:
-        raise IllegalValue(f"has the keyword `{word}`, which ggfmt does not write: {keyword.refused}", "leave it out")
+        raise InvalidValueError(
+            f"has the keyword `{word}`, which ggfmt does not write: {keyword.refused}", "leave it out"
+        )
     if keyword.argument and not argument:
-        raise IllegalValue(f"has `{item}` without {keyword.argument}", f"write `${{{keyword.name}[field].ARGUMENT}}`")
+        raise InvalidValueError(
+            f"has `{item}` without {keyword.argument}", f"write `${{{keyword.name}[field].ARGUMENT}}`"
+        )
     if argument is not None and not keyword.argument:
-        raise IllegalValue(f"has `{item}`, and `{keyword.name}` has no argument", f"write `${{{keyword.name}}}`")
+        raise InvalidValueError(f"has `{item}`, and `{keyword.name}` has no argument", f"write `${{{keyword.name}}}`")
     if name is not None and not trim(name):
-        raise IllegalValue(f"has `{item}` with an empty name", "leave out the brackets, or give the field a name")
+        raise InvalidValueError(f"has `{item}` with an empty name", "leave out the brackets, or give the field a name")
     return MetaColumn(keyword.name, keyword.name if name is None else trim(name), argument)
 
 

@@ -25,7 +25,7 @@ from ggfmt.formats.goldengate.metacolumns import (
     MetaColumn,
     Template,
 )
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 
 METADATA_PROPERTY = "ggfmt.metaColumnsTemplate"
 PREFIXES_PROPERTY = "ggfmt.flattened"  # what the names of columns start with in the two images of a JSON message
@@ -65,7 +65,7 @@ def declared_metadata(schema: Mapping[str, Any]) -> tuple[MetaColumn, ...] | Non
     if text is None:
         return None
     if not isinstance(text, str):
-        raise IllegalValue("is not a text")
+        raise InvalidValueError("is not a text")
     return Template().parse(text) if text.strip() else ()
 
 

@@ -48,7 +48,7 @@ def is_value(data: bytes, start: int, end: int) -> bool:
     return True
 
 
-class Cut:
+class RecordBoundaries:
     """The records of data that starts where one may start; `more` tells that other bytes follow.
 
     `spans` are the starts and ends of all records whose end is certain; `stop` is where the first of the others starts,

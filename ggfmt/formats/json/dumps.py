@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import Chunk, Layout, Message, Wrapped
+from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, KafkaMessage, Layout
 from ggfmt.formats.json import files
 from ggfmt.formats.json.cut import BOM, WHITE
 from ggfmt.formats.json.kafka_keys import is_key
@@ -214,17 +214,17 @@ def _unwrapped(chunk: Chunk) -> Chunk:
     for place, ((start, end), message) in enumerate(zip(chunk.spans, messages, strict=True)):
         if isinstance(message, Diagnostic):
             problems[place] = message
-            message = Message(_NO_JSON)
+            message = KafkaMessage(_NO_JSON)
         value = message.value
         assert len(value) <= end - start, "escapes are no shorter than what they stand for"
         data[start:end] = value.ljust(end - start)
         spans.append((start, start + len(value)))
         wrapped.append(message)
     values = replace(chunk, data=bytes(data), spans=spans, settle=None)
-    return replace(values, wrapped=Wrapped(chunk, wrapped, problems))
+    return replace(values, wrapped=KafkaEnvelopes(chunk, wrapped, problems))
 
 
-def _objects(chunk: Chunk) -> tuple[Chunk, Sequence[Message | Diagnostic]]:
+def _objects(chunk: Chunk) -> tuple[Chunk, Sequence[KafkaMessage | Diagnostic]]:
     """The messages of a chunk of objects, and the chunk as it was cut to find them."""
     kind = chunk.layout.envelope
     assert kind is not None
@@ -240,7 +240,7 @@ def _objects(chunk: Chunk) -> tuple[Chunk, Sequence[Message | Diagnostic]]:
     chunk = replace(chunk, spans=spans, settle=None)
     if records is not None and len(records) == len(spans):
         return chunk, [made(record) for record in records]
-    messages: list[Message | Diagnostic] = []
+    messages: list[KafkaMessage | Diagnostic] = []
     for start, end in spans:
         record = chunk.data[start:end]
         try:
@@ -259,7 +259,7 @@ def _refused(record: bytes, kind: str, last: bool, reason: str) -> Diagnostic:
     return Diagnostic("GG320", f"the record is no message: {what[:1].lower()}{what[1:]}", help=help)
 
 
-def _of_kcat(line: KcatLine) -> Message | Diagnostic:
+def _of_kcat(line: KcatLine) -> KafkaMessage | Diagnostic:
     if line.payload_error is not None:
         return Diagnostic("GG321", "`kcat` could not read the message, by its `payload_error`", help=_TEXTS_ONLY)
     payload = bytes(line.payload)
@@ -269,13 +269,13 @@ def _of_kcat(line: KcatLine) -> Message | Diagnostic:
     return _message(payload, bytes(line.key), line.topic, line.partition, line.offset)
 
 
-def _of_pair(pair: Pair) -> Message | Diagnostic:
+def _of_pair(pair: Pair) -> KafkaMessage | Diagnostic:
     return _message(bytes(pair.value), bytes(pair.key), pair.topic, pair.partition, pair.offset)
 
 
 def _message(
     value: bytes, key: bytes, topic: str | None, partition: int | None, offset: int | None
-) -> Message | Diagnostic:
+) -> KafkaMessage | Diagnostic:
     try:
         text = _unquoted(value)
     except ValueError:
@@ -286,17 +286,17 @@ def _message(
         own = _unquoted(key)
     except ValueError:  # a key may be a number of eight bytes where the value is JSON: it has no names
         own = b""
-    return Message(text or b"null", None if own == b"null" else own, topic, partition, offset)
+    return KafkaMessage(text or b"null", None if own == b"null" else own, topic, partition, offset)
 
 
 def _unquoted(value: bytes) -> bytes:
     return _text(value).encode().strip(WHITE) if value.startswith(b'"') else value
 
 
-def _lines(chunk: Chunk) -> tuple[Chunk, Sequence[Message | Diagnostic]]:
+def _lines(chunk: Chunk) -> tuple[Chunk, Sequence[KafkaMessage | Diagnostic]]:
     """The messages of a chunk of lines, and the chunk with their places."""
     spans: list[tuple[int, int]] = []
-    messages: list[Message | Diagnostic] = []
+    messages: list[KafkaMessage | Diagnostic] = []
     end = -1
     for line in chunk.data.split(b"\n"):
         start, end = end + 1, end + 1 + len(line)
@@ -308,7 +308,7 @@ def _lines(chunk: Chunk) -> tuple[Chunk, Sequence[Message | Diagnostic]]:
     return replace(chunk, spans=spans, settle=None), messages
 
 
-def _of_line(line: bytes) -> Message | Diagnostic:
+def _of_line(line: bytes) -> KafkaMessage | Diagnostic:
     parts = _LINE.fullmatch(line)
     assert parts is not None, "the expression takes everything"
     partition, offset, key, value = parts.groups()
@@ -323,4 +323,4 @@ def _of_line(line: bytes) -> Message | Diagnostic:
         help = "write each record into a line of its own, without a TAB between records"
         return Diagnostic("GG320", "the line is no message: what stands before its TAB has a change record", help=help)
     where = (None if number is None else int(number) for number in (partition, offset))
-    return Message(value or _NO_JSON, None if key == b"null" else key, None, *where)
+    return KafkaMessage(value or _NO_JSON, None if key == b"null" else key, None, *where)

@@ -20,10 +20,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggfmt.formats.api.reading import Chunk, CrossedBorder, Layout
+from ggfmt.formats.api.reading import Chunk, Layout, SplitBoundaryError
 from ggfmt.formats.api.source import Source
 from ggfmt.formats.json.cut import BOM as BOM
-from ggfmt.formats.json.cut import Cut, Nesting
+from ggfmt.formats.json.cut import Nesting, RecordBoundaries
 from ggfmt.formats.json.values import decode
 
 CHUNK_BYTES = 1 << 20
@@ -111,7 +111,7 @@ def record_spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
     """Start and end of every record of a chunk, those that are damaged among them."""
     if chunk.spans is not None:
         return chunk.spans
-    return Cut(chunk.data, chunk.layout, more=False).spans
+    return RecordBoundaries(chunk.data, chunk.layout, more=False).spans
 
 
 def starts_of_lines(chunk: Chunk, count: int) -> pa.Int64Array | None:
@@ -194,7 +194,7 @@ class _Lines(Source):
         assert offset == self.offset, "another chunk was asked for"
         while True:
             data = self.buffer[: self._given]
-            cut = Cut(data, self.layout, more=not self.ended or self._given < len(self.buffer))
+            cut = RecordBoundaries(data, self.layout, more=not self.ended or self._given < len(self.buffer))
             spans, stop = cut.spans, cut.stop
             if len(spans) or stop == self._given:
                 break
@@ -208,18 +208,18 @@ class _Lines(Source):
             stop = self._border - self.offset
             spans = spans.before(stop)
             if len(spans) and spans[-1][1] > stop:
-                raise CrossedBorder(self.file)
+                raise SplitBoundaryError(self.file)
         self._given = stop
         last = self.ended and stop == len(self.buffer)
         line = None if self._line == self.offset else self._line
         return Chunk(self.file, self.offset, data[:stop], self.layout, spans, line=line, last=last)
 
-    def _too_long(self, cut: Cut) -> Chunk:
+    def _too_long(self, cut: RecordBoundaries) -> Chunk:
         self._hand_out(cut.stop)
         one_line = b"\n" not in self.buffer[: self.limit]
         chunk = self.pass_record(b"\n" if one_line else b"\n{")
         if self._end is not None and not one_line and self.offset > self._end:
-            raise CrossedBorder(self.file)
+            raise SplitBoundaryError(self.file)
         self._given = 0
         return replace(chunk, line=self._line)
 
@@ -243,7 +243,7 @@ class _Values(Source):
 
     def _cut(self) -> bool:
         """Makes a chunk of what can be told of the buffer, if anything; more follows behind it at `_stop`."""
-        cut = Cut(self.buffer, self.layout, not self.ended)
+        cut = RecordBoundaries(self.buffer, self.layout, not self.ended)
         self._stop = cut.stop
         if len(cut.spans):
             data = self.buffer[: cut.stop]

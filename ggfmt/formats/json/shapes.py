@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.api.reading import Discovered, SchemaChange
+from ggfmt.formats.api.reading import DiscoveryResult, SchemaChange
 from ggfmt.formats.json.values import plain_name
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
 
@@ -43,7 +43,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Described(SchemaChange):
+class SelfDescribed(SchemaChange):
     """What a change tells of its own table: others of that table may come without."""
 
 
@@ -143,7 +143,7 @@ def settle(
     every_shape: bool,
     keys_stay: bool = False,
     ordered: bool = True,
-) -> Discovered:
+) -> DiscoveryResult:
     """The definitions of the whole input from the findings of its splits, in input order.
 
     `keys_stay`: a definition without keys takes over those of the one before it. `ordered` is as for `follow`.
@@ -154,7 +154,7 @@ def settle(
     for finding in (finding for split in findings for finding in split):
         if isinstance(finding, SchemaChange):
             changes.append(finding)
-            if not isinstance(finding, Described):
+            if not isinstance(finding, SelfDescribed):
                 described.add(finding.table.full_name)
         elif finding.table not in described and finding.table not in catalog.trusted:
             merged.setdefault(finding.table, Merge(finding.table)).add(finding, every_shape)
@@ -175,7 +175,7 @@ def settle(
             declared[name] = table
             events.append(SchemaChange(table, change.input, change.offset, change.line))
     facts = {Undescribed(name): columns for name, columns in more.items()}
-    return Discovered(tuple(by_images.values()), tuple(events), all(sure for _, sure in settled), facts)
+    return DiscoveryResult(tuple(by_images.values()), tuple(events), all(sure for _, sure in settled), facts)
 
 
 def wider(table: TableDef, columns: Sequence[Column]) -> TableDef:
@@ -193,7 +193,7 @@ def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, Table
         told.setdefault(change.table.full_name, []).append(change)
     more = {}
     for name in by_images.keys() & told.keys():
-        if isinstance(told[name][0], Described):
+        if isinstance(told[name][0], SelfDescribed):
             known = {column.name: column for change in reversed(told[name]) for column in change.table.columns}
             columns = (known.get(column.name, column) for column in by_images[name].columns)
             more[name] = tuple(replace(column, nullable=True, key=0) for column in columns)

@@ -12,17 +12,17 @@ _OF_OPERATIONS = frozenset(
 )
 
 
-class Unread(NamedTuple):
+class UnsupportedMessages(NamedTuple):
     """What messages are, and what to do to have ggfmt read them."""
 
     what: str
     help: str
 
 
-JSON_ROW = Unread(
+JSON_ROW = UnsupportedMessages(
     "`json_row` of GoldenGate, whose columns stand beside `op_type`", "read it as `--input-format json_row`"
 )
-MONGODB = Unread(
+MONGODB = UnsupportedMessages(
     "a change of MongoDB by Debezium, whose images are documents in texts",
     "have `ExtractNewDocumentState` make rows of the documents",
 )
@@ -42,13 +42,13 @@ def is_mongodb(members: Mapping[str, Any]) -> bool:
     return texts and isinstance(source, dict) and "collection" in source
 
 
-def unread(head: bytes) -> Unread | None:
+def unread(head: bytes) -> UnsupportedMessages | None:
     """What the first record of a file is, of what ggfmt does not read; None if it is none of that."""
     first = next(head_objects(head), None)
     return None if first is None else unread_record(first)
 
 
-def unread_record(record: Mapping[str, Any]) -> Unread | None:
+def unread_record(record: Mapping[str, Any]) -> UnsupportedMessages | None:
     """What a record is by its members, of what ggfmt does not read."""
     payload = record.get("payload")
     if isinstance(payload, dict) and is_mongodb(payload):

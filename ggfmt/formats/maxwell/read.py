@@ -17,11 +17,11 @@ from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.maxwell import COMMIT, NUMBER_TOKENS, SNAPSHOT, TEXT_TOKENS, scan
 from ggfmt.formats.mysql.types import sql_type
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import Refused, decoded, lacks, no_op
-from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error, no_op
+from ggfmt.formats.records.scanner import Grammar, ScannedBatch
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 _OPS = {"insert": "I", "update": "U", "delete": "D", "bootstrap-insert": "I"}
@@ -97,27 +97,27 @@ class Maxwell(Dialect):
 
     def changes(self, record: MaxwellRecord) -> Meaning:
         table = join_name(record.database, record.table)
-        if given(record.encrypted) is not None:
+        if non_null(record.encrypted) is not None:
             help = "have Maxwell write the rows without `encrypt`"
-            raise Refused("GG305", "the record has no `data`: it is encrypted", help, table or None)
+            raise RecordError("GG305", "the record has no `data`: it is encrypted", help, table or None)
         kind = record.type
         op = _OPS.get(kind) if kind is not None else None
         if kind is None or op is None:
             return self._others(record, kind)
         if not table or not record.table:
-            raise lacks("table", "every row must name its table")
-        row = given(record.data)
+            raise missing_member_error("table", "every row must name its table")
+        row = non_null(record.data)
         if row is None:
-            raise lacks("data", None, table, what=f"a record of the type `{kind}`")
+            raise missing_member_error("data", None, table, what=f"a record of the type `{kind}`")
         if record.primary_key_columns:
-            self.tell_keys(table, record.primary_key_columns)
+            self.add_key(table, record.primary_key_columns)
         before = after = None
         if op == "D":
             before = row
         else:
             after = row
             if op == "U":
-                before = given(record.old)
+                before = non_null(record.old)
         op_ts = None if record.ts is None else record.ts * 1_000_000
         tokens = self._tokens(record, kind) if self.with_tokens else {}
         return (Change(table, op, op_ts, record.position or record.gtid, before, after, tokens),)
@@ -126,7 +126,7 @@ class Maxwell(Dialect):
         notes = self.notes(())
         return None if notes is None else scan.grammar(*notes)
 
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
         position, gtid = scanned.values("position"), scanned.values("gtid")
         position = pc.if_else(pc.not_equal(position, "").fill_null(False), position, gtid)
         return scaled(scanned.values("ts"), 1_000_000), position
@@ -149,11 +149,11 @@ class Maxwell(Dialect):
 
     def _others(self, record: MaxwellRecord, kind: str | None) -> Meaning:
         if kind is None:
-            raise lacks("type", "every record of Maxwell has one")
+            raise missing_member_error("type", "every record of Maxwell has one")
         if kind in _MARKS:
             return _MARKS[kind]
         if kind.startswith(_STATEMENTS):
-            definition = given(record.definition)
+            definition = non_null(record.definition)
             if definition is None:
                 return f"ddl {kind[:40]}"
             return (self.described(bytes(definition), lambda: _described_table(definition, record)),)
@@ -167,7 +167,7 @@ def _described_table(definition: Raw, record: MaxwellRecord) -> TableDef:
     name = join_name(table.database or record.database, table.table or record.table)
     names = [column.name for column in table.columns]
     if len(set(names)) < len(names):
-        raise Refused("GG308", "`def` has two columns of one name", None, name)
+        raise RecordError("GG308", "`def` has two columns of one name", None, name)
     return TableDef(name, tuple(Column(column.name, _type(column)) for column in table.columns)).with_keys(
         table.keys or ()
     )

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.images import and_present, any_present, lost, unlike, updates_from, with_nulls
+from ggfmt.columnar.images import and_present, any_present, count_missing, differs_or_missing, updates_from, with_nulls
 from ggfmt.columnar.join import join
 from ggfmt.columnar.pieces import Piece
 from ggfmt.columnar.tokens import token
@@ -103,13 +103,13 @@ class MaxwellFormatter(DialectFormatter):
     def _changed(self, batch: ChangeBatch) -> Image:
         """Of updates the columns of the before image that the after image shows otherwise, or not at all."""
         pairs = list(zip(batch.before.columns, batch.after.columns, strict=True))
-        columns = [replace(old, present=unlike(old, new)) for old, new in pairs]
+        columns = [replace(old, present=differs_or_missing(old, new)) for old, new in pairs]
         updates = updates_from(batch)
         changed = pc.and_(updates, any_present(columns, len(batch)))
         unchanged = pc.and_not(updates, changed)
         for column, (old, new) in zip(self.table.columns, pairs, strict=True):
             self.count(UNCHANGED_BEFORE_AS_NONE, column.name, and_present(unchanged, old).true_count)
-            self.count(BEFORE_OVERLAID, column.name, lost(changed, old, new))
+            self.count(BEFORE_OVERLAID, column.name, count_missing(changed, old, new))
         return Image(tuple(columns), updates)
 
     def _keys(self, batch: ChangeBatch) -> list[Piece] | None:

@@ -14,21 +14,21 @@ import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.avro.logical import plain
 from ggfmt.formats.qlik import BIG_ENDIAN, scan
 from ggfmt.formats.qlik import envelope as envelopes
 from ggfmt.formats.qlik.avro_scan import JsonOfChanges, Plan
 from ggfmt.formats.qlik.avro_values import Maker, columns_of
 from ggfmt.formats.qlik.dialect import OPS, SNAPSHOT, Qlik
-from ggfmt.formats.qlik.envelope import AvroEnvelope, NoEnvelope, Truncated, read_envelope, read_head
+from ggfmt.formats.qlik.envelope import AvroEnvelope, EnvelopeError, Truncated, read_envelope, read_head
 from ggfmt.formats.qlik.messages import QlikBody, QlikHeaders, QlikRecord
+from ggfmt.formats.records.classification import Examination, classify_records
 from ggfmt.formats.records.dialect import Meaning
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.examined import Examination, meanings
 from ggfmt.formats.records.reader import DialectReader
-from ggfmt.formats.records.refused import Refused
-from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.refused import RecordError
+from ggfmt.formats.records.scanner import Grammar, ScannedBatch
 from ggfmt.model.change import ImageColumn
 
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
@@ -59,7 +59,7 @@ class QlikAvro(Qlik):
             try:
                 envelope, place = read_envelope(chunk.data[start:end], 0)
                 if place != end - start:
-                    raise NoEnvelope("bytes follow the message that are none")
+                    raise EnvelopeError("bytes follow the message that are none")
                 yield envelope
             except Truncated:
                 if chunk.last and end == len(chunk.data):
@@ -67,7 +67,7 @@ class QlikAvro(Qlik):
                     yield Diagnostic("GG302", reason, help="read the file again when it is whole")
                 else:
                     yield Diagnostic("GG313", "a length in the message reaches beyond it", help=_HELP)
-            except NoEnvelope as error:
+            except EnvelopeError as error:
                 yield Diagnostic("GG313", str(error), help=_HELP)
 
     def changes(self, record: AvroEnvelope) -> Meaning:  # type: ignore[override]
@@ -89,7 +89,7 @@ class QlikAvro(Qlik):
             return None
         return scan.avro_grammar(tuple(OPS.items()), SNAPSHOT, self.other)
 
-    def as_meant(self, scanned: Scanned) -> Scanned:
+    def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
         return replace(
             scanned, before=tuple(map(_texts_of, scanned.before)), after=tuple(map(_texts_of, scanned.after))
         )
@@ -102,7 +102,7 @@ class QlikAvro(Qlik):
         try:
             self.wait()
             return self._plan(self._schema_of(schema_id, schema), True), schema_id
-        except Refused:
+        except RecordError:
             return None
 
     # Images
@@ -122,7 +122,7 @@ class QlikAvro(Qlik):
 
     def _metadata(self, envelope: AvroEnvelope) -> QlikRecord:
         if envelope.schema is None:
-            raise Refused("GG313", "a metadata message has no `messageSchema`, without which it cannot be decoded")
+            raise RecordError("GG313", "a metadata message has no `messageSchema`, without which it cannot be decoded")
         message = self._decode(envelope, envelope.schema, rows=False)
         wanted = ("schemaId", "lineage", "tableStructure", "dataSchema")
         body = _converted({name: message[name] for name in wanted if name in message}, QlikBody)
@@ -138,7 +138,7 @@ class QlikAvro(Qlik):
             setattr(body, name, _texts(message.get(name), makers))
         headers = message.get("headers")
         if not isinstance(headers, dict):
-            raise Refused("GG313", "the schema of a change has no `headers`")
+            raise RecordError("GG313", "the schema of a change has no `headers`")
         headers = {name: headers[name] for name in QlikHeaders.__struct_fields__ if name in headers}
         for name in _MASKS:
             if isinstance(headers.get(name), bytes):
@@ -158,7 +158,7 @@ class QlikAvro(Qlik):
             schema = None if known is None else known.metadata.schema
             if schema is None:
                 reason = "neither the message nor a metadata message has the schema of the change"
-                raise Refused("GG313", reason, "read the file with its metadata message too")
+                raise RecordError("GG313", reason, "read the file with its metadata message too")
         return schema
 
     def _decode(self, envelope: AvroEnvelope, schema: str, rows: bool) -> dict[str, Any]:
@@ -167,9 +167,9 @@ class QlikAvro(Qlik):
         try:
             message: Any = fastavro.schemaless_reader(stream, plan.decode, None)
         except _DECODE_ERRORS:
-            raise Refused("GG313", "the message is none of its schema") from None
+            raise RecordError("GG313", "the message is none of its schema") from None
         if stream.tell() != len(envelope.message) or not isinstance(message, dict):
-            raise Refused("GG313", "the message is none of its schema")
+            raise RecordError("GG313", "the message is none of its schema")
         return message
 
     def _plan(self, text: str, rows: bool) -> Plan:
@@ -184,7 +184,7 @@ class QlikAvro(Qlik):
                 self._plans[key] = None
         plan = self._plans[key]
         if plan is None:
-            raise Refused("GG313", "the schema of the message is no Avro schema of such messages")
+            raise RecordError("GG313", "the schema of the message is no Avro schema of such messages")
         return plan
 
 
@@ -202,7 +202,7 @@ def _converted(value: dict[str, Any], kind: type[Any]) -> Any:
         what, _, place = str(error).partition(" - at ")
         where = f" at {place}" if place else ""
         reason = f"the record has a member of the wrong type: {what[:1].lower()}{what[1:]}{where}"
-        raise Refused("GG308", reason) from None
+        raise RecordError("GG308", reason) from None
 
 
 def _texts(row: Any, makers: Mapping[str, Maker | None]) -> dict[str, str | None] | None:
@@ -216,7 +216,7 @@ def _texts(row: Any, makers: Mapping[str, Maker | None]) -> dict[str, str | None
             image[name] = value if value is None or maker is None else maker(value)
         except (ValueError, TypeError, OverflowError):
             reason = "a value is out of the range of its type, or of a type that no column has"
-            raise Refused("GG314", reason, field=name) from None
+            raise RecordError("GG314", reason, field=name) from None
     return image
 
 
@@ -231,17 +231,17 @@ class QlikAvroReader(DialectReader):
     dialect = QlikAvro
     _dialect: QlikAvro
 
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         self._taken = chunk, self.ordinal
         scanned = self.scanner is not None and (self.catalog.provisional or not self._pause)
-        yield from super().take_in(self._dialect.json.of(chunk) if scanned else chunk)
+        yield from super().decode_chunk(self._dialect.json.of(chunk) if scanned else chunk)
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
         chunk, first = self._taken
         assert chunk.spans is not None
         span = chunk.spans[self.ordinal - first]
         (record,) = self._dialect.decoded(replace(chunk, spans=[span]))
-        return record, next(meanings(self._dialect, [record]))
+        return record, next(classify_records(self._dialect, [record]))
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
@@ -252,4 +252,4 @@ class QlikAvroDiscovery(DialectDiscovery):
     dialect = QlikAvro
 
 
-READ_SIDES = {"qlik_avro": ReadSide(QlikAvroReader, QlikAvroDiscovery)}
+READ_SIDES = {"qlik_avro": ReadSupport(QlikAvroReader, QlikAvroDiscovery)}

@@ -17,10 +17,10 @@ import msgspec
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.api.spans import Spans
 from ggfmt.formats.avro import programs
-from ggfmt.formats.avro.programs import Program, Unscannable
+from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError
 from ggfmt.formats.qlik import avro_values as texts
 from ggfmt.formats.qlik.avro_values import Maker
-from ggfmt.formats.qlik.envelope import MOST_BYTES, NoEnvelope, read_head
+from ggfmt.formats.qlik.envelope import MOST_BYTES, EnvelopeError, read_head
 from ggfmt.formats.qlik.messages import QlikHeaders
 from ggfmt.formats.records.scanner import places_of
 from ggfmt.kernels import REFUSALS, native
@@ -103,7 +103,7 @@ class JsonOfChanges:
         if not mark or mark not in self._forms:
             try:
                 *_, self._size = read_head(data[start:end], 0)
-            except NoEnvelope:
+            except EnvelopeError:
                 return b"", None
             mark = data[start : start + self._size]
             if mark not in self._forms:
@@ -163,7 +163,7 @@ def _program(message: Program, rows: Rows) -> Program:
 def _with_fields(record: Program, makers: Mapping[str, Callable[[Program], Program]]) -> Program:
     """The program of a record with some of its fields made anew."""
     if record[0] != programs.RECORD:
-        raise Unscannable("a record that is none")
+        raise UnsupportedSchemaError("a record that is none")
     *head, names, fields = record
     made = (
         makers[name](field) if (name := _name(text)) in makers else field
@@ -189,7 +189,7 @@ def _only(kinds: Iterable[int], node: Program) -> Program:
 
     def checked(branch: Program) -> Program:
         if branch[0] not in kinds:
-            raise Unscannable("a value of a type that JSON does not tell from another")
+            raise UnsupportedSchemaError("a value of a type that JSON does not tell from another")
         return branch
 
     return _branches(node, checked)
@@ -205,7 +205,7 @@ def _row(columns: Mapping[str, Maker | None], node: Program) -> Program:
 
     def made(row: Program) -> Program:
         if row[0] != programs.RECORD or list(map(_name, row[3])) != list(makers):
-            raise Unscannable("a row of other columns")
+            raise UnsupportedSchemaError("a row of other columns")
         return _with_fields(row, makers)
 
     return _branches(node, made)
@@ -218,7 +218,7 @@ def _column(maker: Maker | None, node: Program) -> Program:
     def made(branch: Program) -> Program:
         kind, _, own_size, names, children = branch
         if kind not in kinds:
-            raise Unscannable("a value of a type that no column has")
+            raise UnsupportedSchemaError("a value of a type that no column has")
         if show == programs.IN_JSON:
             return (kind, programs.AS_TEXT if kind == programs.DOUBLE else show, own_size, names, children)
         return (kind, show, size, names, children)
@@ -242,4 +242,4 @@ def _shown(maker: Maker | None) -> tuple[frozenset[int], int, int | None]:
         return frozenset({programs.LONG}), show, maker.args[0]
     if maker.func is texts.unscaled_text:
         return frozenset({programs.BYTES}), programs.AS_DECIMAL, maker.args[0]
-    raise Unscannable("a value that the kernel makes no text of")
+    raise UnsupportedSchemaError("a value that the kernel makes no text of")

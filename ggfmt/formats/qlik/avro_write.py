@@ -21,7 +21,7 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join_binary
 from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.writing import RowErrors, WriteSide
+from ggfmt.formats.api.writing import RowErrors, WriteSupport
 from ggfmt.formats.avro.container import MessageStream
 from ggfmt.formats.qlik import LITTLE_ENDIAN, QlikAvroOptions
 from ggfmt.formats.qlik.masks import BYTES, mask_pieces
@@ -110,7 +110,7 @@ def _bytes(column: ImageColumn) -> tuple[ImageColumn, list[int]]:
 
 
 WRITE_SIDES = {
-    "qlik_avro": WriteSide(
+    "qlik_avro": WriteSupport(
         formatter=QlikAvroFormatter,
         framing=lambda table, options, context: MessageStream(),
         preamble=lambda table, options: table_messages(table, options).data,

@@ -19,8 +19,8 @@ from ggfmt.formats.qlik.masks import Ordinals, mask_of
 from ggfmt.formats.qlik.messages import MAGIC, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.types import sql_type
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, stamp_text
-from ggfmt.formats.records.refused import NotYetKnown, Refused, lacks, no_op
-from ggfmt.formats.records.scanner import Scanned
+from ggfmt.formats.records.refused import RecordError, UndiscoveredTableError, missing_member_error, no_op
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, TableDef, split_name
 
 OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
@@ -94,7 +94,7 @@ class Qlik(Dialect):
     def common_tokens(self, table: TableDef) -> dict[str, str]:
         return self._told.get(table.full_name, {})
 
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
         prefix = "" if "timestamp" in scanned.places else "headers_"
         position = scanned.values(f"{prefix}{self.position}")
         position = pc.if_else(pc.equal(position, ""), pa.scalar(None, pa.string()), position)
@@ -116,16 +116,18 @@ class Qlik(Dialect):
 
     def changes(self, record: QlikRecord) -> Meaning:
         if record.magic is not None and record.magic != MAGIC:
-            raise Refused("GG308", f"`magic` is not `{MAGIC}`")
+            raise RecordError("GG308", f"`magic` is not `{MAGIC}`")
         if record.type not in (None, "MD", "DT"):
-            raise Refused("GG308", f"`type` cannot be `{in_message(record.type)}`", "legal values are `MD` and `DT`")
+            raise RecordError(
+                "GG308", f"`type` cannot be `{in_message(record.type)}`", "legal values are `MD` and `DT`"
+            )
         body = record.message if record.message is not None else record
         if body.tableStructure is not None:
             return [self._learn(record, body)]
         if record.type == "MD":
-            raise lacks("tableStructure", what="a metadata message")
+            raise missing_member_error("tableStructure", what="a metadata message")
         if record.type == "DT" and record.message is None:
-            raise lacks("message")
+            raise missing_member_error("message")
         self.wait()
         return [self._change(record, body)]
 
@@ -134,19 +136,19 @@ class Qlik(Dialect):
         if not self._searched:
             self.lacking = True
             help = "let the metadata messages of the whole input be found first"
-            raise NotYetKnown("the metadata messages of the input are not known yet", help)
+            raise UndiscoveredTableError("the metadata messages of the input are not known yet", help)
 
     # Metadata
 
     def _learn(self, record: QlikRecord, body: QlikBody) -> RecordSchema:
         assert body.tableStructure is not None
         if body.lineage is None:
-            raise Refused("GG305", "a metadata message has no `lineage`, which names its table")
+            raise RecordError("GG305", "a metadata message has no `lineage`, which names its table")
         name = _full_name(body.lineage.schema, body.lineage.table)
         columns = sorted(body.tableStructure.tableColumns.items(), key=lambda item: item[1].ordinal)
         ordinals = tuple(column.ordinal for _, column in columns)
         if len(set(ordinals)) < len(ordinals) or (ordinals and not 1 <= ordinals[0] <= ordinals[-1] <= _MOST_COLUMNS):
-            raise Refused("GG308", "the columns have no ordinals of their own from 1 on", None, name)
+            raise RecordError("GG308", "the columns have no ordinals of their own from 1 on", None, name)
         definition = TableDef(
             name,
             tuple(
@@ -189,12 +191,12 @@ class Qlik(Dialect):
             reason = f"the table `{in_message(tables[0])}` has {len(candidates)} metadata messages that differ"
             if len(tables) > 1:
                 reason = f"the schema id `{in_message(schema_id)}` is that of {len(tables)} tables"
-            raise Refused("GG205", f"{reason}, and the change does not say which is its own", _TABLE_HELP)
+            raise RecordError("GG205", f"{reason}, and the change does not say which is its own", _TABLE_HELP)
         if own is None:
             reason = "the change names neither its table nor a schema id"
             if schema_id:
                 reason = f"no metadata message has the schema id `{in_message(schema_id)}`"
-            raise Refused("GG205", reason, _TABLE_HELP)
+            raise RecordError("GG205", reason, _TABLE_HELP)
         return own, None
 
     # Changes
@@ -205,7 +207,7 @@ class Qlik(Dialect):
         op = OPS.get(operation)
         if op is None:
             if not operation:
-                raise lacks("operation", "every change has one in its `headers`")
+                raise missing_member_error("operation", "every change has one in its `headers`")
             raise no_op("operation", in_message(operation), OPS)
         table, known = self.known(record, body)
         data, old = self._masked(headers, body, table, known)
@@ -243,7 +245,7 @@ class Qlik(Dialect):
             image = old if data is None else data
             if image is not None and mask_of(headers.columnMask, "columnMask", table) != (1 << self.width(image)) - 1:
                 reason = "`columnMask` leaves columns out, and no metadata message tells their ordinals"
-                raise Refused("GG305", reason, "give the definition of the table by `--definitions`", table)
+                raise RecordError("GG305", reason, "give the definition of the table by `--definitions`", table)
         return data, old
 
     def shown_whole(self, body: QlikBody, table: str, known: KnownDefinition | None) -> bool:
@@ -273,7 +275,7 @@ class Qlik(Dialect):
             try:
                 datetime.fromisoformat(stamp or "")
             except ValueError:
-                raise Refused("GG308", f"`timestamp` is no time: `{in_message(text)}`") from None
+                raise RecordError("GG308", f"`timestamp` is no time: `{in_message(text)}`") from None
             self._time = text, stamp or ""
         return self._time[1]
 
@@ -300,12 +302,12 @@ def in_message(text: str | None) -> str:
 def _full_name(schema: str | None, table: str) -> str:
     for part in (schema, table):
         if part and "." in part:
-            raise Refused("GG306", f"the name `{in_message(part)}` has a dot in it")
+            raise RecordError("GG306", f"the name `{in_message(part)}` has a dot in it")
     name = f"{schema}.{table}" if schema else table
     try:
         split_name(name)
     except ValueError as error:
-        raise Refused("GG306", f"the table name `{in_message(name)}` {error}") from None
+        raise RecordError("GG306", f"the table name `{in_message(name)}` {error}") from None
     return name
 
 

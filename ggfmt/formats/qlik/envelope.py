@@ -24,11 +24,11 @@ _VARINT_BYTES = 10
 _LINE_ENDS = b"\r\n"
 
 
-class NoEnvelope(ValueError):
+class EnvelopeError(ValueError):
     """Bytes that are no envelope; the message says why."""
 
 
-class Truncated(NoEnvelope):
+class Truncated(EnvelopeError):
     """Bytes that may be the start of an envelope that ends behind them."""
 
 
@@ -54,14 +54,14 @@ def read_head(data: bytes, start: int) -> tuple[str, str | None, str | None, int
         if MAGIC.startswith(magic):
             raise Truncated("the message has no end")
         if magic[:1] == b"\0":
-            raise NoEnvelope("the message has no envelope: a zero and a number name a schema of a registry")
-        raise NoEnvelope(f"the message does not start with `{MAGIC.decode()}`")
+            raise EnvelopeError("the message has no envelope: a zero and a number name a schema of a registry")
+        raise EnvelopeError(f"the message does not start with `{MAGIC.decode()}`")
     kind, place = _text(data, start + len(MAGIC))
     branch, place = _long(data, place)
     if branch == 1:
         place = _past_map(data, place)
     elif branch:
-        raise NoEnvelope("the headers are neither null nor a map")
+        raise EnvelopeError("the headers are neither null nor a map")
     schema_id, place = _optional_text(data, place)
     schema, place = _optional_text(data, place)
     return kind, schema_id, schema, place
@@ -97,7 +97,7 @@ def _spans(data: bytes, more: bool, limit: int) -> tuple[Spans, int]:
             return spans, place
         try:
             _, end = read_envelope(data, place)
-        except NoEnvelope as error:
+        except EnvelopeError as error:
             if isinstance(error, Truncated) and (more or len(data) - place > limit):
                 return spans, place
             end = data.find(MAGIC, place + 1)
@@ -121,14 +121,14 @@ def _long(data: bytes, place: int) -> tuple[int, int]:
             return unzigzag(value), here + 1
         shift += 7
     if place + _VARINT_BYTES <= len(data):
-        raise NoEnvelope("a number has no end")
+        raise EnvelopeError("a number has no end")
     raise Truncated("the message has no end")
 
 
 def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
     size, place = _long(data, place)
     if not 0 <= size <= MOST_BYTES:
-        raise NoEnvelope("a length is out of range")
+        raise EnvelopeError("a length is out of range")
     if place + size > len(data):
         raise Truncated("the message has no end")
     return data[place : place + size], place + size
@@ -139,7 +139,7 @@ def _text(data: bytes, place: int) -> tuple[str, int]:
     try:
         return value.decode(), place
     except UnicodeDecodeError:
-        raise NoEnvelope("a text is not UTF-8") from None
+        raise EnvelopeError("a text is not UTF-8") from None
 
 
 def _optional_text(data: bytes, place: int) -> tuple[str | None, int]:
@@ -147,7 +147,7 @@ def _optional_text(data: bytes, place: int) -> tuple[str | None, int]:
     if branch == 0:
         return None, place
     if branch != 1:
-        raise NoEnvelope("a member is neither null nor a text")
+        raise EnvelopeError("a member is neither null nor a text")
     return _text(data, place)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.pieces import Piece
-from ggfmt.formats.records.refused import Refused
+from ggfmt.formats.records.refused import RecordError
 
 _HEX = re.compile(r"[0-9A-Fa-f]+", re.ASCII)
 _MOST_SEEN = 1024  # masks of a table that are remembered
@@ -34,7 +34,7 @@ class Ordinals:
             mask = mask_of(text, name, table)
             if mask.bit_length() > self._highest:
                 reason = f"`{name}` has a bit for the column {mask.bit_length()}"
-                raise Refused("GG308", f"{reason}, and the highest ordinal is {self._highest}", _HELP, table)
+                raise RecordError("GG308", f"{reason}, and the highest ordinal is {self._highest}", _HELP, table)
             unset = frozenset(column for column, ordinal in self._columns if not mask >> (ordinal - 1) & 1)
             if len(self._seen) < _MOST_SEEN:
                 self._seen[text] = unset
@@ -44,7 +44,7 @@ class Ordinals:
 def mask_of(text: str, name: str, table: str) -> int:
     """The number of a mask in hexadecimal digits; Refused if it is none."""
     if not _HEX.fullmatch(text):
-        raise Refused("GG308", f"`{name}` is not made of hexadecimal digits", None, table)
+        raise RecordError("GG308", f"`{name}` is not made of hexadecimal digits", None, table)
     return int(text, 16)
 
 

@@ -11,7 +11,7 @@ from ggfmt.formats.qlik import scan
 from ggfmt.formats.qlik.dialect import OPS, SNAPSHOT, Qlik
 from ggfmt.formats.qlik.messages import QlikRecord
 from ggfmt.formats.qlik.values import CONVERTS
-from ggfmt.formats.records.dialect import given
+from ggfmt.formats.records.dialect import non_null
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import Grammar
 
@@ -34,7 +34,7 @@ class QlikJson(Qlik):
         return scan.grammar(tuple(OPS.items()), SNAPSHOT, self.other, enveloped, body.headers is None, *notes)
 
     def image(self, value: Any) -> Any:
-        return given(value)
+        return non_null(value)
 
     def width(self, image: Any) -> int:
         try:

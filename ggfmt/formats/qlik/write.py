@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.images import and_present, unlike, updates_from, with_nulls
+from ggfmt.columnar.images import and_present, differs_or_missing, updates_from, with_nulls
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import Values
 from ggfmt.columnar.strings import quote_json
@@ -124,7 +124,7 @@ class QlikFormatter(DialectFormatter):
         delete = pc.equal(batch.op, OpType.DELETE.value)
         bits: Bits = []
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
-            kept = pc.and_not(updates, unlike(new, old))
+            kept = pc.and_not(updates, differs_or_missing(new, old))
             changed = and_present(pc.invert(pc.or_(delete, kept)), new)
             bits.append(pc.or_(changed, delete) if column.key else changed)
         return bits

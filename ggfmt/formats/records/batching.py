@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ggfmt.columnar.from_python import int64s, texts, token_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Message, Reader, Reject, SchemaChange
+from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange
 from ggfmt.formats.api.spans import starts_of
 from ggfmt.model.change import ChangeBatch, in_order
 from ggfmt.model.table import Catalog, TableDef
@@ -29,7 +29,7 @@ Wrong = dict[int, Diagnostic]  # by the row of a batch
 
 
 @dataclass(eq=False)
-class _Held:
+class _BufferedChunk:
     """A chunk, the ordinal of its first record, and where its records are, once that was asked for."""
 
     first: int
@@ -45,11 +45,11 @@ class PlacingReader(Reader):
         super().__init__(catalog, projection, source)
         self.ordinal = 0
         self.wrapped = False  # whether a record was in a message of Kafka
-        self._chunks: list[_Held] = []
+        self._chunks: list[_BufferedChunk] = []
         self._held_bytes = 0  # of these chunks: to add them up for each chunk would be quadratic in small files
 
     @abstractmethod
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         """The events of a chunk as far as they cannot wait; operations may be held back."""
 
     @abstractmethod
@@ -57,20 +57,20 @@ class PlacingReader(Reader):
         """Start and end of every record of a chunk."""
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._chunks.append(_Held(self.ordinal, chunk))
+        self._chunks.append(_BufferedChunk(self.ordinal, chunk))
         self._held_bytes += len(chunk.data)
         self.wrapped |= chunk.wrapped is not None
         if chunk.problem is not None:
             self.ordinal += 1
             yield self.reject(self.ordinal - 1, chunk.problem)
         else:
-            yield from self.take_in(chunk)
-        yield from self.hand_out(self._held_bytes >= HELD_BYTES)
+            yield from self.decode_chunk(chunk)
+        yield from self.drain(self._held_bytes >= HELD_BYTES)
         if not self.holds:
             self._forget()
 
     def flush(self) -> Iterator[Event]:
-        yield from self.hand_out(True)
+        yield from self.drain(True)
         self._forget()
 
     @property
@@ -78,7 +78,7 @@ class PlacingReader(Reader):
         """Whether operations are held back."""
         return False
 
-    def hand_out(self, everything: bool) -> Iterator[Event]:
+    def drain(self, everything: bool) -> Iterator[Event]:
         """What has been held back for long enough, or everything."""
         return iter(())
 
@@ -102,7 +102,7 @@ class PlacingReader(Reader):
         self._chunks[-1].chunk = cut
         self._held_bytes += len(cut.data) - len(chunk.data)
 
-    def spans_of(self, held: _Held) -> Spans:
+    def spans_of(self, held: _BufferedChunk) -> Spans:
         """The `spans` of a chunk, which are work to find."""
         if held.spans is None:
             held.spans = held.chunk.spans if held.chunk.problem is not None else self.spans(held.chunk)
@@ -138,7 +138,7 @@ class PlacingReader(Reader):
             place, index = stop, index + 1
         return pa.concat_arrays(parts)
 
-    def _starts_of(self, held: _Held, count: int) -> pa.Int64Array:
+    def _starts_of(self, held: _BufferedChunk, count: int) -> pa.Int64Array:
         """Where the records of a chunk start in its data, of which so many were met so far."""
         if held.starts is None or len(held.starts) < count:
             wrapped = held.chunk.wrapped
@@ -152,10 +152,10 @@ class PlacingReader(Reader):
         """Where the records of a chunk start, if its lines are so many records and that takes less than to cut it."""
         return None
 
-    def _held(self, ordinal: int) -> _Held:
+    def _held(self, ordinal: int) -> _BufferedChunk:
         return self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held.first) - 1]
 
-    def message(self, ordinal: int) -> Message | None:
+    def message(self, ordinal: int) -> KafkaMessage | None:
         """The message that a record was in; None if it was in none."""
         held = self._held(ordinal)
         return None if held.chunk.wrapped is None else held.chunk.wrapped.messages[ordinal - held.first]
@@ -208,7 +208,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
         """How many operations wait of a table."""
         return len(table.operations) + sum(map(len, table.done)) + len(table.refused)
 
-    def hand_out(self, everything: bool) -> Iterator[Event]:
+    def drain(self, everything: bool) -> Iterator[Event]:
         for table in self.tables.values():
             if everything or self.projection.in_order or self.held(table) >= BATCH_ROWS:
                 yield from self.batch(table)
@@ -261,7 +261,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
         """A metadata change event at a record, after the operations before it that must not wait."""
         held = self.tables.get(definition.full_name)
         if self.projection.in_order:
-            yield from self.hand_out(True)
+            yield from self.drain(True)
         elif held is not None:
             yield from self.batch(held)
         self.catalog = self.catalog.with_tables([definition])
@@ -269,13 +269,13 @@ class BatchingReader(PlacingReader, Generic[Table]):
         yield SchemaChange.met(definition, chunk, start)
 
 
-def _place(message: Message) -> str | None:
+def _place(message: KafkaMessage) -> str | None:
     if message.partition is None or message.offset is None:
         return None
     return ":".join(str(part) for part in (message.topic, message.partition, message.offset) if part is not None)
 
 
-def _tokens(message: Message | None, own: dict[str, str]) -> dict[str, str]:
+def _tokens(message: KafkaMessage | None, own: dict[str, str]) -> dict[str, str]:
     """The tokens of an operation, and those of the place of its message, unless there are some of these names."""
     if message is not None:
         for name, place in (("topic", message.topic), ("partition", message.partition), ("offset", message.offset)):

@@ -25,7 +25,7 @@ from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.records.members import MemberDecoder
-from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, Member, Scanned, note
+from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, Member, ScannedBatch, note
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind, TableDef
 from ggfmt.options.table_keys import keys_of
@@ -91,7 +91,7 @@ _NULL = Raw(b"null")
 ABSENT = Raw(b"")  # the default of members that stay as they are: to msgspec, `Raw | None` means null alone
 
 
-def given(value: Raw) -> Raw | None:
+def non_null(value: Raw) -> Raw | None:
     """A member that stays as it is, or None if it is absent or null."""
     return None if value in (ABSENT, _NULL) else value
 
@@ -190,7 +190,7 @@ class Dialect(ABC):
         if names:
             self.learned[fact] = names
 
-    def tell_keys(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
+    def add_key(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
         """Takes note of the key that a record tells which does not describe its table; the first one holds."""
         self.keys.setdefault(table, keys)
         self.told[table, keys] += operations
@@ -244,7 +244,7 @@ class Dialect(ABC):
         """Of each column in which images such a record has a value, as `Scanner.bind` takes it; None: images tell."""
         return None
 
-    def as_meant(self, scanned: Scanned) -> Scanned:
+    def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
         """Operations that the scanner took, with the values that their texts stand for."""
         return scanned
 
@@ -262,7 +262,7 @@ class Dialect(ABC):
         """The tokens, behind all others, of any operation of a table that the scanner took."""
         return {}
 
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
         """Of operations that the scanner took, `op_ts`, texts or microseconds since 1970 (int64), and `position`."""
         raise NotImplementedError
 

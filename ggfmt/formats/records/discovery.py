@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 import msgspec
 
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Discovered, Discovery, SchemaChange
-from ggfmt.formats.json.shapes import Described, Encoding, Finding, KnownTable, follow, new_shapes, settle
+from ggfmt.formats.api.reading import Chunk, Discovery, DiscoveryResult, SchemaChange
+from ggfmt.formats.json.shapes import Encoding, Finding, KnownTable, SelfDescribed, follow, new_shapes, settle
 from ggfmt.formats.json.values import decode
+from ggfmt.formats.records.classification import examined
 from ggfmt.formats.records.dialect import Change, Dialect, MessageKey, RecordSchema
-from ggfmt.formats.records.examined import examined
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.model.table import Catalog, TableDef
 
 
 @dataclass(frozen=True)
-class Learned:
+class DialectFindings:
     """What a dialect learned from the records of a split besides tables, for all readers to know from the start, and
     whether it met records that it could not understand without more."""
 
@@ -60,7 +60,7 @@ class DialectDiscovery(Discovery):
                     self._declared[name] = table
                     spans = spans or self.dialect.spans(chunk)
                     if isinstance(item, Change):
-                        self._findings.append(Described.met(table, chunk, spans[index][0]))
+                        self._findings.append(SelfDescribed.met(table, chunk, spans[index][0]))
                         continue
                     if name in undescribed:  # what stood before the statement is known by its images alone
                         self._look_at(name, undescribed.pop(name))
@@ -69,8 +69,8 @@ class DialectDiscovery(Discovery):
         for name, images in undescribed.items():
             self._look_at(name, images)
 
-    def findings(self) -> list[Finding | Learned]:
-        return [*self._findings, Learned(self._dialect.learned, self._dialect.lacking)]
+    def findings(self) -> list[Finding | DialectFindings]:
+        return [*self._findings, DialectFindings(self._dialect.learned, self._dialect.lacking)]
 
     def _is_new(self, table: TableDef) -> bool:
         declared = self._declared.get(table.full_name)
@@ -79,12 +79,14 @@ class DialectDiscovery(Discovery):
         return declared is None or follow(table, declared, self.dialect.ordered) != declared
 
     @classmethod
-    def settle(cls, findings: Sequence[list[Finding | Learned]], catalog: Catalog, every_shape: bool) -> Discovered:
-        of_tables = [[finding for finding in split if not isinstance(finding, Learned)] for split in findings]
+    def settle(
+        cls, findings: Sequence[list[Finding | DialectFindings]], catalog: Catalog, every_shape: bool
+    ) -> DiscoveryResult:
+        of_tables = [[finding for finding in split if not isinstance(finding, DialectFindings)] for split in findings]
         facts: dict[Any, Any] = {}
         lacking = False
         for finding in (finding for split in findings for finding in split):
-            if isinstance(finding, Learned):
+            if isinstance(finding, DialectFindings):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
         discovered = settle(of_tables, catalog, every_shape, keys_stay=True, ordered=cls.dialect.ordered)

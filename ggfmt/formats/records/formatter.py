@@ -21,7 +21,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import MISSING_AS_NULL, NULL_AS_MISSING
-from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, WriteSide
+from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, WriteSupport
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Kind, TableDef
 
@@ -175,9 +175,9 @@ def missing_from(column: ImageColumn, exists: pa.BooleanArray | None) -> int:
 def text_output(
     formatter: Callable[[TableDef, Any, Context, Clock], Formatter],
     preamble: Callable[[TableDef, Any], bytes] | None = None,
-) -> WriteSide:
+) -> WriteSupport:
     """What writes messages in UTF-8, tokens among them."""
-    return WriteSide(
+    return WriteSupport(
         formatter=formatter,
         framing=lambda table, options, context: TextFraming("UTF-8"),
         preamble=preamble,

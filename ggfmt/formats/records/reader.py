@@ -17,20 +17,20 @@ from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
 from ggfmt.columnar.images import filled, overlaid, unless_all, with_columns
 from ggfmt.columnar.tokens import with_common
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, Remark, UnknownTable
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Remark, UnknownTable
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.shapes import Undescribed, follow, wider
 from ggfmt.formats.records.batching import HeldTable, Spans, Wrong
+from ggfmt.formats.records.classification import Examination, examined, examined_one, sniff
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.examined import Examination, examined, examined_one, sniff
+from ggfmt.formats.records.duplicate_columns import rows_with_columns_twice
 from ggfmt.formats.records.heads import Heads, stamps, stamps_of
 from ggfmt.formats.records.problems import contradictions, name_problem
 from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, json_values, key_updates, keys_alone
-from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.scanner import Grammar, ScannedBatch
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.formats.records.scanning import ScanningReader
-from ggfmt.formats.records.twice import rows_with_columns_twice
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Kind, TableDef
@@ -62,7 +62,7 @@ class DialectReader(ScanningReader[DialectTable]):
         self._twice: set[int] = set()  # rows of the batch in the making that have a column twice in an image
         self._grammar: Grammar | None = None
         self._grammars_left = _MOST_GRAMMARS
-        self._placed: tuple[Scanned | None, Any] = None, None
+        self._placed: tuple[ScannedBatch | None, Any] = None, None
         if self.dialect.scanned:
             self.use_scanner(_NOTHING)
 
@@ -84,8 +84,8 @@ class DialectReader(ScanningReader[DialectTable]):
     def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
         return json_files.starts_of_lines(chunk, count) if self.dialect.spans is Dialect.spans else None
 
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
-        return super().take_in(chunk) if self.dialect.scanned else self.take_in_exactly(chunk)
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
+        return super().decode_chunk(chunk) if self.dialect.scanned else self.take_in_exactly(chunk)
 
     def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         cut, meanings = examined(self._dialect, chunk)
@@ -155,16 +155,16 @@ class DialectReader(ScanningReader[DialectTable]):
             return  # the operations that tell of such a key are counted
         states = self._dialect.states(record, definition)
         if self.scanner.binds(first.table):
-            self.scanner.bind_too(identity, first.table, states)
+            self.scanner.bind_alias(identity, first.table, states)
         else:
             self.scanner.bind(identity, definition, states=states)
 
-    def scanned_columns(self, table: DialectTable, scanned: Scanned) -> ChangeBatch | Wrong:
+    def scanned_columns(self, table: DialectTable, scanned: ScannedBatch) -> ChangeBatch | Wrong:
         self._twice.clear()
         op_ts, position, wrong = self._places(scanned)
         if wrong:
             return wrong
-        scanned = self._dialect.as_meant(scanned)
+        scanned = self._dialect.decode_scanned(scanned)
         has_before, key_update = scanned.has_before, None
         if self.dialect.empty_old_is_none:
             has_before = with_columns(scanned.op, has_before, scanned.before)
@@ -177,14 +177,14 @@ class DialectReader(ScanningReader[DialectTable]):
         heads = Heads(scanned.op, op_ts, position, has_before, scanned.has_after, scanned.ordinal, tokens)
         return self._batch(table, heads, None if asked.row_only else scanned.before, scanned.after, key_update)
 
-    def _with_absent_keys(self, scanned: Scanned) -> Scanned:
+    def _with_absent_keys(self, scanned: ScannedBatch) -> ScannedBatch:
         """The operations with NULL where an image of a whole row lacks a column that is NULL then."""
         if not self._dialect.absent_is_null:
             return scanned
         before = scanned.before if self._partial else filled(scanned.before)
         return replace(scanned, before=before, after=filled(scanned.after))
 
-    def _places(self, scanned: Scanned) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
+    def _places(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
         """The times and positions of operations that the scanner took, and what is wrong with times."""
         if self._placed[0] is not scanned:
             op_ts, position = self._dialect.heads(scanned)
@@ -193,7 +193,7 @@ class DialectReader(ScanningReader[DialectTable]):
         placed: tuple[pa.StringArray, pa.StringArray, Wrong] = self._placed[1]
         return placed
 
-    def scanned_position(self, scanned: Scanned, row: int) -> str | None:
+    def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
         position: str | None = self._places(scanned)[1][row].as_py()
         return position
 
@@ -201,7 +201,7 @@ class DialectReader(ScanningReader[DialectTable]):
         yield from super().collect(table)
         self._placed = None, None
 
-    def took(self, scanned: Scanned) -> None:
+    def took(self, scanned: ScannedBatch) -> None:
         assert self.scanner is not None
         for place, name in self.scanner.notes:
             count = scanned.note(place)
@@ -389,8 +389,8 @@ class DialectReader(ScanningReader[DialectTable]):
         return filled(columns, whole) if self._dialect.absent_is_null else columns
 
 
-def dialect_input(dialect: type[Dialect]) -> ReadSide:
+def dialect_input(dialect: type[Dialect]) -> ReadSupport:
     """What reads a dialect."""
     reader = type(f"{dialect.__name__}Reader", (DialectReader,), {"dialect": dialect})
     discovery = type(f"{dialect.__name__}Discovery", (DialectDiscovery,), {"dialect": dialect})
-    return ReadSide(reader, discovery)
+    return ReadSupport(reader, discovery)

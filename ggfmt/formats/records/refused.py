@@ -14,7 +14,7 @@ MOST_SHOWN = 40  # characters of a word of the input in a message
 NAME_TABLE = "every change must name its table"
 
 
-class Refused(Exception):
+class RecordError(Exception):
     """A record that is no operation, though it should be one; the diagnostic says why."""
 
     def __init__(
@@ -24,7 +24,7 @@ class Refused(Exception):
         self.diagnostic = Diagnostic(code, message, Span(table=table, field=field), help)
 
 
-class NotYetKnown(Refused):
+class UndiscoveredTableError(RecordError):
     """A record that means nothing until a discovery has read the whole input."""
 
     def __init__(self, message: str, help: str) -> None:
@@ -32,15 +32,17 @@ class NotYetKnown(Refused):
         self.diagnostic = UnknownTable("GG205", message, help=help)
 
 
-def lacks(member: str, help: str | None = None, table: str | None = None, what: str = "the record") -> Refused:
+def missing_member_error(
+    member: str, help: str | None = None, table: str | None = None, what: str = "the record"
+) -> RecordError:
     """GG305 for what has no such member."""
-    return Refused("GG305", f"{what} has no `{member}`", help, table)
+    return RecordError("GG305", f"{what} has no `{member}`", help, table)
 
 
-def no_op(member: str, value: str, legal: Iterable[str], table: str | None = None, more: str = "") -> Refused:
+def no_op(member: str, value: str, legal: Iterable[str], table: str | None = None, more: str = "") -> RecordError:
     """GG304 for a word that stands for no type of operation."""
     word = value if len(value) <= MOST_SHOWN else "that"
-    return Refused("GG304", f"`{member}` cannot be `{word}`", f"{legal_values(legal)}{more}", table)
+    return RecordError("GG304", f"`{member}` cannot be `{word}`", f"{legal_values(legal)}{more}", table)
 
 
 def legal_values(words: Iterable[str]) -> str:
@@ -52,11 +54,11 @@ def decoded(decode: Callable[[Any], Decoded], data: Any, otherwise: str, table: 
     try:
         return decode(data)
     except (ValueError, RecursionError):
-        raise Refused("GG308", otherwise, None, table) from None
+        raise RecordError("GG308", otherwise, None, table) from None
 
 
 def joined_name(parts: Sequence[str | None], what: str) -> str:
     """The full name of a table from its parts; Refused (GG306) if one of them cannot be told from two."""
     if any("." in part for part in parts if part):
-        raise Refused("GG306", f"a part of {what} holds a dot", "rename the table: a dot divides the parts")
+        raise RecordError("GG306", f"a part of {what} holds a dot", "rename the table: a dot divides the parts")
     return join_name(*parts)

@@ -150,7 +150,7 @@ class Grammar(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Scanned:
+class ScannedBatch:
     """n operations of a table as the kernel took them, in input order.
 
     before, after  columns in table order, missing where there is no such image; where rows alone are asked for, `after`
@@ -171,7 +171,7 @@ class Scanned:
     places: Mapping[str, int]
 
     @classmethod
-    def of(cls, taken: tuple[Any, ...], with_tokens: bool, places: Mapping[str, int] | None = None) -> Scanned:
+    def of(cls, taken: tuple[Any, ...], with_tokens: bool, places: Mapping[str, int] | None = None) -> ScannedBatch:
         """What a kernel's `take` hands over (see `_native.pyi`)."""
         rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
         bits = from_kernel.uint8s(images, rows)
@@ -194,10 +194,10 @@ class Scanned:
         """The texts of a slot, null where it is NULL or missing."""
         return self.slots[self.places[slot]].values
 
-    def without(self, rows: Collection[int]) -> Scanned:
+    def without(self, rows: Collection[int]) -> ScannedBatch:
         """All operations but those of some rows."""
         kept = pa.array([row for row in range(len(self)) if row not in rows], pa.int64())
-        return Scanned(
+        return ScannedBatch(
             self.op.take(kept),
             tuple(column.take(kept) for column in self.before),
             tuple(column.take(kept) for column in self.after),
@@ -236,7 +236,7 @@ MOST_NOTES = 12  # for which the scanner has room
 MOST_IDENTITIES = 16 << 20  # bytes that are bound by a scanner in its life: all are kept
 
 
-class Found(NamedTuple):
+class ScanResult(NamedTuple):
     """How far a scan came: how many records it took, and where the odd one is that ended it, at the end of the data if
     there is none; the identity of that one if no table is bound to it."""
 
@@ -290,14 +290,14 @@ class Scanner:
             self._numbers[definition.full_name] = self._native.bind(identity, names, keys, kinds, states)
         return definition.full_name in self._numbers
 
-    def bind_too(self, identity: bytes, table: str, states: bytes | None = None) -> bool:
+    def bind_alias(self, identity: bytes, table: str, states: bytes | None = None) -> bool:
         """Has records of one more identity, with `states` of its own, taken as operations of a table; false if none of
         the table are taken."""
         if table not in self._numbers or len(identity) > self._room:
             return False
         self._room -= len(identity)
         with suppress(*REFUSALS):
-            self._native.bind_too(identity, self._numbers[table], states)
+            self._native.bind_alias(identity, self._numbers[table], states)
             return True
         return False
 
@@ -311,14 +311,14 @@ class Scanner:
         if number is not None:
             self._native.unbind(number)
 
-    def scan(self, data: bytes, place: int, ordinal: int) -> Found:
+    def scan(self, data: bytes, place: int, ordinal: int) -> ScanResult:
         """Takes the records from a place on that stand one after the other, up to an odd one. `ordinal` is that of the
         first."""
-        return Found(*self._native.scan(data, place, ordinal))
+        return ScanResult(*self._native.scan(data, place, ordinal))
 
-    def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> Found:
+    def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
         """As `scan`, of records whose starts and ends are `spans` in turns, from the `first` on."""
-        return Found(*self._native.scan_spans(data, spans, first, ordinal))
+        return ScanResult(*self._native.scan_spans(data, spans, first, ordinal))
 
     def rows(self, table: str) -> int:
         """How many operations are held of a table."""
@@ -329,11 +329,11 @@ class Scanner:
         """How many operations are held of the table with the most."""
         return int(self._native.largest())
 
-    def take(self, table: str) -> Scanned | None:
+    def take(self, table: str) -> ScannedBatch | None:
         """The operations held of a table, which are not held any more; None if there are none."""
         if not self.rows(table):
             return None
-        return Scanned.of(self._native.take(self._numbers[table]), self._with_tokens, self._places)
+        return ScannedBatch.of(self._native.take(self._numbers[table]), self._with_tokens, self._places)
 
 
 def _op(meaning: str | OpToken, with_tokens: bool) -> tuple[bytes, bytes | None, bytes | None, int]:
@@ -384,7 +384,7 @@ def image_rules() -> dict[bytes, tuple[int, ...]]:
     }
 
 
-def key_updates(scanned: Scanned, definition: TableDef) -> pa.BooleanArray | None:
+def key_updates(scanned: ScannedBatch, definition: TableDef) -> pa.BooleanArray | None:
     """Where a key column is in both images of an update and differs; None if it does so nowhere."""
     changed = pa.repeat(pa.scalar(False), len(scanned))
     for old, place in zip(scanned.before, definition.key_indices, strict=True):

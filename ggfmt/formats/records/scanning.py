@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from ggfmt.formats.api.reading import Chunk, Event
 from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, Table, Wrong
-from ggfmt.formats.records.scanner import Grammar, Scanned, Scanner, places_of
+from ggfmt.formats.records.scanner import Grammar, ScannedBatch, Scanner, places_of
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch
 
@@ -40,7 +40,7 @@ class ScanningReader(BatchingReader[Table]):
 
     @abstractmethod
     def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
-        """As `take_in`, without a scanner."""
+        """As `decode_chunk`, without a scanner."""
 
     @abstractmethod
     def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
@@ -48,21 +48,21 @@ class ScanningReader(BatchingReader[Table]):
         scanner can be told of the table."""
 
     @abstractmethod
-    def scanned_columns(self, table: Table, scanned: Scanned) -> ChangeBatch | Wrong:
+    def scanned_columns(self, table: Table, scanned: ScannedBatch) -> ChangeBatch | Wrong:
         """As `columns`, of operations that the scanner took."""
 
     @abstractmethod
-    def scanned_position(self, scanned: Scanned, row: int) -> str | None:
+    def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
         """The position of an operation that turned out to be none."""
 
-    def took(self, scanned: Scanned) -> None:
+    def took(self, scanned: ScannedBatch) -> None:
         """Takes note of what operations that the scanner took have besides."""
 
     def know(self, identity: bytes) -> bool:
         """Tells the scanner of a table by the identity of its records alone; false where that cannot be done."""
         return False
 
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         # The exact way of whole chunks does not see where records contradict definitions that may be wrong.
         if (self.scanner is None or self._pause) and not self.catalog.provisional:
             self._pause = max(0, self._pause - 1)
@@ -113,10 +113,10 @@ class ScanningReader(BatchingReader[Table]):
         taken = 0 if self.scanner is None else self.scanner.rows(table.definition.full_name)
         return super().held(table) + taken
 
-    def hand_out(self, everything: bool) -> Iterator[Event]:
+    def drain(self, everything: bool) -> Iterator[Event]:
         full = self.scanner is None or self.scanner.largest() >= BATCH_ROWS
         if full or everything or self.projection.in_order or any(map(super().held, self.tables.values())):
-            yield from super().hand_out(everything)
+            yield from super().drain(everything)
 
     def collect(self, table: Table) -> Iterator[ChangeBatch]:
         name = table.definition.full_name

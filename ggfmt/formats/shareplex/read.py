@@ -10,10 +10,10 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.formats.json.values import raw_members
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given, stamp_text
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import Refused, decoded, lacks
-from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error
+from ggfmt.formats.records.scanner import Grammar, ScannedBatch
 from ggfmt.formats.shareplex import AFTER, NUMBER_TOKENS, TEXT_TOKENS, scan
 
 _OPS = {
@@ -61,7 +61,7 @@ class SharePlex(Dialect):
         notes = self.notes((), ("meta",))
         return None if notes is None or self.options.complete_after else scan.grammar(tuple(_OPS.items()), *notes)
 
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
         return scanned.values("time"), scanned.values("scn")
 
     @staticmethod
@@ -74,7 +74,7 @@ class SharePlex(Dialect):
     def changes(self, record: SharePlexRecord) -> Meaning:
         meta = record.meta
         if meta is None or meta.op is None:
-            raise lacks("op` in `meta", "every message of SharePlex has one")
+            raise missing_member_error("op` in `meta", "every message of SharePlex has one")
         name = " ".join(meta.op.upper().split())
         op = _OPS.get(name)
         if op is None:
@@ -82,17 +82,17 @@ class SharePlex(Dialect):
                 return _statement(name)
             if self.options.update_halves != AFTER:
                 help = "say `updateHalves=after` with `--input-option` to read it without its before image"
-                raise Refused("GG304", f"`op` is `{name}`, one half of an update", help, meta.table)
+                raise RecordError("GG304", f"`op` is `{name}`, one half of an update", help, meta.table)
             if name == _BEFORE_HALF:
                 return "update before"
             op = "U"
         table = meta.table or self.options.table_name
         if not table:
             help = "say `tableName=OWNER.TABLE` with `--input-option`"
-            raise lacks("table` in `meta", help)
-        row, key = given(record.data), given(record.key)
+            raise missing_member_error("table` in `meta", help)
+        row, key = non_null(record.data), non_null(record.key)
         if row is None and op != "T":
-            raise lacks("data", None, table)
+            raise missing_member_error("data", None, table)
         before: Any = None
         after: Any = None
         if op == "D":
@@ -119,7 +119,7 @@ def _statement(name: str) -> str:
         return f"ddl {name[:40].lower()}"
     word = name if len(name) <= 40 else "that"
     help = "legal values are `ins`, `upd`, `del`, `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE` and those of statements"
-    raise Refused("GG304", f"`op` cannot be `{word}`", help)
+    raise RecordError("GG304", f"`op` cannot be `{word}`", help)
 
 
 def _overlaid(key: Raw, row: Raw, table: str) -> bytes:
@@ -131,7 +131,7 @@ def _overlaid(key: Raw, row: Raw, table: str) -> bytes:
 def _stamp(time: str, table: str) -> str:
     stamp = stamp_text(time)
     if stamp is None:
-        raise Refused("GG308", "`time` is no time such as `2017-06-16T14:24:34`", None, table)
+        raise RecordError("GG308", "`time` is no time such as `2017-06-16T14:24:34`", None, table)
     return stamp
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.images import lost, unlike, updates_from
+from ggfmt.columnar.images import count_missing, differs_or_missing, updates_from
 from ggfmt.columnar.join import join, repeat
 from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
@@ -78,11 +78,11 @@ class SharePlexFormatter(DialectFormatter):
             return batch.after
         columns = []
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
-            changed = unlike(new, old)
+            changed = differs_or_missing(new, old)
             whole = True if new.present is None else new.present
             columns.append(ImageColumn(new.values, pc.if_else(update, changed, whole)))
             if new.present is not None:
-                self.count(AFTER_CHANGES_ONLY, column.name, lost(update, new, old))
+                self.count(AFTER_CHANGES_ONLY, column.name, count_missing(update, new, old))
         return Image(tuple(columns), batch.after.exists)
 
 

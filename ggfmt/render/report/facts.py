@@ -9,9 +9,9 @@ from datetime import datetime
 from functools import cached_property
 
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.engine.output.manifest import Manifest, ValuesLost
+from ggfmt.engine.output.manifest import LossCount, Manifest
 from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.past_run import PastRun, RejectedRecord
+from ggfmt.engine.output.run_history import PastRun, RejectedRecord
 from ggfmt.model.change import OpType
 
 TYPES = {kind.value: kind.name.lower() for kind in OpType}
@@ -34,7 +34,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Moment:
+class TimeBucket:
     """Operations by type of one time of the manifest."""
 
     time: datetime
@@ -54,7 +54,7 @@ class Rejects:
         return CODES[self.code].title if self.code in CODES else ""
 
 
-class Facts:
+class ReportData:
     def __init__(self, run: PastRun) -> None:
         self.root = run.root
         self.runs = run.runs
@@ -91,13 +91,13 @@ class Facts:
         return {kind: counts[kind] for kind in (*TYPES, *sorted(counts.keys() - TYPES)) if counts[kind]}
 
     @cached_property
-    def moments(self) -> list[Moment]:
+    def moments(self) -> list[TimeBucket]:
         """The times of the manifest in order, but for days that no calendar has."""
         by_time = self.totals.operations_by_time
         found = []
         for text, kinds in by_time.times.items() if by_time is not None else ():
             try:
-                found.append(Moment(datetime.fromisoformat(text + _EARLIEST[len(text) :]), kinds))
+                found.append(TimeBucket(datetime.fromisoformat(text + _EARLIEST[len(text) :]), kinds))
             except ValueError:
                 continue
         return sorted(found, key=lambda moment: moment.time)
@@ -126,7 +126,7 @@ class Facts:
         return sorted(handlers.items(), key=lambda item: item[0].code)
 
     @cached_property
-    def losses(self) -> list[tuple[str, ValuesLost]]:
+    def losses(self) -> list[tuple[str, LossCount]]:
         """With the handler, those of most values first."""
         found = [(name, loss) for name, handler in self.totals.handlers.items() for loss in handler.losses]
         return sorted(found, key=lambda item: -item[1].values)

@@ -14,16 +14,16 @@ from pathlib import Path
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.engine.files import absolute, below
-from ggfmt.engine.output.past_run import PastRun
+from ggfmt.engine.output.run_history import PastRun
 from ggfmt.render.report import sections
-from ggfmt.render.report.facts import Facts
+from ggfmt.render.report.facts import ReportData
 from ggfmt.render.report.markup import Markup, element, join
 from ggfmt.version import VERSION
 
 
 def page(run: PastRun) -> str:
     """The HTML document, with a line break at its end."""
-    facts = Facts(run)
+    facts = ReportData(run)
     style, script = _own("page.css"), _own("page.js")
     head = element(
         "head",
@@ -48,7 +48,7 @@ def page(run: PastRun) -> str:
         sections.losses(facts),
         sections.warnings(facts),
         sections.handlers(facts),
-        sections.others(facts),
+        sections.uncounted_records(facts),
         sections.files(facts),
         _footer(facts),
     )
@@ -79,7 +79,7 @@ def write_page(run: PastRun, file: Path) -> None:
         raise UsageError(Diagnostic("GG506", message, Span(file=str(file)), "give another file")) from None
 
 
-def _footer(facts: Facts) -> Markup:
+def _footer(facts: ReportData) -> Markup:
     versions = {"ggfmt": facts.manifest.ggfmt, **facts.manifest.versions}
     told = ", ".join(f"{key} {value}" for key, value in versions.items())
     text = f"Written by {told}. This page is by ggfmt {VERSION}, from the manifest of the run alone."

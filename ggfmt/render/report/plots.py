@@ -13,7 +13,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 from ggfmt.engine.output.names import counted
-from ggfmt.render.report.facts import TYPES, Moment, operations_of
+from ggfmt.render.report.facts import TYPES, TimeBucket, operations_of
 from ggfmt.render.report.markup import Markup, element
 from ggfmt.render.report.scales import Step, compact, step_for, ticks, time_labels, time_ticks
 
@@ -58,7 +58,7 @@ WIDE = Frame("wide", 1040, 260, 80, 10)
 NARROW = Frame("narrow", 360, 230, 36, 4)
 
 
-def series(moments: Sequence[Moment], counted_by: str, most: int) -> Series:
+def series(moments: Sequence[TimeBucket], counted_by: str, most: int) -> Series:
     """Moments in order, at least one, in less than `most` steps."""
     drawn = _without_edges(moments)
     before = sum(_total(moment) for moment in moments[: drawn.start])
@@ -72,11 +72,11 @@ def series(moments: Sequence[Moment], counted_by: str, most: int) -> Series:
     return Series(step, first, tuple(counts), before, after)
 
 
-def _total(moment: Moment) -> int:
+def _total(moment: TimeBucket) -> int:
     return sum(moment.operations.values())
 
 
-def _without_edges(moments: Sequence[Moment]) -> range:
+def _without_edges(moments: Sequence[TimeBucket]) -> range:
     """The moments to draw: not a few operations of 1970 or 2099 that make all others one bar."""
     total = sum(map(_total, moments))
     start, stop = 0, len(moments)

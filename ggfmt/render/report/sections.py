@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.output.manifest import HandlerTotals
 from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.past_run import RejectedRecord
+from ggfmt.engine.output.run_history import RejectedRecord
 from ggfmt.engine.steps import STEPS
 from ggfmt.render.report import plots
-from ggfmt.render.report.facts import Facts, kind_of
+from ggfmt.render.report.facts import ReportData, kind_of
 from ggfmt.render.report.markup import Markup, code, element, join, name
 from ggfmt.render.report.scales import seconds, size
 from ggfmt.render.report.tables import Column, Row, facts, folded, table, top
@@ -19,7 +19,7 @@ MOST_BARS = 15
 MOST_TEXT = 400  # characters of a reason
 
 
-def heading(run: Facts) -> Markup:
+def heading(run: ReportData) -> Markup:
     manifest = run.manifest
     troubles = list(run.verdict())
     badge = "Committed: " + ("; ".join(troubles) if troubles else "nothing set aside, no value lost")
@@ -38,7 +38,7 @@ def heading(run: Facts) -> Markup:
     )
 
 
-def _replaced(run: Facts) -> Markup | None:
+def _replaced(run: ReportData) -> Markup | None:
     replaced = run.manifest.replaced
     if not replaced:
         return None
@@ -48,7 +48,7 @@ def _replaced(run: Facts) -> Markup | None:
     )
 
 
-def tiles(run: Facts) -> Markup:
+def tiles(run: ReportData) -> Markup:
     """The figures that one looks for first."""
     totals = run.totals
     shown = [
@@ -67,7 +67,7 @@ def tiles(run: Facts) -> Markup:
     return element("dl", *parts, class_="tiles")
 
 
-def over_time(run: Facts) -> Markup | None:
+def over_time(run: ReportData) -> Markup | None:
     by_time = run.totals.operations_by_time
     if by_time is None:
         return _section("Operations over time", element("p", "This run kept no times: its ggfmt was an earlier one."))
@@ -101,7 +101,7 @@ def _figure(data: plots.Series, frame: plots.Frame, notes: list[str]) -> Markup:
     return element("figure", plots.columns(data, frame), caption, class_=frame.name)
 
 
-def by_type(run: Facts) -> Markup | None:
+def by_type(run: ReportData) -> Markup | None:
     if not run.by_type:
         return None
     most, whole = max(run.by_type.values()), sum(run.by_type.values())
@@ -113,7 +113,7 @@ def by_type(run: Facts) -> Markup | None:
     return _section("Operations by type", table(columns, rows, "Operations by type", "bars short"))
 
 
-def by_table(run: Facts) -> Markup | None:
+def by_table(run: ReportData) -> Markup | None:
     tables = run.tables
     if not tables:
         return None
@@ -139,7 +139,7 @@ def by_table(run: Facts) -> Markup | None:
     return _section("Operations by table", bars, folded("All tables", len(rows), table(columns, rows, "All tables")))
 
 
-def rejects(run: Facts) -> Markup | None:
+def rejects(run: ReportData) -> Markup | None:
     if not run.rejects:
         return None
     columns = (Column("Handler"), Column("Code"), Column("Reason"), Column("Rejects", number=True))
@@ -177,7 +177,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}..."
 
 
-def losses(run: Facts) -> Markup | None:
+def losses(run: ReportData) -> Markup | None:
     parts: list[Markup] = []
     if run.losses:
         columns = (
@@ -206,7 +206,7 @@ def losses(run: Facts) -> Markup | None:
     return _section("Losses", *parts) if parts else None
 
 
-def warnings(run: Facts) -> Markup | None:
+def warnings(run: ReportData) -> Markup | None:
     texts = run.totals.warnings
     if not texts:
         return None
@@ -215,12 +215,12 @@ def warnings(run: Facts) -> Markup | None:
     return _section("Warnings", content)
 
 
-def handlers(run: Facts) -> Markup | None:
+def handlers(run: ReportData) -> Markup | None:
     cards = [_handler(run, handler, totals) for handler, totals in run.totals.handlers.items()]
     return _section("Handlers", element("div", *cards, class_="cards")) if cards else None
 
 
-def _handler(run: Facts, handler: str, totals: HandlerTotals) -> Markup:
+def _handler(run: ReportData, handler: str, totals: HandlerTotals) -> Markup:
     settings = run.manifest.handlers.get(handler)
     told: list[tuple[str, Markup | str]] = []
     if settings is not None:
@@ -244,7 +244,7 @@ def _handler(run: Facts, handler: str, totals: HandlerTotals) -> Markup:
     return element("article", *parts)
 
 
-def time_spent(run: Facts) -> Markup | None:
+def time_spent(run: ReportData) -> Markup | None:
     steps = run.totals.seconds_by_step
     if not steps:
         return None
@@ -262,7 +262,7 @@ def time_spent(run: Facts) -> Markup | None:
     )
 
 
-def files(run: Facts) -> Markup | None:
+def files(run: ReportData) -> Markup | None:
     manifest = run.manifest
     parts = []
     if manifest.files:
@@ -294,7 +294,7 @@ def files(run: Facts) -> Markup | None:
     return _section("Files", *parts) if parts else None
 
 
-def others(run: Facts) -> Markup | None:
+def uncounted_records(run: ReportData) -> Markup | None:
     """What of the input was no operation, or not understood."""
     totals = run.totals
     rows = [(f"{key} records", count) for key, count in sorted(totals.other_records.items())]

@@ -7,10 +7,10 @@ from typing import TextIO
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.past_run import PastRun
+from ggfmt.engine.output.run_history import PastRun
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics.text import write_text
-from ggfmt.render.report.facts import Facts, operations_of
+from ggfmt.render.report.facts import ReportData, operations_of
 from ggfmt.render.report.scales import seconds
 
 MOST_TABLES = 20
@@ -24,10 +24,10 @@ def print_run(run: PastRun, stream: TextIO) -> None:
 
 def run_text(run: PastRun) -> str:
     """The text, each line with a line break at its end; what of the data does not print is shown as escapes."""
-    return "".join(f"{visible(line)}\n" for line in _lines(Facts(run)))
+    return "".join(f"{visible(line)}\n" for line in _lines(ReportData(run)))
 
 
-def _lines(run: Facts) -> Iterator[str]:
+def _lines(run: ReportData) -> Iterator[str]:
     manifest, totals = run.manifest, run.totals
     others = f", one of {run.runs:,} runs here" if run.runs > 1 else ""
     yield f"run {manifest.run} of {run.committed}, by ggfmt {manifest.ggfmt}{others}"

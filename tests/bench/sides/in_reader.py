@@ -17,7 +17,7 @@ from told import work
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.engine.discovery import find_definitions
-from ggfmt.engine.inputs import PlannedInput, plan_inputs, reader_of, written_by
+from ggfmt.engine.inputs import PlannedInput, plan_inputs, reader_of, source_of_handler
 from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.plan import Splits
 from ggfmt.engine.runner import InProcess
@@ -51,7 +51,7 @@ def operations(events: Iterable[Event]) -> int:
 
 
 def main(name: str, handler: str, definitions: str, directory: str) -> None:
-    _, source = written_by(read_configuration([handler]))
+    _, source = source_of_handler(read_configuration([handler]))
     catalog = Catalog(load_definitions([definitions]))
     _, _, inputs = plan_inputs(list_inputs([directory]), name, source)
     try:

@@ -12,7 +12,7 @@ import fastavro
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Discovery, Event, Layout, SchemaChange, too_long
-from ggfmt.formats.avro.blocks import Blocks, Damaged, Header, parts, read_header, unsafe
+from ggfmt.formats.avro.blocks import Blocks, CorruptContainerError, Header, parts, read_header, unsafe
 from ggfmt.formats.avro.containers import read_file_head
 from ggfmt.formats.goldengate.avro.described import Template, is_by_image, metadata_of, starts_with_texts, table_of
 from ggfmt.formats.goldengate.avro.plan import Plan
@@ -111,7 +111,7 @@ class AvroContainerReader(AvroReader):
                 self.catalog = self.catalog.with_tables([table])
                 yield SchemaChange.met(table, chunk, 0)
         for start, end, count, data in parts(chunk.data, header, chunk.layout.max_record):
-            if isinstance(data, Damaged):
+            if isinstance(data, CorruptContainerError):
                 yield self._reject(start, end, Diagnostic("GG313", str(data)))
             else:
                 yield from self._block(self._plan, start, end, count, data)
@@ -133,7 +133,7 @@ class AvroContainerReader(AvroReader):
                 yield self._reject(start, end, Diagnostic("GG313", "a message in a block cannot be read"))
                 break
             yield from self._hold(plan, message, start, end)
-        yield from self.hand_out(True)
+        yield from self.drain(True)
 
 
 class AvroRowContainerReader(AvroContainerReader):
@@ -172,7 +172,7 @@ def _table_in(header: Header, data: bytes, metadata: Sequence[MetaColumn]) -> Ta
         first: Any = None
         if count and isinstance(block, bytes):
             first = fastavro.schemaless_reader(io.BytesIO(block), fastavro.parse_schema(header.schema), None)
-    except (Damaged, *DECODE_ERRORS):
+    except (CorruptContainerError, *DECODE_ERRORS):
         first = None
     place = Roles.of(metadata).key_columns
     keys = first[metadata[place].name] if first is not None and place is not None else ()
@@ -188,7 +188,7 @@ def _header(data: bytes) -> Header | Diagnostic:
         problem = unsafe(header.schema)
         if problem is not None:
             return Diagnostic("GG313", problem)
-    except Damaged as error:
+    except CorruptContainerError as error:
         return Diagnostic("GG313", str(error))
     except Exception:  # a schema can be wrong in more ways than its parser has exceptions for
         return Diagnostic("GG313", "the schema in the header is no Avro schema")

@@ -16,7 +16,7 @@ from ggfmt.formats.goldengate.metacolumns import (
 )
 from ggfmt.formats.goldengate.schema_metadata import FIXED_NAMES, METADATA_PROPERTY, declared_metadata
 from ggfmt.formats.goldengate.types import AVRO_KINDS
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 Schema = Any  # a parsed JSON document
@@ -33,7 +33,7 @@ def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, 
         lacking_in = f"its property `{METADATA_PROPERTY}`"
         try:
             template = declared_metadata(schema)
-        except IllegalValue as error:
+        except InvalidValueError as error:
             return Diagnostic("GG313", f"the property `{METADATA_PROPERTY}` of the schema {error}", help=error.help)
     if template is None:
         found = tuple(_meta_column(name, fields[name]) for name in _leading(fields))

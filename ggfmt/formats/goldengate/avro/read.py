@@ -17,7 +17,7 @@ from fastavro.types import Schema as FastSchema
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.avro.blocks import read_varint, unzigzag
 from ggfmt.formats.goldengate.avro.containers import AvroOpContainerReader, AvroRowContainerReader, ContainerDiscovery
 from ggfmt.formats.goldengate.avro.plan import Plan
@@ -102,7 +102,7 @@ class AvroStreamReader(AvroReader):
         while True:
             start = stream.tell()
             taken, place, full, ends, name = self.scan.scanner.scan(data, start, -1, self.ordinal)
-            self.took_behind(start, ends, taken)
+            self.note_records(start, ends, taken)
             stream.seek(place)
             if full < 0:
                 following: bytes | None = name
@@ -198,8 +198,8 @@ class AvroOpReader(AvroStreamReader):
 
 
 READ_SIDES = {
-    "avro_row": ReadSide(AvroRowReader),
-    "avro_op": ReadSide(AvroOpReader),
-    "avro_row_ocf": ReadSide(AvroRowContainerReader, ContainerDiscovery),
-    "avro_op_ocf": ReadSide(AvroOpContainerReader, ContainerDiscovery),
+    "avro_row": ReadSupport(AvroRowReader),
+    "avro_op": ReadSupport(AvroOpReader),
+    "avro_row_ocf": ReadSupport(AvroRowContainerReader, ContainerDiscovery),
+    "avro_op_ocf": ReadSupport(AvroOpContainerReader, ContainerDiscovery),
 }

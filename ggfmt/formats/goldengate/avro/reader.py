@@ -84,11 +84,11 @@ class AvroReader(BatchingReader[_Table]):
     def messages(self, chunk: Chunk) -> Iterator[Event]:
         """Holds the messages of a chunk."""
 
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         self._spans = _Places()
         self.know_spans(self._spans)
         yield from self.messages(chunk)
-        yield from self.hand_out(True)
+        yield from self.drain(True)
 
     def spans(self, chunk: Chunk) -> Spans:
         return self._spans
@@ -128,7 +128,7 @@ class AvroReader(BatchingReader[_Table]):
         self._spans.repeat(start, end, count)
         self.ordinal += count
 
-    def took_behind(self, start: int, ends: Any, count: int) -> None:
+    def note_records(self, start: int, ends: Any, count: int) -> None:
         """Takes note of operations that the kernel took, one behind the other."""
         self._spans.follow(start, ends)
         self.ordinal += count

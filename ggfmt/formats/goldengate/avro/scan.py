@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.formats.avro import programs
-from ggfmt.formats.avro.programs import Program, Unscannable, Use
+from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError, Use
 from ggfmt.formats.goldengate.avro.described import is_decimal, is_timestamp
 from ggfmt.formats.goldengate.avro.plan import Plan, kinds_of
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
-from ggfmt.formats.records.scanner import Scanned
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, OpType
 
@@ -77,7 +77,7 @@ class Scan:
         """The operations of a plan that wait, which do so no more."""
         roles = plan.roles
         with_tokens = self._tokens and (roles.tokens is not None or bool(roles.single))
-        taken = Scanned.of(self.scanner.take(self._numbers[plan]), with_tokens)
+        taken = ScannedBatch.of(self.scanner.take(self._numbers[plan]), with_tokens)
         op = taken.op
         key_update = None
         if plan.by_image:
@@ -140,18 +140,18 @@ def container_scan(plan: Plan, tokens: bool) -> Scan | None:
 def _uses(plan: Plan, tokens: bool) -> dict[programs.Path, Use]:
     """What becomes of the fields of a message; Unscannable where the kernel cannot do that."""
     if plan.unknown:
-        raise Unscannable("the schema has a column that the definition lacks")
+        raise UnsupportedSchemaError("the schema has a column that the definition lacks")
     metadata = list(_metadata(plan, tokens))
     uses = dict(metadata)
     if len(uses) < len(metadata):
-        raise Unscannable("a field has two meanings")
+        raise UnsupportedSchemaError("a field has two meanings")
     places = {name: place for place, name in enumerate(plan.table.column_names)}
     images: list[tuple[programs.Path, int]] = [((), len(places))]
     if plan.by_image:
         images = [(("before",), 0), (("after",), len(places))]
         uses |= {("before",): Use(programs.IMAGE, 1), ("after",): Use(programs.IMAGE, 2)}
     elif any((name,) in uses for name in places):
-        raise Unscannable("a column has the name of a metadata field")
+        raise UnsupportedSchemaError("a column has the name of a metadata field")
     for path, first in images:
         for name, kind in plan.types.items():
             field = (*path, name)
@@ -178,7 +178,7 @@ def _metadata(plan: Plan, tokens: bool) -> Iterator[tuple[programs.Path, Use]]:
         fields = [field["name"] for field in schema["fields"]]
         places = [fields.index(names[place]) for place, _ in roles.single]
         if places != sorted(places) or len({token for _, token in roles.single}) < len(places):
-            raise Unscannable("tokens are in another order than their fields, or have one name")
+            raise UnsupportedSchemaError("tokens are in another order than their fields, or have one name")
         for place, token in roles.single:
             yield (names[place],), Use(programs.TOKEN, argument=token.encode())
 

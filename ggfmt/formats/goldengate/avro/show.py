@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 
 from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.show import Line, Show, Shown, ShownPiece, hex_lines, json_lines, laid_out
+from ggfmt.formats.api.show import Line, Show, ShownMessage, ShownPiece, hex_lines, json_lines, laid_out
 from ggfmt.formats.api.writing import Formatter
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
@@ -35,7 +35,7 @@ class AvroShow(Show):
         if container:
             self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
 
-    def message(self, data: bytes) -> Shown:
+    def message(self, data: bytes) -> ShownMessage:
         lines = [*hex_lines(data)] if self.framed else []
         record = data
         if self._wrapper is not None:
@@ -46,7 +46,7 @@ class AvroShow(Show):
         if self._delimiter:
             ending: Line = (ShownPiece("remark", "line delimiter "), ShownPiece("delimiter", self._delimiter.decode()))
             lines.append(ending)
-        return Shown(tuple(lines))
+        return ShownMessage(tuple(lines))
 
 
 def decoded(data: bytes, schema: Any) -> Any:

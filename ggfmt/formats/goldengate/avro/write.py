@@ -20,7 +20,7 @@ from ggfmt.columnar.pieces import Piece
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.writing import Formatter, Framing, RowErrors, SchemaFile, WriteSide
+from ggfmt.formats.api.writing import Formatter, Framing, RowErrors, SchemaFile, WriteSupport
 from ggfmt.formats.avro.container import MessageStream, ObjectContainer
 from ggfmt.formats.goldengate import hive_ddl
 from ggfmt.formats.goldengate.avro import (
@@ -179,8 +179,8 @@ def _projection(options: AvroOptions, by_image: bool) -> Projection:
     return replace(Projection() if by_image else row_projection(options), tokens=needs_tokens(options))
 
 
-def _writer(by_image: bool, container: bool) -> WriteSide:
-    return WriteSide(
+def _writer(by_image: bool, container: bool) -> WriteSupport:
+    return WriteSupport(
         formatter=AvroOpFormatter if by_image else AvroRowFormatter,
         framing=partial(_container, by_image=by_image) if container else _stream,
         projection=partial(_projection, by_image=by_image),

@@ -21,7 +21,7 @@ from ggfmt.columnar.join import join
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.goldengate.delimited import Cell, Part, files
 from ggfmt.formats.goldengate.delimited.files import DelimitedLayout
 from ggfmt.formats.goldengate.delimited.regular import regular_lines, wanted_metadata
@@ -29,7 +29,7 @@ from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, PlacingReader, Spans
 from ggfmt.formats.records.refused import legal_values
-from ggfmt.formats.records.scanner import Scanned
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType, in_order
 from ggfmt.model.table import Catalog, TableDef
@@ -108,7 +108,7 @@ class DelimitedTextReader(PlacingReader):
             start = end + len(delimiter.encode(self._codec))
         return spans[_has_header(self.source) and not _by_bytes(chunk) :]
 
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         data = None if self._regular is None else self._as_utf8(chunk)
         for event in self._take_in_exactly(chunk) if data is None else self._take_in_regular(chunk, data):
             if isinstance(event, ChangeBatch):
@@ -154,7 +154,7 @@ class DelimitedTextReader(PlacingReader):
                     held[name] = rows
         return held
 
-    def hand_out(self, everything: bool) -> Iterator[Event]:
+    def drain(self, everything: bool) -> Iterator[Event]:
         least = 1 if everything or self.projection.in_order else BATCH_ROWS
         for name, rows in sorted(self._waiting().items()):
             if rows >= least:
@@ -163,7 +163,7 @@ class DelimitedTextReader(PlacingReader):
                     batches.append(self._taken(self._regular.tables[name], self._regular.take(name)))
                 yield in_order(batches)
 
-    def _taken(self, table: TableDef, scanned: Scanned) -> ChangeBatch:
+    def _taken(self, table: TableDef, scanned: ScannedBatch) -> ChangeBatch:
         wanted = wanted_metadata(self._roles, self.projection.tokens)
         metadata = {place: column.values for place, column in zip(wanted, scanned.slots, strict=True)}
         both = {Part.BEFORE: scanned.before, Part.AFTER: scanned.after}
@@ -397,4 +397,4 @@ def _by_bytes(chunk: Chunk) -> bool:
     return chunk.layout.by_bytes
 
 
-READ_SIDES = {"delimitedtext": ReadSide(DelimitedTextReader), "delimitedtext_op": ReadSide(DelimitedTextReader)}
+READ_SIDES = {"delimitedtext": ReadSupport(DelimitedTextReader), "delimitedtext_op": ReadSupport(DelimitedTextReader)}

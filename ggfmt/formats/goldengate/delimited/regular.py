@@ -11,7 +11,7 @@ from ggfmt.formats.api.context import Context
 from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
 from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.records.scanner import Scanned
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
@@ -119,7 +119,7 @@ class RegularLines:
         number = self._numbers.get(table)
         return 0 if number is None else int(self._scanner.rows(number))
 
-    def take(self, table: str) -> Scanned:
+    def take(self, table: str) -> ScannedBatch:
         """The operations held of a table, of which there are some, and which are not held any more. Formats with one
         image alone have it in `after`."""
-        return Scanned.of(self._scanner.take(self._numbers[table]), False)
+        return ScannedBatch.of(self._scanner.take(self._numbers[table]), False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ggfmt.formats.api.show import Line, Shown, ShownField, ShownPiece, TextShow
+from ggfmt.formats.api.show import Line, ShownField, ShownMessage, ShownPiece, TextShow
 from ggfmt.formats.goldengate.delimited import DelimitedOptions
 
 
@@ -17,7 +17,7 @@ class DelimitedTextShow(TextShow):
         self._names = names
         self._value_places = value_places
 
-    def text(self, text: str) -> Shown:
+    def text(self, text: str) -> ShownMessage:
         options = self._options
         ending = options.line_delimiter if text.endswith(options.line_delimiter) else ""
         body = text.removesuffix(ending)
@@ -28,7 +28,7 @@ class DelimitedTextShow(TextShow):
                 line.append(ShownPiece("delimiter", options.field_delimiter))
             line.append(ShownPiece("null" if self._remark(number, value) else "value", value))
         whole: Line = (*line, ShownPiece("delimiter", ending))
-        return Shown((whole,), self._fields(values), tuple(self._warnings(body, len(values))))
+        return ShownMessage((whole,), self._fields(values), tuple(self._warnings(body, len(values))))
 
     def _fields(self, values: list[str]) -> tuple[ShownField, ...]:
         names = (*self._names, *["(no name)"] * (len(values) - len(self._names)))

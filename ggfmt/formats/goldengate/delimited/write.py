@@ -17,7 +17,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import DELIMITER_INSIDE, TEXT_AS_STATE
-from ggfmt.formats.api.writing import Formatter, WriteSide
+from ggfmt.formats.api.writing import Formatter, WriteSupport
 from ggfmt.formats.goldengate import hive_ddl
 from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, Part
 from ggfmt.formats.goldengate.delimited.show import DelimitedTextShow
@@ -204,8 +204,8 @@ def _with_tokens(projection: Projection, options: DelimitedOptions) -> Projectio
     return replace(projection, tokens=needs_tokens(options))
 
 
-def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> WriteSide:
-    return WriteSide(
+def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> WriteSupport:
+    return WriteSupport(
         formatter=formatter,
         framing=_framing,
         projection=lambda options: _with_tokens(Projection() if by_image else row_projection(options), options),

@@ -29,11 +29,11 @@ from ggfmt.columnar.from_python import int64s, texts, token_maps
 from ggfmt.columnar.images import unless_all, with_columns
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSide, UnknownTable
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, UnknownTable
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.goldengate.json.decoders import NO_RAW, Decoders, JsonTable
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery, contradicts
-from ggfmt.formats.goldengate.json.laid_out import READ_SIDE, by_options
+from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.values import scalar_text
@@ -41,7 +41,7 @@ from ggfmt.formats.records import scanner as scanner
 from ggfmt.formats.records.batching import Spans, Wrong
 from ggfmt.formats.records.problems import contradictions
 from ggfmt.formats.records.rows import key_updates
-from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.scanner import Grammar, ScannedBatch
 from ggfmt.formats.records.scanning import ScanningReader
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
 from ggfmt.model.table import Catalog, Kind, TableDef
@@ -150,7 +150,7 @@ class JsonReader(ScanningReader[JsonTable]):
         self._meet(_table_named(record))
         yield from self._take_one(record, chunk.last and end == len(chunk.data))
 
-    def scanned_columns(self, table: JsonTable, scanned: Scanned) -> ChangeBatch:
+    def scanned_columns(self, table: JsonTable, scanned: ScannedBatch) -> ChangeBatch:
         op_ts, position, *_ = (column.values for column in scanned.slots)
         for place, name in enumerate(self._unknown_members, 2):
             count = scanned.note(place)
@@ -163,7 +163,7 @@ class JsonReader(ScanningReader[JsonTable]):
             key_update = scanner.key_updates(scanned, definition)
         return scanned.batch(definition, op_ts, position, asked.row_only, key_update)
 
-    def scanned_position(self, scanned: Scanned, row: int) -> str | None:
+    def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
         position: str | None = scanned.slots[1].values[row].as_py()
         return position
 
@@ -383,4 +383,4 @@ def _optional_texts(values: Sequence[str | int | None]) -> pa.StringArray:
         return texts([None if value is None else str(value) for value in values])
 
 
-READ_SIDES = {"json": ReadSide(JsonReader, JsonDiscovery, by_options), "json_row": READ_SIDE}
+READ_SIDES = {"json": ReadSupport(JsonReader, JsonDiscovery, by_options), "json_row": READ_SIDE}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ggfmt.formats.api.show import Shown, ShownPiece, TextShow, json_lines
+from ggfmt.formats.api.show import ShownMessage, ShownPiece, TextShow, json_lines
 
 
 class JsonShow(TextShow):
-    def text(self, text: str) -> Shown:
+    def text(self, text: str) -> ShownMessage:
         lines, delimiter = json_lines(text)
-        return Shown((*lines[:-1], (*lines[-1], ShownPiece("delimiter", delimiter))))
+        return ShownMessage((*lines[:-1], (*lines[-1], ShownPiece("delimiter", delimiter))))

@@ -14,12 +14,12 @@ from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import without_nulls
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import ImageObjects, Pieces, Style, Values
-from ggfmt.columnar.pieces import COMMA, Either, Is, Members, Piece
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Equals, Piece
 from ggfmt.columnar.strings import json_booleans, json_numbers, json_strings
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import NULL_AS_MISSING
-from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSide
+from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSupport
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions, JsonRowOptions
 from ggfmt.formats.goldengate.json.metadata import JsonMetadata
 from ggfmt.formats.goldengate.json.schema import json_schema, json_type
@@ -56,7 +56,7 @@ class JsonRecordFormatter(Formatter):
         members, bad = self._members(batch)
         if bad:
             raise RowErrors(misfits(batch, bad, self._wanted))
-        return join(["{", Members([*self._metadata.pieces(batch), *members]), self._end], len(batch))
+        return join(["{", CommaJoined([*self._metadata.pieces(batch), *members]), self._end], len(batch))
 
     @staticmethod
     def _described(column: str) -> str:
@@ -119,8 +119,8 @@ class JsonFormatter(JsonRecordFormatter):
         """The member of an image where there is one; an update without one has an empty object."""
         if image.exists is None or image.exists.true_count == len(batch):
             return member
-        bare = Either(Is(batch.op, OpType.UPDATE.value), [*member[:2], "{" + self._style.close(2) + "}"])
-        return [Either(image.exists, member, [bare])]
+        bare = Conditional(Equals(batch.op, OpType.UPDATE.value), [*member[:2], "{" + self._style.close(2) + "}"])
+        return [Conditional(image.exists, member, [bare])]
 
 
 class JsonRowFormatter(JsonRecordFormatter):
@@ -155,14 +155,14 @@ def _show(formatter: Formatter, options: Any, context: Context) -> JsonShow:
 
 
 WRITE_SIDES = {
-    "json": WriteSide(
+    "json": WriteSupport(
         formatter=JsonFormatter,
         framing=_framing,
         projection=lambda options: Projection(tokens=needs_tokens(options)),
         schema=json_schema,
         show=_show,
     ),
-    "json_row": WriteSide(
+    "json_row": WriteSupport(
         formatter=JsonRowFormatter,
         framing=_framing,
         projection=_row_projection,

@@ -23,9 +23,9 @@ from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, non_null
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import MOST_SHOWN, NAME_TABLE, Refused, decoded, lacks, no_op
+from ggfmt.formats.records.refused import MOST_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import Column, TableDef, join_name
 
@@ -64,24 +64,24 @@ class KafkaConnect(Dialect):
     def changes(self, record: dict[str, Raw]) -> Meaning:
         schema = None
         if record.keys() == {"schema", "payload"}:
-            payload = given(record["payload"])
+            payload = non_null(record["payload"])
             if payload is None:
                 return "tombstone"
-            if given(record["schema"]) is not None:
+            if non_null(record["schema"]) is not None:
                 schema = self._schema(record["schema"])
             record = decoded(raw_members, payload, "`payload` is no object")
         elif not record:
-            raise Refused("GG305", "the record is empty")
+            raise RecordError("GG305", "the record is empty")
         columns = self._metadata(record) if schema is None else schema.metadata
         told = _Metadata(columns, record)
         table = told.table() or ("" if schema is None else schema.name) or self.options.table
         if not table:
             help = f"{NAME_TABLE}: say by `table` with `--input-option` of which one the messages are"
-            raise lacks("table", help)
+            raise missing_member_error("table", help)
         op = self._op(told, table)
         row = {name: value for name, value in record.items() if name not in told.names}
         if _is_by_image(row) if schema is None else schema.by_image:
-            before, after = (given(record.get(name, ABSENT)) for name in _IMAGES)
+            before, after = (non_null(record.get(name, ABSENT)) for name in _IMAGES)
             op = op or _op_of_images(before, after)
         else:
             image = Raw(msgspec.json.encode(row))
@@ -123,7 +123,7 @@ class KafkaConnect(Dialect):
     def _told_op(self, table: str) -> str:
         if self.options.row_op == REFUSE:
             help = "say by `rowOp` with `--input-option` what such rows are"
-            raise Refused("GG305", "the row does not tell its operation", help, table)
+            raise RecordError("GG305", "the row does not tell its operation", help, table)
         return "I" if self.options.row_op == INSERT else "U"
 
     # Schemas
@@ -131,7 +131,7 @@ class KafkaConnect(Dialect):
     def _describe(self, table: str, schema: _Schema | None, keys: tuple[str, ...]) -> RecordSchema | None:
         if schema is None or not schema.columns:
             if keys:
-                self.tell_keys(table, keys)
+                self.add_key(table, keys)
             return None
         columns = schema.columns
         return self.described(
@@ -180,7 +180,7 @@ class _Metadata:
             return None
         name = self._columns[place].name
         value = self._record.get(name, ABSENT)
-        return None if given(value) is None else decoded(raw_text, value, f"`{name}` is no text")
+        return None if non_null(value) is None else decoded(raw_text, value, f"`{name}` is no text")
 
     def table(self) -> str:
         return join_name(*(self.text(place) for place in self.roles.name))
@@ -190,7 +190,7 @@ class _Metadata:
             return self.text(self.roles.op_ts)
         micros = self.text(self.roles.micros) or ""
         if micros and not re.fullmatch("-?[0-9]{1,18}", micros):
-            raise Refused("GG308", "the time of the operation is no number")
+            raise RecordError("GG308", "the time of the operation is no number")
         return int(micros) if micros else None
 
     def position(self) -> str | None:
@@ -207,7 +207,7 @@ class _Metadata:
         return {name: text for name, text in texts.items() if text is not None}
 
     def _container(self, place: int | None) -> Raw | None:
-        return None if place is None else given(self._record.get(self._columns[place].name, ABSENT))
+        return None if place is None else non_null(self._record.get(self._columns[place].name, ABSENT))
 
 
 _roles = lru_cache(maxsize=64)(Roles.of)
@@ -218,7 +218,7 @@ def _is_by_image(row: Mapping[str, Raw]) -> bool:
     """Whether a message without a schema has images: JSON objects or null, and nothing else behind its metadata."""
     if tuple(row) != _IMAGES:
         return False
-    images = map(given, row.values())
+    images = map(non_null, row.values())
     return all(image is None or bytes(image)[:1] == b"{" for image in images)
 
 

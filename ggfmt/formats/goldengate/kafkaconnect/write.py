@@ -19,7 +19,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
-from ggfmt.formats.api.writing import RIGHT_TYPE, Formatter, RowErrors, WriteSide
+from ggfmt.formats.api.writing import RIGHT_TYPE, Formatter, RowErrors, WriteSupport
 from ggfmt.formats.connect.values import too_fine
 from ggfmt.formats.goldengate.kafkaconnect import FLAG, OP, KafkaConnectOptions
 from ggfmt.formats.goldengate.kafkaconnect.metadata import MetadataFields
@@ -176,7 +176,7 @@ def _projection(options: KafkaConnectOptions) -> Projection:
 
 
 WRITE_SIDES = {
-    "kafkaconnect_json": WriteSide(
+    "kafkaconnect_json": WriteSupport(
         formatter=KafkaConnectFormatter,
         framing=lambda table, options, context: TextFraming("UTF-8"),
         projection=_projection,

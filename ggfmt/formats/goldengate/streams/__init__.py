@@ -37,7 +37,7 @@ from ggfmt.formats.records.options import (
     absent_means_option,
     primary_keys_option,
 )
-from ggfmt.java.text import IllegalValue, visible
+from ggfmt.java.text import InvalidValueError, visible
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
@@ -67,7 +67,7 @@ class ImageName(Text):
         value = super().parse(text)
         odd = any(character in '"\\' or character < " " for character in value)
         if odd or not 1 <= len(value) <= 32 or value in MEMBERS or value == self.other:
-            raise IllegalValue(f"cannot be `{visible(value[:40])}`", f"give {self.legal}")
+            raise InvalidValueError(f"cannot be `{visible(value[:40])}`", f"give {self.legal}")
         return value
 
 

@@ -27,11 +27,11 @@ from ggfmt.formats.goldengate.records import (
 )
 from ggfmt.formats.goldengate.streams import INSERT, REFUSE, TOKENS, StreamsOptions, scan
 from ggfmt.formats.json.values import raw_members, scalar_text
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, given
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import DialectReader, dialect_input
-from ggfmt.formats.records.refused import Refused, decoded, lacks, no_op
-from ggfmt.formats.records.scanner import Grammar, Scanned
+from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error, no_op
+from ggfmt.formats.records.scanner import Grammar, ScannedBatch
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
 
@@ -96,7 +96,7 @@ class Streams(Dialect):
         names = {field.name: field.encode_name for field in msgspec.structs.fields(self.record)}
         return scan.grammar(names["before"], names["after"], self._scanned_ops, *notes)
 
-    def heads(self, scanned: Scanned) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
         return scanned.values("op_ts"), scanned.values("pos")
 
     @staticmethod
@@ -108,14 +108,14 @@ class Streams(Dialect):
     def changes(self, record: StreamRecord) -> Meaning:
         if self._names_clash:
             help = "give two names with `--input-option`"
-            raise Refused("GG305", "`beforeImageName` and `afterImageName` are the same", help)
+            raise RecordError("GG305", "`beforeImageName` and `afterImageName` are the same", help)
         if record.specversion is not None:
             return self._enveloped(record)
         kind = record.op_type
         if kind is None:
-            if given(record.schema) is not None:
+            if non_null(record.schema) is not None:
                 return "json schema"
-            raise lacks("op_type", "every operation has one")
+            raise missing_member_error("op_type", "every operation has one")
         op = self._ops.get(kind)
         if op is None:
             if kind == STREAM_METADATA:
@@ -124,7 +124,7 @@ class Streams(Dialect):
                 return "ddl"
         table = record.qual_table or record.table
         if not table:
-            raise lacks("qual_table", "every operation must name its table")
+            raise missing_member_error("qual_table", "every operation must name its table")
         if kind == OBJECT_METADATA:
             columns = bytes(record.columns)
             return (self.described((table, columns), lambda: _described_table(table, columns)),)
@@ -132,7 +132,7 @@ class Streams(Dialect):
             op = self._odd(kind, table)
         if record.primary_keys:
             self.keys[table] = record.primary_keys
-        before, after = given(record.before), given(record.after)
+        before, after = non_null(record.before), non_null(record.after)
         if before == _EMPTY and op in "IT":
             before = None
         if after == _EMPTY and op in "DT":
@@ -143,12 +143,12 @@ class Streams(Dialect):
 
     def _enveloped(self, record: StreamRecord) -> Meaning:
         """What the `data` of a CloudEvents envelope holds."""
-        data = given(record.data)
+        data = non_null(record.data)
         if data is None:
-            raise lacks("data", what="the event")
+            raise missing_member_error("data", what="the event")
         inner = decoded(self._decode, data, "the `data` of the event is no record of Data Streams")
         if inner.specversion is not None:
-            raise Refused("GG308", "the `data` of the event is an event")
+            raise RecordError("GG308", "the `data` of the event is an event")
         return self.changes(inner)
 
     def _odd(self, kind: str, table: str) -> str:
@@ -156,16 +156,16 @@ class Streams(Dialect):
             raise no_op("op_type", kind, self._ops, table)
         if self._upsert == REFUSE:
             help = "say `upsert=insert` or `upsert=update` with `--input-option`"
-            raise Refused("GG304", "an UPSERT may be an insert or an update", help, table)
+            raise RecordError("GG304", "an UPSERT may be an insert or an update", help, table)
         return "I" if self._upsert == INSERT else "U"
 
     def _tokens(self, record: StreamRecord, table: str) -> dict[str, str]:
         tokens = {}
-        more = given(record.tokens)
+        more = non_null(record.tokens)
         if more is not None:
             tokens = decoded(_texts, more, "`tokens` is not an object", table)
         for name in TOKENS:
-            value = given(getattr(record, name))
+            value = non_null(getattr(record, name))
             if value is not None:
                 tokens[name] = scalar_text(value)
         return tokens
@@ -176,7 +176,7 @@ def _described_table(name: str, columns: bytes) -> TableDef:
     members = decoded(msgspec.json.decode, columns, "`columns` cannot be decoded", name) if columns else None
     table = table_def(name, members, Span(table=name))
     if not isinstance(table, TableDef):
-        raise Refused(table.code, table.message, table.help, name, table.span.field)
+        raise RecordError(table.code, table.message, table.help, name, table.span.field)
     return table
 
 

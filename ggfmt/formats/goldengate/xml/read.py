@@ -24,7 +24,7 @@ from ggfmt.formats.api.reading import (
     Discovery,
     Event,
     Layout,
-    ReadSide,
+    ReadSupport,
     SchemaChange,
     UnknownTable,
 )
@@ -74,7 +74,7 @@ class XmlReader(BatchingReader[_Table]):
     def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
         return [(record.start, record.end) for record in records(chunk)]
 
-    def take_in(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         first, spans = self.ordinal, Spans()
         self.know_spans(spans)
         for record in self._regular.odd_records(chunk, first, spans):
@@ -211,4 +211,4 @@ class XmlDiscovery(Discovery):
     settle = staticmethod(settle_changes)
 
 
-READ_SIDES = {"xml": ReadSide(XmlReader, XmlDiscovery)}
+READ_SIDES = {"xml": ReadSupport(XmlReader, XmlDiscovery)}

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, too_long
 from ggfmt.java.charsets import can_decode, codec_of
-from ggfmt.java.text import IllegalValue
+from ggfmt.java.text import InvalidValueError
 from ggfmt.kernels import native
 from ggfmt.options.value_types import Charset
 
@@ -82,7 +82,7 @@ def _declared_charset(prolog: str) -> str | None:
         return None
     try:
         return Charset().parse(match[1])
-    except IllegalValue:
+    except InvalidValueError:
         return ""
 
 

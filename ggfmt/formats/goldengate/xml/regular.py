@@ -9,7 +9,7 @@ from typing import Any
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.api.spans import Spans
 from ggfmt.formats.goldengate.xml.records import XmlRecord, plain_prolog, record_at, records
-from ggfmt.formats.records.scanner import Scanned
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.kernels import REFUSALS, native
 
 _IN_A_ROW = 16  # odd records that say that those behind them will be odd too
@@ -89,12 +89,12 @@ class RegularOperations:
         number = self._numbers.get(table)
         return 0 if number is None or self._scanner is None else int(self._scanner.rows(number))
 
-    def take(self, table: str) -> Scanned | None:
+    def take(self, table: str) -> ScannedBatch | None:
         """The operations held of a table, which are not held any more; None if there are none."""
         if not self.held(table):
             return None
         assert self._scanner is not None
-        return Scanned.of(self._scanner.take(self._numbers[table]), self._tokens)
+        return ScannedBatch.of(self._scanner.take(self._numbers[table]), self._tokens)
 
 
 def _make_scanner(kinds: Mapping[str, str], keep: bool, tokens: bool) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ggfmt.formats.api.show import Shown, ShownPiece, TextShow
+from ggfmt.formats.api.show import ShownMessage, ShownPiece, TextShow
 
 _PART = re.compile(
     r"""
@@ -28,7 +28,7 @@ _IN_TAG = re.compile(
 
 
 class XmlShow(TextShow):
-    def text(self, text: str) -> Shown:
+    def text(self, text: str) -> ShownMessage:
         lines: list[list[ShownPiece]] = [[]]
         for part in _PART.finditer(text):
             if part.lastgroup == "break":
@@ -37,7 +37,7 @@ class XmlShow(TextShow):
                 lines[-1] += _pieces(part.lastgroup, part[0])
         if not lines[-1]:
             lines.pop()
-        return Shown(tuple(map(tuple, lines)))
+        return ShownMessage(tuple(map(tuple, lines)))
 
 
 def _pieces(kind: str | None, text: str) -> Iterator[ShownPiece]:

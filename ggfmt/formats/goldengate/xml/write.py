@@ -15,7 +15,7 @@ from ggfmt.columnar.xml import ColumnElement, attribute, attribute_text, cdata, 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSide
+from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSupport
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.formats.goldengate.xml.schema import xml_schema
@@ -121,7 +121,7 @@ def _token_element(names: pa.StringArray, values: pa.StringArray) -> list[Piece]
 
 
 WRITE_SIDES = {
-    "xml": WriteSide(
+    "xml": WriteSupport(
         formatter=XmlFormatter,
         framing=lambda table, options, context: TextFraming(options.encoding),
         schema=xml_schema,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def nothing_collected() -> Iterator[None]:
+def gc_disabled() -> Iterator[None]:
     """Without a search for garbage: it takes a fifth of a short command, most of it at the end of the process."""
     collecting = gc.isenabled()
     gc.disable()

@@ -45,7 +45,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
-class Part:
+class PartitionedFile:
     """A file of a table, how it is read, and the values of columns that the names of its directories have, as Spark
     writes them (`day=2026-01-31`)."""
 
@@ -55,18 +55,18 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Place:
+class ComparisonSide:
     """The tables of a side with their files. `named`: the tables have names
     of their own, and not that of a file or a directory that has just one.
     `keys`: as the manifest of `ggfmt consolidate` has them, or empty."""
 
     given: str
-    tables: Mapping[str, tuple[Part, ...]]
+    tables: Mapping[str, tuple[PartitionedFile, ...]]
     named: bool
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def find_tables(given: str) -> Place:
+def find_tables(given: str) -> ComparisonSide:
     """The tables of a path or URI. UsageError GG310 where there is nothing of that name, GG581 where there is no table;
     Abend GG582 where it cannot be read."""
     try:
@@ -81,20 +81,20 @@ def find_tables(given: str) -> Place:
         raise UsageError(unreadable(given, error)) from None
 
 
-def _of_file(store: Store, given: str) -> Place:
+def _of_file(store: Store, given: str) -> ComparisonSide:
     info = store.fs.get_file_info(store.inner())
     if info.type != pafs.FileType.File:
         help = "give a file, or a directory of files"
         raise UsageError(Diagnostic("GG310", "the input is a pipe, a socket or a device", Span(file=given), help))
     file = InputFile(store.root, info.size, given)
-    return Place(given, {_stem(info.base_name): (Part(file, _kind(file) or CsvFile),)}, named=False)
+    return ComparisonSide(given, {_stem(info.base_name): (PartitionedFile(file, _kind(file) or CsvFile),)}, named=False)
 
 
-def _of_directory(store: Store, given: str) -> Place:
+def _of_directory(store: Store, given: str) -> ComparisonSide:
     keys = _keys(store, given)
     names = {safe_name(name): name for name in keys}
-    tables: dict[str, list[Part]] = {name: [] for name in keys}
-    single: dict[str, Part] = {}
+    tables: dict[str, list[PartitionedFile]] = {name: [] for name in keys}
+    single: dict[str, PartitionedFile] = {}
     left: list[str] = []
     found, hidden = _visible(store)
     check_parts(found, lambda name: child(given, name))
@@ -109,7 +109,7 @@ def _of_directory(store: Store, given: str) -> Place:
         if kind is None:
             left.append(name)
             continue
-        part = Part(file, kind, _partition(directories))
+        part = PartitionedFile(file, kind, _partition(directories))
         if directories and "=" not in directories[0]:
             tables.setdefault(names.get(directories[0], directories[0]), []).append(part)
         else:
@@ -125,7 +125,7 @@ def _of_directory(store: Store, given: str) -> Place:
     if not tables:
         help = f"give a directory of tables, or of files that end with {', '.join(f'`.{ending}`' for ending in _KINDS)}"
         raise UsageError(Diagnostic("GG581", "the directory has no table", Span(file=given), help))
-    return Place(given, {name: tuple(parts) for name, parts in tables.items()}, named, keys)
+    return ComparisonSide(given, {name: tuple(parts) for name, parts in tables.items()}, named, keys)
 
 
 def _visible(store: Store) -> tuple[dict[str, int], list[str]]:
@@ -176,12 +176,12 @@ def _partition(directories: Sequence[str]) -> dict[str, str | None]:
     return {unquote(name): None if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
 
 
-def _of_files(files: Mapping[str, Part], given: str) -> dict[str, list[Part]]:
+def _of_files(files: Mapping[str, PartitionedFile], given: str) -> dict[str, list[PartitionedFile]]:
     """One table if the names are numbers of its parts, or are the same but for a number; otherwise one for each."""
     stems = {name: _stem(name.rpartition("/")[2]) for name in files}
     if all(map(_PART.fullmatch, stems.values())) or len({_NUMBER.sub("", stem) for stem in stems.values()}) == 1:
         return {_stem(os.path.basename(absolute(given).rstrip("/"))): list(files.values())}
-    tables: dict[str, list[Part]] = {}
+    tables: dict[str, list[PartitionedFile]] = {}
     for name, part in files.items():
         tables.setdefault(stems[name], []).append(part)
     return tables

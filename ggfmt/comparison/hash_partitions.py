@@ -111,7 +111,7 @@ def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
 
 
-def held(batches: Batches, limit: int) -> tuple[list[pa.RecordBatch], int]:
+def buffer_batches(batches: Batches, limit: int) -> tuple[list[pa.RecordBatch], int]:
     """The batches up to so many bytes, and how many bytes they have; more than `limit`: there may be more of them."""
     taken: list[pa.RecordBatch] = []
     size = 0
@@ -121,7 +121,7 @@ def held(batches: Batches, limit: int) -> tuple[list[pa.RecordBatch], int]:
     return taken, size
 
 
-class Spread:
+class HashPartitions:
     """Rows in `FAN_OUT` files of a directory, by the bits of their numbers that belong to a level. `rows`: how many
     each file has."""
 

@@ -35,7 +35,7 @@ LEASES = f"{METADATA_DIRECTORY}/leases"
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}  # as some network disks answer
 
 
-class Hold(Protocol):
+class DirectoryLock(Protocol):
     """A directory held by this run; `is_held` tells whether it still is."""
 
     def is_held(self) -> bool: ...
@@ -43,7 +43,7 @@ class Hold(Protocol):
     def release(self) -> None: ...
 
 
-def hold(store: Store, run: str, what: str) -> Hold:
+def lock_directory(store: Store, run: str, what: str) -> DirectoryLock:
     """Takes a directory for a run; `what` is what the directory is called. UsageError GG501 if another run has it."""
     owner = owner_of(run)
     if store.local and fcntl is not None:
@@ -69,14 +69,14 @@ def lock_owner(store: Store) -> dict[str, Any] | None:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return owner_in(lock.read().encode())
+            return parse_owner(lock.read().encode())
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
     return None
 
 
-def refused(store: Store, what: str, owner: dict[str, Any], seen: str = "") -> UsageError:
+def lock_conflict_error(store: Store, what: str, owner: dict[str, Any], seen: str = "") -> UsageError:
     who = f": process {owner['pid']} on {owner['host']}, since {owner['since']}" if "since" in owner else ""
     message = f"another run is writing to {what}{who}{seen}"
     return UsageError(
@@ -103,7 +103,7 @@ class Lock:
         try:
             live = live_leases(store, self._lease, LOCK)
             if live:
-                raise leased(store, what, live)
+                raise lease_conflict_error(store, what, live)
             _drop_dead_leases(store, self._lease)
         except (UsageError, *FAILURES):
             self.release()
@@ -118,9 +118,9 @@ class Lock:
                 return lock
         except BlockingIOError:
             lock.seek(0)
-            owner = owner_in(lock.read().encode())
+            owner = parse_owner(lock.read().encode())
             lock.close()
-            raise refused(store, what, owner) from None
+            raise lock_conflict_error(store, what, owner) from None
         except OSError:
             lock.close()
             raise
@@ -158,7 +158,7 @@ class Lease:
         live = live_leases(store, self._name)
         if live:
             store.delete(self._name)
-            raise leased(store, what, live)
+            raise lease_conflict_error(store, what, live)
         _drop_dead_leases(store, self._name)
         self._thread = threading.Thread(target=self._renew, name="ggfmt-lease", daemon=True)
         self._thread.start()
@@ -215,12 +215,12 @@ def _drop_dead_leases(store: Store, own: str) -> None:
             store.delete(f"{LEASES}/{name}")
 
 
-def leased(store: Store, what: str, live: list[tuple[str, float]]) -> UsageError:
+def lease_conflict_error(store: Store, what: str, live: list[tuple[str, float]]) -> UsageError:
     name, age = live[0]
-    return refused(store, what, owner_in(store.read(name)), f", last seen {age:,.0f} s ago")
+    return lock_conflict_error(store, what, parse_owner(store.read(name)), f", last seen {age:,.0f} s ago")
 
 
-def owner_in(content: bytes | None) -> dict[str, Any]:
+def parse_owner(content: bytes | None) -> dict[str, Any]:
     """What a lock or lease says of its owner; nothing if it is damaged."""
     with suppress(ValueError):
         document = json.loads(content or b"")

@@ -46,7 +46,7 @@ def preview(
 
     configuration = arguments.configuration(config, settings, handlers, to)
     warn(configuration.diagnostics)
-    input_format, source = arguments.written_input(input_format, input_config, input_options)
+    input_format, source = arguments.input_settings(input_format, input_config, input_options)
     wanted = PreviewSettings(
         inputs=arguments.texts(inputs),
         handlers=configuration.handlers,
@@ -54,7 +54,7 @@ def preview(
         table=table,
         input_format=input_format,
         definitions=arguments.tables(definitions, source),
-        current_timestamp=arguments.moment(current_timestamp),
+        current_timestamp=arguments.parse_timestamp(current_timestamp),
         own=configuration.run,
         source=source,
         replacements=configuration.replacements,
@@ -85,7 +85,7 @@ def schema(
     if arguments.texts(config) or arguments.lines(settings):
         configuration = arguments.configuration(config, settings, handlers, None)
         warn(configuration.diagnostics)
-    wanted = None if kind is None else arguments.chosen("kind", kind, SchemaKind)
+    wanted = None if kind is None else arguments.check_choice("kind", kind, SchemaKind)
     return schemas(arguments.texts(inputs), configuration, arguments.tables(definitions), input_format, wanted)
 
 

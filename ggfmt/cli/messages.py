@@ -22,7 +22,7 @@ _Mistake: Any = [base for base in typer.BadParameter.__mro__ if hasattr(base, "f
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warn", Severity.NOTE: "info"}  # by the names of the log
 
 
-def tell_findings(diagnostics: Iterable[Diagnostic]) -> None:
+def emit_findings(diagnostics: Iterable[Diagnostic]) -> None:
     """Tell of findings, each with its place and its help."""
     diagnostics = list(diagnostics)
     if not diagnostics or sys.stderr is None:
@@ -34,7 +34,7 @@ def tell_findings(diagnostics: Iterable[Diagnostic]) -> None:
             members = as_dict(diagnostic)
             level = _LEVELS[diagnostic.severity]
             del members["severity"]
-            tell_json(level, str(members.pop("message")), **members)
+            emit_json(level, str(members.pop("message")), **members)
         return
     from ggfmt.render.diagnostics.text import print_diagnostics
 
@@ -48,33 +48,33 @@ def wants_json(arguments: Sequence[str]) -> bool:
     return " --log-format json " in f" {called} "
 
 
-def called_for_json(app: typer.Typer, arguments: Sequence[str]) -> int:
+def run_with_json_errors(app: typer.Typer, arguments: Sequence[str]) -> int:
     """The exit code of a call, whose mistakes are told in JSON."""
     try:
         code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
     except _Mistake as error:
-        tell_json("error", error.format_message(), code="usage")
+        emit_json("error", error.format_message(), code="usage")
         return int(error.exit_code)
     return code if isinstance(code, int) else 0
 
 
-def tell(level: str, message: str) -> None:
+def emit(level: str, message: str) -> None:
     """Tell one thing in a line."""
     if logs.is_json():
-        tell_json(level, message)
+        emit_json(level, message)
     elif sys.stderr is not None:
         with suppress(OSError):  # it may be full, or its reader gone
             sys.stderr.write(f"{message}\n")
 
 
-def tell_json(level: str, message: str, **more: object) -> None:
+def emit_json(level: str, message: str, **more: object) -> None:
     if sys.stderr is not None:  # it may be closed
         with suppress(OSError):
             sys.stderr.write(f"{logs.json_line(level, message, None, **more)}\n")
 
 
 @contextmanager
-def nothing_committed_yet() -> Iterator[None]:
+def interrupt_before_commit() -> Iterator[None]:
     """Says so of an interrupt that does not say what is true of it."""
     try:
         yield

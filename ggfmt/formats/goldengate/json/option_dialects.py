@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import Layout, ReadSide
+from ggfmt.formats.api.reading import Layout, ReadSupport
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumn_roles import Roles
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
@@ -24,9 +24,9 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OP_WORDS
 from ggfmt.formats.json.unread import is_json_row
 from ggfmt.formats.json.values import raw_members, scalar_text
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, given
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, non_null
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import NAME_TABLE, Refused, decoded, joined_name, lacks, no_op
+from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error, no_op
 from ggfmt.model.change import OP_TYPES
 
 _names = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -43,7 +43,7 @@ def metadata_of(source: WriterSettings) -> tuple[MetaColumn, ...]:
     return every.metadata(replace(source.context, include_tokens=True))
 
 
-class LaidOut(Dialect):
+class OptionDialect(Dialect):
     """Records by their options; a subclass says where the images are."""
 
     record = _Members
@@ -76,12 +76,12 @@ class LaidOut(Dialect):
         name = self._table(record)
         word = self._text(record, roles.op)
         if word is None:
-            raise lacks(self.names[roles.op], "every operation has one", name)
+            raise missing_member_error(self.names[roles.op], "every operation has one", name)
         op = self._ops.get(word)
         if op is None:
             raise no_op(self.names[roles.op], word, self._ops, name)
         if roles.key_columns is not None:
-            listed = given(record.get(self.names[roles.key_columns], _NULL))
+            listed = non_null(record.get(self.names[roles.key_columns], _NULL))
             keys = () if listed is None else decoded(_names, listed, "the key is no list of names", name)
             if keys:
                 self.keys[name] = keys
@@ -100,10 +100,10 @@ class LaidOut(Dialect):
             if len(self.trusted) == 1:
                 return next(iter(self.trusted))
             help = "give the definition of that table alone to `--definitions`"
-            raise Refused("GG205", f"messages do not name their table, and {len(self.trusted)} are defined", help)
+            raise RecordError("GG205", f"messages do not name their table, and {len(self.trusted)} are defined", help)
         parts = [self._text(record, place) for place in places]
         if not parts[-1]:
-            raise lacks(self.names[places[-1]], NAME_TABLE)
+            raise missing_member_error(self.names[places[-1]], NAME_TABLE)
         return parts[-1] if len(parts) == 1 else joined_name([part or None for part in parts], "the name of the table")
 
     def _time(self, record: _Members, table: str) -> str | int | None:
@@ -113,11 +113,11 @@ class LaidOut(Dialect):
         try:
             return int(micros) if micros else None
         except ValueError:
-            raise Refused("GG308", "the time of the operation is no number of microseconds", None, table) from None
+            raise RecordError("GG308", "the time of the operation is no number of microseconds", None, table) from None
 
     def _tokens(self, record: _Members, table: str) -> dict[str, str]:
         if self._roles.tokens is not None:
-            tokens = given(record.get(self.names[self._roles.tokens], _NULL))
+            tokens = non_null(record.get(self.names[self._roles.tokens], _NULL))
             if tokens is None:
                 return {}
             members = decoded(raw_members, tokens, "the tokens are not an object", table)
@@ -127,15 +127,15 @@ class LaidOut(Dialect):
 
     def _text(self, record: _Members, place: int) -> str | None:
         """The text of a metadata member; None where it is absent or null."""
-        value = given(record.get(self.names[place], _NULL))
+        value = non_null(record.get(self.names[place], _NULL))
         if value is None:
             return None
         if bytes(value)[:1] in (b"{", b"["):
-            raise Refused("GG308", f"`{self.names[place]}` is no text")
+            raise RecordError("GG308", f"`{self.names[place]}` is no text")
         return scalar_text(value)
 
 
-class JsonRow(LaidOut):
+class JsonRow(OptionDialect):
     """The row model: columns stand beside the metadata."""
 
     @staticmethod
@@ -150,7 +150,7 @@ class JsonRow(LaidOut):
         return None, None if op == "T" and not columns else image
 
 
-class JsonByOptions(LaidOut):
+class JsonByOptions(OptionDialect):
     """The operation model, with metadata or images by options."""
 
     @staticmethod
@@ -161,12 +161,12 @@ class JsonByOptions(LaidOut):
         options: JsonOptions = self.options
         names = (options.before_object_name, options.after_object_name)
         if len(set(names)) < 2:
-            raise Refused("GG305", "`beforeObjectName` and `afterObjectName` are the same", "give two names", table)
+            raise RecordError("GG305", "`beforeObjectName` and `afterObjectName` are the same", "give two names", table)
         if options.flatten:
             prefixes = [name + options.flatten_delimiter for name in names]
             images = [self._with_prefix(members, prefix) for prefix in prefixes]
         else:
-            images = [given(members.get(name, _NULL)) for name in names]
+            images = [non_null(members.get(name, _NULL)) for name in names]
         before, after = images
         if op in "IT" and before is not None and bytes(before) == b"{}":
             before = None
@@ -191,7 +191,7 @@ class JsonByOptions(LaidOut):
 _BY_OPTIONS = dialect_input(JsonByOptions)
 
 
-def by_options(source: WriterSettings) -> ReadSide | None:
+def by_options(source: WriterSettings) -> ReadSupport | None:
     """What reads the operation model where the options say that it is not laid out as by default."""
     options = source.options
     if not isinstance(options, JsonOptions):

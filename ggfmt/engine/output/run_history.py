@@ -14,7 +14,7 @@ import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.engine.output.manifest import Manifest, manifest_of
-from ggfmt.engine.output.records import Record, kept_runs, latest_record, no_output, output_to_read, record_of
+from ggfmt.engine.output.records import RunRecord, kept_runs, latest_record, no_output, output_to_read, record_of
 from ggfmt.engine.output.rejects import REASONS
 from ggfmt.engine.output.store import Store
 
@@ -67,7 +67,7 @@ def read_run(root: str, run: str | None = None) -> PastRun:
         return PastRun(root, manifest, tuple(_rejects(store, record)), max(len(runs), 1))
 
 
-def _record_of(store: Store, root: str, run: str, runs: list[str]) -> Record:
+def _record_of(store: Store, root: str, run: str, runs: list[str]) -> RunRecord:
     found = [name for name in runs if name == run] or [name for name in runs if run and name.startswith(run)]
     record = record_of(store, found[0]) if len(found) == 1 else None
     if record is not None:
@@ -83,7 +83,7 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> Record:
     raise UsageError(Diagnostic("GG560", message, Span(file=root), help))
 
 
-def _rejects(store: Store, record: Record) -> Iterator[RejectedRecord]:
+def _rejects(store: Store, record: RunRecord) -> Iterator[RejectedRecord]:
     """The first of each handler and code, from the first files of reasons. What is not there, or is no line of reasons,
     is passed over: `ggfmt verify` tells of it."""
     seen: Counter[tuple[str, str]] = Counter()

@@ -30,10 +30,10 @@ def compare(
     Raises UsageError where there is nothing to compare or what is asked for makes no sense, Abend for a file that
     cannot be read. Differences are no errors.
     """
-    from ggfmt.comparison.comparison import Asked
+    from ggfmt.comparison.comparison import ComparisonOptions
     from ggfmt.comparison.comparison import compare as compare_places
 
-    asked = Asked(
+    asked = ComparisonOptions(
         arguments.text(a) or "",
         arguments.text(b) or "",
         _keys(key),
@@ -46,8 +46,8 @@ def compare(
 
 
 def _keys(key: str | Sequence[str] | Mapping[str, Sequence[str]] | None) -> Keys:
-    from ggfmt.java.text import IllegalValue
-    from ggfmt.options.table_keys import EVERY_TABLE, given_keys
+    from ggfmt.java.text import InvalidValueError
+    from ggfmt.options.table_keys import EVERY_TABLE, parse_keys
 
     if key is None:
         return ()
@@ -56,6 +56,6 @@ def _keys(key: str | Sequence[str] | Mapping[str, Sequence[str]] | None) -> Keys
     if not isinstance(key, str):
         return ((EVERY_TABLE, tuple(key)),)
     try:
-        return given_keys(key)
-    except IllegalValue as error:
-        raise arguments.wrong(f"the key {error}", error.help) from None
+        return parse_keys(key)
+    except InvalidValueError as error:
+        raise arguments.argument_error(f"the key {error}", error.help) from None

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.engine.files import InputFile, open_input, state_of, unreadable
+from ggfmt.engine.files import InputFile, open_input, stat_file, unreadable
 from ggfmt.engine.inputs import HEAD_BYTES, PlannedInput
 from ggfmt.engine.plan import Range
 from ggfmt.formats.api.context import WriterSettings
@@ -32,7 +32,7 @@ _CHANGED_HELP = "start the stream again with a new checkpoint, or put the file b
 
 
 @dataclass(frozen=True)
-class Grown:
+class FileProgress:
     """How far a file has been read: its number, the bytes that count, whether no more may follow, and a checksum of
     their ends; `inode` is that of a local file."""
 
@@ -44,7 +44,7 @@ class Grown:
 
 
 @dataclass(frozen=True)
-class Growth:
+class FileFollower:
     """Looks at files for a stream. `settle` is for how many seconds nothing may have been written to a file of which
     all is to count."""
 
@@ -54,7 +54,7 @@ class Growth:
     settle: float
     seen: dict[str, tuple[object, ...]] = field(default_factory=dict)  # how files were when they were looked at last
 
-    def look(self, files: Sequence[InputFile], before: Mapping[str, Grown]) -> dict[str, Grown]:
+    def poll(self, files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> dict[str, FileProgress]:
         """How far files can be read now, with all that were read before; Abend GG533 for one that is another now."""
         renamed = _renamed(files, before)
         after = {path: known for path, known in before.items() if path not in renamed.values()}
@@ -67,14 +67,14 @@ class Growth:
             end, closed = self._end(file, known)
             if known is None and end:
                 number += 1
-                after[file.path] = Grown(number, end, closed, digest(file, end), file.inode)
+                after[file.path] = FileProgress(number, end, closed, digest(file, end), file.inode)
             elif known is not None:
                 moved = end > known.end or closed
                 after[file.path] = replace(known, end=end, closed=closed, digest=digest(file, end)) if moved else known
             self.seen[file.path] = state
         return after
 
-    def _end(self, file: InputFile, known: Grown | None) -> tuple[int, bool]:
+    def _end(self, file: InputFile, known: FileProgress | None) -> tuple[int, bool]:
         """The bytes of a file that count, and whether it is at its end."""
         if known is not None and known.closed:
             return known.end, False
@@ -100,8 +100,8 @@ class Growth:
 
     def ranges(
         self,
-        start: Mapping[str, Grown],
-        end: Mapping[str, Grown],
+        start: Mapping[str, FileProgress],
+        end: Mapping[str, FileProgress],
         size: int,
         listed: Callable[[], Sequence[InputFile]] = list,
     ) -> list[Range]:
@@ -132,7 +132,7 @@ class Growth:
         return ranges
 
 
-def _renamed(files: Sequence[InputFile], before: Mapping[str, Grown]) -> dict[str, str]:
+def _renamed(files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> dict[str, str]:
     """The paths that files had when they were read, by those that they have now."""
     by_inode: dict[int | None, str] = {known.inode: path for path, known in before.items() if known.inode is not None}
     return {
@@ -142,10 +142,10 @@ def _renamed(files: Sequence[InputFile], before: Mapping[str, Grown]) -> dict[st
     }
 
 
-def _at(path: str, known: Grown) -> InputFile | None:
+def _at(path: str, known: FileProgress) -> InputFile | None:
     """The file at a path; None if it is not what a stream has read, or more of the same."""
     try:
-        file = state_of(path, path)
+        file = stat_file(path, path)
     except FileNotFoundError:
         return None
     except (OSError, pa.ArrowException) as error:
@@ -153,7 +153,7 @@ def _at(path: str, known: Grown) -> InputFile | None:
     return file if is_other(file, known) is None else None
 
 
-def _elsewhere(path: str, known: Grown, files: Sequence[InputFile]) -> InputFile:
+def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> InputFile:
     """A file that a stream has read at another path: that of its inode, or else one of its content. Its rows keep the
     name that they had. Abend GG533 if there is none."""
     by_inode = [file for file in files if file.inode is not None and file.inode == known.inode]
@@ -166,14 +166,14 @@ def _elsewhere(path: str, known: Grown, files: Sequence[InputFile]) -> InputFile
     return file
 
 
-def check(file: InputFile, known: Grown) -> None:
+def check(file: InputFile, known: FileProgress) -> None:
     """Abend GG533 if a file is not what a stream has read, or more of the same."""
     problem = is_other(file, known)
     if problem is not None:
         raise Abend(Diagnostic("GG533", problem, Span(file=file.shown), _CHANGED_HELP))
 
 
-def is_other(file: InputFile, known: Grown) -> str | None:
+def is_other(file: InputFile, known: FileProgress) -> str | None:
     """Why a file is not what a stream has read, or more of the same; None if it is."""
     if file.size < known.end:
         return f"the file had {known.end} bytes when the stream read it, and has {file.size} now"
@@ -198,7 +198,7 @@ def digest(file: InputFile, end: int) -> str:
 
 def found(path: str) -> InputFile:
     try:
-        return state_of(path, path)
+        return stat_file(path, path)
     except FileNotFoundError:
         problem = "the file is gone, and the stream has not read all of it"
         raise Abend(Diagnostic("GG533", problem, Span(file=path), _CHANGED_HELP)) from None

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from ggfmt.engine.files import InputFile, each_of, open_input
+from ggfmt.engine.files import InputFile, map_files, open_input
 from ggfmt.engine.output.names import counted
 from ggfmt.formats.json.dumps import names_of_keys
 
@@ -32,7 +32,7 @@ def with_keys(files: Iterable[InputFile]) -> list[InputFile]:
     listed = {file.path: file for file in files}
     beside = {path: values for path in listed if (values := _OF_KEYS.sub(r"\1\2", path)) != path and values in listed}
     taken = 0
-    found = each_of([listed[path] for path in beside], _names)
+    found = map_files([listed[path] for path in beside], _names)
     for (path, values), names in zip(beside.items(), found, strict=True):
         if names is not None:
             listed[values] = replace(listed[values], keys=names)

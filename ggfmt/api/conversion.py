@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ggfmt.api import arguments
 from ggfmt.api.arguments import Path, Paths, Properties
-from ggfmt.api.runners import STREAM, chosen_runner
+from ggfmt.api.runners import STREAM, choose_runner
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
     from ggfmt.engine.dry_run import DryRun
-    from ggfmt.engine.output.rejects import Rejected
-    from ggfmt.engine.progress import Standing
+    from ggfmt.engine.output.rejects import RejectEntry
+    from ggfmt.engine.progress import ProgressSnapshot
     from ggfmt.model.table import TableDef
 
 Mode = Literal["error", "append", "overwrite"]
@@ -49,7 +49,7 @@ class Result:
         return sum(sum(handler["rejects"].values()) for handler in self.totals["handlers"].values())
 
     @property
-    def rejects(self) -> Iterator[Rejected]:
+    def rejects(self) -> Iterator[RejectEntry]:
         """The records that were set aside, and why, as their files have them: handler by handler, in the order of the
         input. They are read as they are asked for, and anew each time."""
         from ggfmt.engine.output.rejects import read_rejects
@@ -86,7 +86,7 @@ def convert(
     *,
     spark: object | None = None,
     warn: Callable[[Sequence[Diagnostic]], None] = lambda _: None,
-    progress: Callable[[Standing], None] | None = None,
+    progress: Callable[[ProgressSnapshot], None] | None = None,
 ) -> Result:
     """Converts change files to the messages of the configured handlers, as `ggfmt run` does.
 
@@ -109,21 +109,21 @@ def convert(
 
     files = arguments.texts(inputs)
     target = arguments.text(output)
-    runner = chosen_runner(master, spark_conf, arguments.text(java_home), remote, spark)
+    runner = choose_runner(master, spark_conf, arguments.text(java_home), remote, spark)
     runner.check_reach(files, target)
     configuration = arguments.configuration(config, settings, handlers, to, stream=target == STREAM)
     warn(configuration.diagnostics)
-    input_format, source = arguments.written_input(input_format, input_config, input_options)
+    input_format, source = arguments.input_settings(input_format, input_config, input_options)
     wanted = RunSettings(
         inputs=files,
         handlers=configuration.handlers,
         output=target,
         input_format=input_format,
         definitions=arguments.tables(definitions, source),
-        mode=arguments.chosen("mode", mode, Mode),
-        quarantine=arguments.chosen("on_reject", on_reject, OnReject) == "quarantine",
+        mode=arguments.check_choice("mode", mode, Mode),
+        quarantine=arguments.check_choice("on_reject", on_reject, OnReject) == "quarantine",
         strict=strict_fidelity,
-        current_timestamp=arguments.moment(current_timestamp),
+        current_timestamp=arguments.parse_timestamp(current_timestamp),
         split_size=arguments.size(split_size, "the split size"),
         max_record=arguments.size(max_record, "the longest record") or MAX_RECORD_BYTES,
         own=configuration.run,

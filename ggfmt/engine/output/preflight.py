@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine.files import not_writable
-from ggfmt.engine.output.commit import Participant, cannot_write
+from ggfmt.engine.output.commit import Participant, write_error
 from ggfmt.engine.output.journal import read_journal
 from ggfmt.engine.output.store import FAILURES
 from ggfmt.java.text import visible
@@ -15,7 +15,7 @@ from ggfmt.java.text import visible
 log = logging.getLogger("ggfmt")
 
 
-def look_at_all(participants: Sequence[Participant]) -> None:
+def check_directories(participants: Sequence[Participant]) -> None:
     """Looks at directories that a run would take. Abend GG506 if one cannot be written, GG509 as of `hold_all`."""
     known = [participant.root for participant in participants]
     for participant in participants:
@@ -24,8 +24,8 @@ def look_at_all(participants: Sequence[Participant]) -> None:
             problem = not_writable(participant.root)
             waiting = read_journal(participant.store) is not None
         except FAILURES as error:
-            raise Abend(cannot_write(participant.root, error, participant.what)) from None
+            raise Abend(write_error(participant.root, error, participant.what)) from None
         if problem is not None:
-            raise Abend(cannot_write(participant.root, problem, participant.what))
+            raise Abend(write_error(participant.root, problem, participant.what))
         if waiting:
             log.info("%s has a commit that was cut off, which a run ends first", visible(participant.root))

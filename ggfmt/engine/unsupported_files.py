@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ggfmt.formats.json.unread import Unread
+from ggfmt.formats.json.unread import UnsupportedMessages
 
 _UNPACK = "unpack it, and give the files that are in it"
 _EXPORT = "export its rows as changes in a format that `ggfmt formats` lists; a table has no operations"
@@ -35,21 +35,21 @@ _STARTS: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-def foreign(head: bytes) -> Unread | None:
+def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
     """What a file is by its first bytes, decompressed, of what ggfmt does not read; None if it is none of that."""
     if _TRAIL_SIGNATURE in head[:_TRAIL_HEAD]:
-        return Unread("a trail file of GoldenGate", _TRAIL)
+        return UnsupportedMessages("a trail file of GoldenGate", _TRAIL)
     if head.startswith(_ZIP):
         if all(name in head for name in _WORKBOOK):
-            return Unread("an Excel workbook", _EXPORT)
-        return Unread("a ZIP archive", _UNPACK)
+            return UnsupportedMessages("an Excel workbook", _EXPORT)
+        return UnsupportedMessages("a ZIP archive", _UNPACK)
     for start, what, help in _STARTS:
         if head.startswith(start):
-            return Unread(what, help)
+            return UnsupportedMessages(what, help)
     if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
-        return Unread("compressed by bzip2, which its name does not tell", _AGAIN % ".bz2")
+        return UnsupportedMessages("compressed by bzip2, which its name does not tell", _AGAIN % ".bz2")
     if head[:3] == b"ORC" and any(byte < 9 for byte in head[3:64]):
-        return Unread("an ORC file", _EXPORT)
+        return UnsupportedMessages("an ORC file", _EXPORT)
     if head[257:262] == b"ustar" and b"\0" in head[:257]:
-        return Unread("a tar archive", _UNPACK)
+        return UnsupportedMessages("a tar archive", _UNPACK)
     return None

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.context_jobs import ContextJobs
-from ggfmt.spark.existing import GATEWAY, Running, Submitted
-from ggfmt.spark.failures import cause_of_exception, clause, failed
+from ggfmt.spark.existing import GATEWAY, ActiveSpark, SubmittedSpark
+from ggfmt.spark.failures import cause_of_exception, clause, spark_error
 from ggfmt.spark.jobs import Item, Result
-from ggfmt.spark.shipping import zipped
-from ggfmt.spark.workers import MAX_FAILURES, Worker, ask_workers, make_ready, warn_of_single_attempts
+from ggfmt.spark.package_upload import zip_package
+from ggfmt.spark.workers import MAX_FAILURES, Worker, ask_workers, prepare_workers, warn_of_single_attempts
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ready: weakref.WeakKeyDictionary[SparkContext, str | None] = weakref.WeakKeyDictionary()
 
 
-class AdoptedRunner:
+class AttachedRunner:
     """A runner on a context that is there, or that the gateway of a spark-submit is there for; a context manager.
 
     Jobs are in groups of their own, on threads of their own, with the local properties of the caller's thread (such as
@@ -45,7 +45,7 @@ class AdoptedRunner:
 
     log_path: Path | None = None  # a Spark of somebody else has its log where they have it
 
-    def __init__(self, existing: Running | Submitted) -> None:
+    def __init__(self, existing: ActiveSpark | SubmittedSpark) -> None:
         self._existing = existing
         self._context: SparkContext | None = None
         self.shows_progress = existing.shows_progress
@@ -62,12 +62,12 @@ class AdoptedRunner:
         assert self._context is not None
         return f"Spark {self._threads.submit(lambda: self._context.version).result()}"  # type: ignore[union-attr]
 
-    def __enter__(self) -> AdoptedRunner:
+    def __enter__(self) -> AttachedRunner:
         with ExitStack() as stack:
             self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
             stack.callback(self._threads.shutdown, wait=False)
             stack.enter_context(_without_cancelling_all())
-            if isinstance(self._existing, Running):
+            if isinstance(self._existing, ActiveSpark):
                 self._context = self._existing.context
             else:
                 self._context = self._threads.submit(_new_context).result()
@@ -108,7 +108,7 @@ def _send_package(context: SparkContext, threads: ThreadPoolExecutor) -> str | N
         def send() -> str:
             return threads.submit(_add_package, context).result()
 
-        _ready[context] = make_ready(ask, send)
+        _ready[context] = prepare_workers(ask, send)
         warn_of_single_attempts(str(context.master), context._conf.get(MAX_FAILURES))
     return _ready[context]
 
@@ -124,7 +124,7 @@ def _add_package(context: SparkContext) -> str:
     from pyspark import SparkFiles
 
     # Executors that come later fetch the file from where it was, so it is there for as long as Spark runs.
-    file = zipped(Path(context._temp_dir))
+    file = zip_package(Path(context._temp_dir))
     if any(name.rpartition("/")[2] == file.name for name in context.listFiles):
         # By another Python that had this context before, as in a notebook that starts its Python again.
         context._python_includes.append(file.name)  # type: ignore[union-attr]
@@ -152,7 +152,7 @@ def _new_context() -> SparkContext:
         reason, full = clause(str(error)), str(error)
     except (Py4JNetworkError, OSError, KeyError):  # there is nobody who listens, or no secret
         raise _inherited("does not answer") from None
-    raise failed("GG503", "Spark did not start", reason, None, full, adopted=True)
+    raise spark_error("GG503", "Spark did not start", reason, None, full, adopted=True)
 
 
 def _inherited(what: str) -> Abend:

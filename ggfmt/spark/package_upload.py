@@ -21,7 +21,7 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)  # that a zip file knows
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def linked(home: Path, links: Path) -> Path:
+def link_spark_home(home: Path, links: Path) -> Path:
     """A Spark home of symbolic links, for workers and executors on this machine.
 
     Spark's workers import its Python from archives, in which nothing is compiled: that takes a second for each session.
@@ -75,7 +75,7 @@ def package_reader() -> Callable[[], dict[str, bytes]]:
     return read
 
 
-def zipped(directory: Path) -> Path:
+def zip_package(directory: Path) -> Path:
     """This package as a zip file in a directory, for executors that do not have it.
 
     Its name is of its content, and its bytes too: a Spark takes a file of one name once, and the same file again.

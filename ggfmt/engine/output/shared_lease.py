@@ -13,8 +13,15 @@ import uuid
 from contextlib import suppress
 from typing import Any
 
-from ggfmt.engine.output.holding import RENEWAL_SECONDS, lease_of, leased, live_leases, lock_owner, refused
 from ggfmt.engine.output.journal import staging_of
+from ggfmt.engine.output.locking import (
+    RENEWAL_SECONDS,
+    lease_conflict_error,
+    lease_of,
+    live_leases,
+    lock_conflict_error,
+    lock_owner,
+)
 from ggfmt.engine.output.store import FAILURES, Store
 
 
@@ -46,10 +53,10 @@ class SharedLease:
     def _check_alone(self, run: str, what: str) -> None:
         live = live_leases(self._store, self._name)
         if live:
-            raise leased(self._store, what, live)
+            raise lease_conflict_error(self._store, what, live)
         other = lock_owner(self._store)
         if other is not None and other.get("run") != run:
-            raise refused(self._store, what, other)
+            raise lock_conflict_error(self._store, what, other)
 
     def _renew(self) -> None:
         while not self._ended.wait(RENEWAL_SECONDS):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ggfmt.api import arguments
 from ggfmt.api.arguments import Path, Paths, Properties
-from ggfmt.api.runners import chosen_runner
+from ggfmt.api.runners import choose_runner
 
 if TYPE_CHECKING:
-    from ggfmt.engine.progress import Standing
+    from ggfmt.engine.progress import ProgressSnapshot
     from ggfmt.model.table import TableDef
     from ggfmt.options.table_keys import Keys
 
@@ -51,7 +51,7 @@ def consolidate(
     *,
     allow_empty: bool = False,
     spark: object | None = None,
-    progress: Callable[[Standing], None] | None = None,
+    progress: Callable[[ProgressSnapshot], None] | None = None,
 ) -> dict[str, Any]:
     """Writes the rows of all tables in change files as they are after the last operation, as `ggfmt consolidate` does.
 
@@ -72,23 +72,23 @@ def consolidate(
         raise unusable("a history and net changes are two results", "leave out one of `history` and `changes`")
     files, target = arguments.texts(inputs), arguments.text(output)
     assert target is not None
-    runner = chosen_runner(master, spark_conf, arguments.text(java_home), remote, spark)
+    runner = choose_runner(master, spark_conf, arguments.text(java_home), remote, spark)
     runner.check_reach(files, None)
     kept = [word.strip() for text in arguments.words(keep) for word in text.split(",")]
     asked = Asked(
         "history" if history else "changes" if changes else "current",
         _moment(as_of),
         _moment(since),
-        arguments.chosen("order", order, RowOrder),  # type: ignore[arg-type]
+        arguments.check_choice("order", order, RowOrder),  # type: ignore[arg-type]
         frozenset(filter(None, kept)),
     )
-    input_format, source = arguments.written_input(input_format, input_config, input_options)
+    input_format, source = arguments.input_settings(input_format, input_config, input_options)
     wanted = ConsolidationSettings(
         inputs=files,
         output=target,
         asked=asked,
-        to=arguments.chosen("to", to, RowFormat),
-        mode=arguments.chosen("mode", mode, RowMode),
+        to=arguments.check_choice("to", to, RowFormat),
+        mode=arguments.check_choice("mode", mode, RowMode),
         strict=strict,
         base=arguments.text(base),
         allow_empty=allow_empty,
@@ -111,15 +111,15 @@ def _moment(given: Moment) -> str | None:
 
 def _keys(text: str | None) -> Keys:
     """Keys by table, or of all tables: `ID`, or `S.ORDERS=ID;S.LINES=ID,LINE`."""
-    from ggfmt.java.text import IllegalValue
+    from ggfmt.java.text import InvalidValueError
     from ggfmt.options.table_keys import TableKeys
 
     if text is None:
         return ()
     try:
         return TableKeys().parse(text if "=" in text else f"*={text}")
-    except IllegalValue as error:
-        raise arguments.wrong(f"the primary keys {error}", error.help) from None
+    except InvalidValueError as error:
+        raise arguments.argument_error(f"the primary keys {error}", error.help) from None
 
 
 def _types(given: Mapping[str, str] | Sequence[str] | None) -> tuple[tuple[str, str], ...]:
@@ -132,5 +132,7 @@ def _pairs(given: Mapping[str, str] | Sequence[str] | None) -> Sequence[tuple[st
     split = [text.rpartition("=") for text in arguments.words(given)]
     for pattern, equals, type in split:
         if not equals or not pattern or not type:
-            raise arguments.wrong(f"`{pattern}{equals}{type}` is not TABLE.COLUMN=TYPE", "for example `*.PRICE=string`")
+            raise arguments.argument_error(
+                f"`{pattern}{equals}{type}` is not TABLE.COLUMN=TYPE", "for example `*.PRICE=string`"
+            )
     return [(pattern, type) for pattern, _, type in split]

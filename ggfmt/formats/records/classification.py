@@ -10,7 +10,7 @@ from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.json.files import head_objects
 from ggfmt.formats.json.values import parse
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
-from ggfmt.formats.records.refused import Refused
+from ggfmt.formats.records.refused import RecordError
 
 Examination = list[Change | RecordSchema] | str | Diagnostic
 Examined = Iterator[Examination]
@@ -21,21 +21,21 @@ def examined(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Examined]:
     chunk = dialect.opened(chunk)
     own = dialect.decoded(chunk)
     if own is not None:
-        return chunk, meanings(dialect, own)
+        return chunk, classify_records(dialect, own)
     records = _all_at_once(dialect, chunk)
     if records is not None:
-        return chunk, meanings(dialect, records)
+        return chunk, classify_records(dialect, records)
     chunk = chunk.settled()
-    return chunk, meanings(dialect, _one_by_one(dialect, chunk))
+    return chunk, classify_records(dialect, _one_by_one(dialect, chunk))
 
 
 def examined_one(dialect: Dialect, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
     """A record in a chunk of JSON, decoded, and what it is."""
     record = _decoded(dialect, chunk, start, end)
-    return record, next(meanings(dialect, [record]))
+    return record, next(classify_records(dialect, [record]))
 
 
-def meanings(dialect: Dialect, records: Iterable[Any]) -> Examined:
+def classify_records(dialect: Dialect, records: Iterable[Any]) -> Examined:
     """What decoded records are; None is a tombstone, a Diagnostic what is wrong with one that is none."""
     for record in records:
         if record is None:
@@ -49,7 +49,7 @@ def meanings(dialect: Dialect, records: Iterable[Any]) -> Examined:
                     yield meaning
                     continue
                 items = list(meaning)
-            except Refused as error:
+            except RecordError as error:
                 yield error.diagnostic
                 continue
             if items and isinstance(items[0], Change):
