@@ -43,12 +43,12 @@ from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.diagnostics.exit_codes import EXIT_CODES
 from ggfmt.doctor.finding import Finding, State
-from ggfmt.engine.inputs import plan_inputs, source_of_handler
-from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.inputs import source_of_handler
 from ggfmt.engine.preparation import make_targets
 from ggfmt.engine.report import field_summary
 from ggfmt.engine.run import RunSettings, execute
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.scan import Scan, ScanRequest
 from ggfmt.engine.steps import STEPS
 from ggfmt.formats import FORMATS
 from ggfmt.formats.dts.schema import record_schema
@@ -442,7 +442,8 @@ def _unsplit(_: str) -> str:
             file = next(path for path in sorted(Path(directory).glob("*/*/*")) if "_ggfmt" not in path.parts)
             handlers = read_configuration([str(ROOT / "conf" / f"{name}.properties")], _NO_OTHER_FILES.get(name, ()))
             _, source = source_of_handler(handlers)
-            _, _, (planned,) = plan_inputs(list_inputs([str(file)]), name, source)
+            request = ScanRequest([str(file)], name, source)
+            (planned,) = Scan(request, request.list()).inputs
             found += [] if planned.layout.splittable else [name]
     return f"One task reads a whole file of {_named(found)}.\n"
 

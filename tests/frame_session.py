@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 
 from survival import TABLES
 
-from ggfmt.engine.discovery import discover
-from ggfmt.engine.inputs import plan_inputs, with_defaults
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.plan import Splits
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.scan import Scan, ScanRequest
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.frames.plan import Plan, Request, job_of, projection_for
+from ggfmt.frames.plan import Plan, Request, projection_for
 from ggfmt.model.table import TableDef
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
@@ -48,8 +45,7 @@ def planned(
     **asked: object,
 ) -> Plan:
     """The plan of a frame whose reader is told things that options cannot tell."""
-    input_format, _, planned = plan_inputs(list_inputs([str(inputs)]), input_format, told)
-    splits = Splits(planned, 1, split_size)
-    job = job_of(input_format, definitions, with_defaults(told, input_format))
-    job = discover(job, splits, InProcess())
+    scan_request = ScanRequest([str(inputs)], input_format, told, definitions, split_size)
+    scan = Scan(scan_request, scan_request.list())
+    job, splits = scan.discover(InProcess())
     return Plan(job, tuple(splits.all), projection_for(Request((str(inputs),), **asked), job))  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ _GUARDS: dict[str, tuple[str, ...]] = {
     "ggfmt/engine/output/names.py": ("test_totals", "test_commit"),
     "ggfmt/engine/output/publish.py": ("test_totals", "test_rejects", "test_commit", "test_run"),
     "ggfmt/engine/output/rejects.py": ("test_rejects", "test_totals"),
-    "ggfmt/engine/plan.py": _RUN,
+    "ggfmt/engine/splits.py": _RUN,
     "ggfmt/engine/report.py": ("test_totals", "test_rejects"),
     "ggfmt/formats/canal/read.py": ("test_images", "test_canal"),
     "ggfmt/formats/canal/write.py": ("test_images", "test_canal"),

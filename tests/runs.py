@@ -72,7 +72,7 @@ def run_ggfmt(
         own=configuration.run,
         replacements=configuration.replacements,
         output=None if output is None else str(output),
-        definitions=definitions,
+        definitions=definitions or {},
         current_timestamp=current_timestamp,
         **others,
     )

@@ -71,7 +71,7 @@ LIBRARIES: dict[str, set[str]] = {
     | {"comparison", "consolidation"},
 }
 
-MOST_LINES = 400
+MOST_LINES = 800
 HEAVY = {"pyspark", "py4j", "pandas"}
 
 

@@ -676,7 +676,9 @@ def test_the_sample_is_converted_by_the_example_handler_files(
     configuration = read_configuration([str(ROOT / "conf" / f"{name}.properties")])
     (handler,) = configuration.handlers
     handler = replace(handler, handler=replace(handler.handler, compression_codec="deflate"))
-    settings = RunSettings([str(ROOT / "samples" / "tcustord.json")], [handler], "out", current_timestamp=NOW)
+    settings = RunSettings(
+        inputs=[str(ROOT / "samples" / "tcustord.json")], handlers=[handler], output="out", current_timestamp=NOW
+    )
     execute(settings, InProcess)
     count = 0
     for path in output_files(tmp_path / "out", handler.name):

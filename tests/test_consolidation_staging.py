@@ -17,8 +17,7 @@ from survival import READ, STORY, TABLES, write_as, write_story
 
 from ggfmt.consolidation import staging as staging_module
 from ggfmt.consolidation.seen import Positions, Seen
-from ggfmt.consolidation.staged import Read
-from ggfmt.consolidation.staging import TableFiles
+from ggfmt.consolidation.staging import Read, TableFiles
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.batches import record_batches
 from ggfmt.model.table import Column, TableDef

@@ -36,7 +36,7 @@ def run_case(case: Path, split_size: int | None = None) -> RunResult:
         handlers=configuration.handlers,
         output="out",
         own=configuration.run,
-        definitions=load_definitions([str(definitions)]) if definitions.exists() else None,
+        definitions=load_definitions([str(definitions)] if definitions.exists() else []),
         current_timestamp=datetime.fromisoformat((case / "current_timestamp").read_text().strip()),
         split_size=split_size,
     )

@@ -149,7 +149,9 @@ def test_a_preview_shows_a_file_that_grows(tmp_path: Path) -> None:
     _grown(source)
     with pytest.raises(OSError, match="changed"), open_unchanged(file):
         pass
-    shown = preview(PreviewSettings([str(source)], read_configuration([], list(JSON_LINES)).handlers, count=5))
+    shown = preview(
+        PreviewSettings(inputs=[str(source)], handlers=read_configuration([], list(JSON_LINES)).handlers, count=5)
+    )
     assert len(shown.handlers[0].tables[0].items) == 6, "and half a record"
 
 

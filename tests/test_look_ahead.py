@@ -16,7 +16,7 @@ from strategies import examples
 
 from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.engine import discovery, execution
+from ggfmt.engine import discovery, scan
 
 pytestmark = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(kernels.native is None, reason=f"no native kerne
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What looked for definitions, in order."""
     seen = []
-    for name in ("look_ahead", "discover"):
+    for name in ("discover_from_head", "discover"):
         original = getattr(discovery, name)
 
         def noted(*arguments: Any, name: str = name, original: Any = original) -> Any:
@@ -34,7 +34,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
                 seen.append(name)
             return found
 
-        monkeypatch.setattr(execution, name, noted)
+        monkeypatch.setattr(scan, name, noted)
     return seen
 
 
@@ -54,14 +54,14 @@ def outcome(files: list[Path], output: Path, **options: Any) -> object:
 
 def same_by_a_pass(files: list[Path], folder: Path, **options: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execution, "discover_from_head", lambda *_: None)
+        patch.setattr(scan, "discover_from_head", lambda *_: None)
         expected = outcome(files, folder / "all", **options)
     assert outcome(files, folder / "ahead", **options) == expected
 
 
 def test_records_that_go_on_as_they_begin_are_read_once(passes: list[str], tmp_path: Path) -> None:
     same_by_a_pass([write_lines(tmp_path / "in.json", rows(5000))], tmp_path, split_size=100_000)
-    assert passes == ["discover", "look_ahead"]
+    assert passes == ["discover", "discover_from_head"]
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_records_that_go_on_as_they_begin_are_read_once(passes: list[str], tmp_p
 def test_a_later_record_that_contradicts_has_all_looked_at(
     passes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: list[dict[str, Any]]
 ) -> None:
-    monkeypatch.setattr(discovery, "_BYTES_AHEAD", 1000)
+    monkeypatch.setattr(discovery, "_HEAD_BYTES", 1000)
     same_by_a_pass([write_lines(tmp_path / "in.json", [*rows(), *later, *rows()])], tmp_path, split_size=5000)
-    assert passes == ["discover", "look_ahead", "discover"]
+    assert passes == ["discover", "discover_from_head", "discover"]
 
 
 def test_a_mistake_does_not_count_before_all_was_looked_at(passes: list[str], tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_mistake_does_not_count_before_all_was_looked_at(passes: list[str], tm
     with pytest.raises(GgfmtError) as raised:
         run_ggfmt([data], tmp_path / "out", *JSON_LINES)
     assert raised.value.diagnostics[0].code == "GG301"
-    assert passes == ["look_ahead", "discover"]
+    assert passes == ["discover_from_head", "discover"]
 
 
 @given(st.integers(0, 2**32), st.sampled_from((0.0, 0.05, 0.3)), st.sampled_from((200, 2000, 10**6)))
@@ -106,5 +106,5 @@ def test_any_input_gives_what_a_pass_over_it_gives(
     for path in files:
         path.write_bytes(file(draw.getrandbits(30), 25, hostile))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(discovery, "_BYTES_AHEAD", draw.choice((150, 600, 3000)))
+        patch.setattr(discovery, "_HEAD_BYTES", draw.choice((150, 600, 3000)))
         same_by_a_pass(files, folder, split_size=split)

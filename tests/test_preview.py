@@ -33,11 +33,11 @@ from ggfmt.config.handler_options import HandlerConfig, HandlerOptions
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.engine.output.names import safe_name
-from ggfmt.engine.preview import head
 from ggfmt.engine.preview.handler import DefinitionRecord, Message, ShownFields, TablePreview
 from ggfmt.engine.preview.preview import Preview, PreviewSettings, preview
 from ggfmt.engine.run import RunSettings, execute
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.splits import Window
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.show import ShownPiece, TextShow, hex_lines, json_lines, laid_out
 from ggfmt.formats.avro.blocks import parts, read_header
@@ -258,14 +258,16 @@ def test_every_format_shows_the_sample_as_a_run_writes_it(name: str, tmp_path: P
         else config
         for config in configured
     )
-    execute(RunSettings([str(SAMPLE)], [handler], str(tmp_path), current_timestamp=MOMENT), InProcess)
-    found = preview(PreviewSettings([str(SAMPLE)], [handler], ALL, current_timestamp=MOMENT))
+    execute(
+        RunSettings(inputs=[str(SAMPLE)], handlers=[handler], output=str(tmp_path), current_timestamp=MOMENT), InProcess
+    )
+    found = preview(PreviewSettings(inputs=[str(SAMPLE)], handlers=[handler], count=ALL, current_timestamp=MOMENT))
     assert found.whole and not found.rejected
     assert previewed(found, handler.name) == written(tmp_path, handler.name)
     assert [table.table for table in found.handlers[0].tables] == ["GG.TCUSTORD", "GG.TCUSTMER", "GG.ARTIKEL"]
     text = preview_text(found)
     assert "PRODUCT_PRICE" in text and "Kühlschrank" in text
-    two = preview(PreviewSettings([str(SAMPLE)], [handler], 2, current_timestamp=MOMENT))
+    two = preview(PreviewSettings(inputs=[str(SAMPLE)], handlers=[handler], count=2, current_timestamp=MOMENT))
     whole = previewed(found, handler.name)
     for table, data in previewed(two, handler.name).items():
         assert data and data != whole[table]
@@ -277,9 +279,11 @@ def test_formats_of_other_systems_are_shown_as_a_run_writes_them(name: str, tmp_
     texts = [f"gg.handler.h.format={name}", "gg.handler.h.includeTokens=true"]
     texts += ["gg.handler.h.format.includeHeader=true"] * ("include_header" in vars(FORMATS[name].options()))
     handlers = read_configuration([], texts).handlers
-    settings = RunSettings([str(SAMPLE)], handlers, str(tmp_path), current_timestamp=MOMENT, quarantine=True)
+    settings = RunSettings(
+        inputs=[str(SAMPLE)], handlers=handlers, output=str(tmp_path), current_timestamp=MOMENT, quarantine=True
+    )
     rejects = execute(settings, InProcess).totals.handlers[handlers[0].name].rejected
-    found = preview(PreviewSettings([str(SAMPLE)], handlers, ALL, current_timestamp=MOMENT))
+    found = preview(PreviewSettings(inputs=[str(SAMPLE)], handlers=handlers, count=ALL, current_timestamp=MOMENT))
     expected = written(tmp_path, handlers[0].name)
     if name == "arcion_csv":  # every file starts with the names of its fields
         kept = {
@@ -354,9 +358,12 @@ def test_bytes_are_those_of_a_run(
         handler = HandlerConfig("h", name, options, own, timestamp_mask="yyyy-MM-dd HH:mm:ss.SSSSSS")
         definitions = {made.table.name: table_def(made.table)} if defined else {}
         shared: Any = {"input_format": "json", "definitions": definitions, "current_timestamp": MOMENT}
-        wanted = PreviewSettings([str(source)], [handler], ALL, **shared)
+        wanted = PreviewSettings(inputs=[str(source)], handlers=[handler], count=ALL, **shared)
         found = preview(wanted)
-        result = execute(RunSettings([str(source)], [handler], f"{folder}/out", quarantine=True, **shared), InProcess)
+        result = execute(
+            RunSettings(inputs=[str(source)], handlers=[handler], output=f"{folder}/out", quarantine=True, **shared),
+            InProcess,
+        )
         if getattr(options, "enable_field_descriptor_headers", False):
             return  # what stands before the messages of a file has a test of its own
         mark = byte_order_mark(getattr(options, "encoding", "UTF-8")) if not name.startswith("avro") else b""
@@ -465,17 +472,16 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read_of(path: Path, monkeypatch: pytest.MonkeyPatch, **others: Any) -> tuple[Preview, int]:
     """A preview, and how far into the input it read."""
-    made: list[head.Head] = []
-    own = head.Head
+    made: list[Window] = []
 
-    def make(*arguments: Any) -> head.Head:
-        made.append(own(*arguments))
+    def make(*arguments: Any) -> Window:
+        made.append(Window(*arguments))
         return made[-1]
 
-    monkeypatch.setattr("ggfmt.engine.preview.preview.Head", make)
+    monkeypatch.setattr("ggfmt.engine.scan.Window", make)
     found = first([path], *JSON_LINES, **others)
     (only,) = made
-    return found, only.read
+    return found, only.used
 
 
 def test_only_the_beginning_is_read(big: Path, monkeypatch: pytest.MonkeyPatch) -> None:

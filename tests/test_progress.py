@@ -102,7 +102,9 @@ def test_a_run_tells_its_phases_and_operations(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(number) for number in range(400)])
     configuration = read_configuration([], JSON_LINES)
     told: list[ProgressSnapshot] = []
-    settings = RunSettings([str(source)], configuration.handlers, str(tmp_path / "out"), split_size=10_000)
+    settings = RunSettings(
+        inputs=[str(source)], handlers=configuration.handlers, output=str(tmp_path / "out"), split_size=10_000
+    )
     execute(settings, InProcess, told.append)
     phases = list(dict.fromkeys(standing.phase for standing in told))
     assert phases == [phase for phase in dict.fromkeys(PHASES.values()) if phase != PHASES[STARTING]]
@@ -180,18 +182,18 @@ def test_lines_and_the_bar_are_not_glued_together() -> None:
     program = """
 import logging, sys, threading, time
 from ggfmt import logs
-from ggfmt.engine.progress import Standing
+from ggfmt.engine.progress import ProgressSnapshot
 from ggfmt.render.progress import progress_bar
 logs.set_up("info", "text")
 log = logging.getLogger("ggfmt")
 with progress_bar(None) as tell:
     for number in range(30):
         now = time.monotonic()
-        tell(Standing("converting", now, now, number, 30))
+        tell(ProgressSnapshot("converting", now, now, number, 30))
         log.info("line %d", number)
         print("other", number, file=sys.stderr)
         sys.stderr.write("by ")
-        tell(Standing("converting", now, now, number + 1, 30))
+        tell(ProgressSnapshot("converting", now, now, number + 1, 30))
         sys.stderr.write(f"halves {number}\\n")
     sys.stderr.write("without an end")
 log.info("after it")

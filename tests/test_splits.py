@@ -24,11 +24,10 @@ from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.engine.files import InputFile
 from ggfmt.engine.inputs import PlannedInput
-from ggfmt.engine.plan import MIN_SPLIT_BYTES, Splits
-from ggfmt.engine.preview.head import FIRST_BYTES
 from ggfmt.engine.runner import Runner
+from ggfmt.engine.scan import inputs_to_reread
 from ggfmt.engine.sink import TaskOutcome
-from ggfmt.engine.task import inputs_to_reread
+from ggfmt.engine.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.reading import Layout, SplitBoundaryError
 from ggfmt.formats.json import files as json_files
@@ -392,7 +391,7 @@ def test_so_a_run_in_any_order_of_tasks_ends_well(tmp_path: Path) -> None:
 
 def test_a_preview_reads_over_the_end_of_its_window(tmp_path: Path) -> None:
     source = tmp_path / "in.json"
-    source.write_bytes(one(1) + b"\n" + b" " * (FIRST_BYTES - 80) + b"\n" + pretty(2) + b"\n" + one(3) + b"\n")
+    source.write_bytes(one(1) + b"\n" + b" " * (FIRST_WINDOW_BYTES - 80) + b"\n" + pretty(2) + b"\n" + one(3) + b"\n")
     done = CliRunner().invoke(app, ["preview", str(source), "--set", "gg.handler.h.format=json", "-n", "9"])
     assert done.exit_code == 0, done.output
     assert [f'"ID":"{number}"' in done.output for number in range(1, 5)] == [True, True, True, False]

@@ -163,7 +163,7 @@ def test_what_an_interrupted_commit_is_told_as_is_true(
     assert {True, False} == set(answers)
 
 
-@pytest.mark.parametrize("place", ["prepare", "carry_out", "check_inputs_unchanged", "publish", "tell"])
+@pytest.mark.parametrize("place", ["prepare", "execute_tasks", "check_inputs_unchanged", "publish", "log_summary"])
 def test_an_interrupt_of_any_phase(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0)])
 
@@ -171,7 +171,7 @@ def test_an_interrupt_of_any_phase(place: str, tmp_path: Path, monkeypatch: pyte
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run_module, place, stop)
-    if place == "tell":
+    if place == "log_summary":
         with pytest.raises(Committed, match=r"GG550.*interrupted, but the run is committed") as caught:
             run_ggfmt([source], tmp_path / "out", *JSON_LINES)
         assert caught.value.exit_code == 5
@@ -199,7 +199,7 @@ def test_an_interrupt_of_a_stream(whole: bool, tmp_path: Path, monkeypatch: pyte
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module, "tell" if whole else "write_stream", stop)
+    monkeypatch.setattr(run_module, "log_summary" if whole else "write_stream", stop)
     if whole:
         monkeypatch.setattr(run_module, "write_stream", lambda *_: None)
     told = "all messages are" if whole else "not all messages may be"

@@ -14,10 +14,10 @@ from ggfmt.consolidation.asked import CURRENT, DELETED, UNRESOLVED, shown
 from ggfmt.consolidation.conversion import Written
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.files import InputFile
+from ggfmt.engine.job import ReadJob
 from ggfmt.engine.output.manifest import LAYOUT
 from ggfmt.engine.output.names import counted, folded, safe_name, stamp
 from ggfmt.engine.output.records import CONSOLIDATION_MEMBER
-from ggfmt.engine.plan import Job
 from ggfmt.version import VERSION
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def described(
     run: str,
     moment: datetime,
     settings: ConsolidationSettings,
-    job: Job,
+    job: ReadJob,
     inputs: Sequence[InputFile],
     finished: Sequence[Finished],
     seconds: float,

@@ -16,30 +16,23 @@ from ggfmt.consolidation.base import Base, BaseTable, CsvFile, csv_to_parquet, n
 from ggfmt.consolidation.conversion import Conversion, convert
 from ggfmt.consolidation.manifest import Finished, Previous, described, table_directory, told_of
 from ggfmt.consolidation.rows_directory import RowsDirectory
-from ggfmt.consolidation.staged import Read, Reading
-from ggfmt.consolidation.staging import StagedTable
+from ggfmt.consolidation.staging import Read, RowSink, StagedTable, stage_operations
 from ggfmt.consolidation.tables import Types, is_defined
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.engine.execution import warn_without_kernels
 from ggfmt.engine.files import InputFile, absolute, below, child
-from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
-from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.commit import CommitPart, StagedMove, commit, lock_all, write_error
 from ggfmt.engine.output.journal import read_document
 from ggfmt.engine.output.names import counted, folded
 from ggfmt.engine.output.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
 from ggfmt.engine.output.store import FAILURES
-from ggfmt.engine.plan import Job
 from ggfmt.engine.preparation import check_inputs_unchanged, now, run_id
 from ggfmt.engine.progress import ProgressCallback, ProgressTracker
 from ggfmt.engine.runner import InProcess, Runner
+from ggfmt.engine.scan import Scan, ScanRequest
 from ggfmt.engine.steps import COMMITTING, LISTING, STARTING
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-from ggfmt.frames.plan import job_of
 from ggfmt.java.text import visible
-from ggfmt.model.table import TableDef
 from ggfmt.options.table_keys import Keys
 
 if TYPE_CHECKING:
@@ -55,27 +48,20 @@ _PLACES = 3  # of unresolved operations, in an error
 log = logging.getLogger("ggfmt")
 
 
-@dataclass(frozen=True)
-class ConsolidationSettings:
+@dataclass(frozen=True, kw_only=True)
+class ConsolidationSettings(ScanRequest):
     """What `ggfmt consolidate` was asked for."""
 
-    inputs: Sequence[str]
     output: str
     asked: Asked = field(default_factory=Asked)
     to: str = "parquet"
     mode: str = "error"
     strict: bool = False
     base: str | None = None
-    allow_empty: bool = False
     checkpoint: str | None = None
     settle: float | None = None
     keys: Keys = ()
     types: Types = ()
-    input_format: str = "auto"
-    source: WriterSettings = DEFAULT_SETTINGS
-    definitions: dict[str, TableDef] | None = None
-    split_size: int | None = None
-    max_record: int = MAX_RECORD_BYTES
 
 
 def execute(
@@ -112,7 +98,6 @@ class _Running:
         self._moment = now()
         self._run = run_id(self._moment)
         self._output = RowsDirectory(settings.output)
-        self._inputs: Sequence[PlannedInput] = ()
         self._base: Base | None = None
         self._previous: Previous | None = None
 
@@ -126,38 +111,39 @@ class _Running:
             self._following.start_phase(LISTING)
             settings = self._settings
             checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, [self._output])
-            files = list_inputs(settings.inputs, settings.allow_empty)
+            files = settings.list()
             lock_all([self._output, *filter(None, [checkpoint])], self._run, stack)
             if checkpoint is not None:
                 files = self._new(checkpoint, files)
                 if not files:
                     return {} if self._previous is None else dict(self._previous.document)
-            job = self._prepared(files)
+            scan = Scan(settings, files)
+            scan.open_all()
+            log.info("input format %s: %s", scan.input_format, visible(scan.reason))
             replaced = [] if self._previous is not None else self._output.replaced(settings.mode)
             self._base = self._read_base()
             self._following.start_phase(STARTING)
             runner = stack.enter_context(start())
             try:
-                read = self._read(job, runner)
+                read = self._read(scan, runner)
                 self._following.start_phase(_FINDING)
                 answers = self._answers(read, runner)
             except Abend:
-                check_inputs_unchanged(self._inputs)
+                check_inputs_unchanged(scan.files)
                 raise
             self._refuse_unresolved(answers)
-            check_inputs_unchanged(self._inputs)
+            check_inputs_unchanged(scan.files)
             self._following.start_phase(COMMITTING)
             finished = list(self._finished(answers, runner))
             seconds = time.perf_counter() - started
-            read_files = [item.file for item in self._inputs]
-            document = described(self._run, self._moment, settings, read.job, read_files, finished, seconds)
+            document = described(self._run, self._moment, settings, read.job, scan.files, finished, seconds)
             told = list(told_of(document))
             if self._previous is not None:
                 again = [below(path, self._output.root) or path for answer in answers for path in answer.replaced]
                 merged = {answer.table.name: answer.merged for answer in answers}
                 document = self._previous.merged(document, merged, set(again))
                 replaced = [*again, *map(run_file, kept_runs(self._output.store))]
-            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], self._inputs)]
+            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], scan.inputs)]
             self._commit(finished, replaced, document, others)
             signals.suspend()  # the rows are committed, and what comes now cannot say otherwise
         for line in told:
@@ -183,14 +169,6 @@ class _Running:
             checkpoint.record_renewed(self._run)
         return chosen.files
 
-    def _prepared(self, files: Sequence[InputFile]) -> Job:
-        settings = self._settings
-        input_format, reason, inputs = plan_inputs(files, settings.input_format, settings.source, settings.max_record)
-        log.info("input format %s: %s", input_format, visible(reason))
-        self._inputs = inputs
-        job = job_of(input_format, settings.definitions or {}, with_defaults(settings.source, input_format))
-        return replace(job, run=self._run)
-
     def _read_base(self) -> Base | None:
         settings = self._settings
         if self._previous is not None:
@@ -204,14 +182,13 @@ class _Running:
         tell_of_unresolved(base, self._output.root, settings.strict)
         return base
 
-    def _read(self, job: Job, runner: Runner) -> Read:
+    def _read(self, scan: Scan, runner: Runner) -> Read:
         settings = self._settings
-        directory = child(self._staging, "operations")
         keys = {} if self._base is None else self._base.keys
-        reading = Reading(self._inputs, directory, settings.keys, settings.types, settings.split_size, keys)
+        sink = RowSink(child(self._staging, "operations"), settings.keys, settings.types, keys)
         try:
             warn_without_kernels()
-            return reading.read(job, runner, self._following)
+            return stage_operations(scan, sink, runner, self._following)
         except OSError as error:
             raise Abend(write_error(settings.output, error)) from None
 

@@ -7,20 +7,31 @@ the attempt is in the names of files, and the outcome of the one that counts nam
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ggfmt.consolidation.seen import Seen
-from ggfmt.consolidation.tables import Table
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.consolidation.tables import Table, Types, tables_of
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
+from ggfmt.engine.execution import tell_of_kernels
 from ggfmt.engine.files import child, file_system, is_local
-from ggfmt.engine.plan import Job, Split
+from ggfmt.engine.job import ReadJob
+from ggfmt.engine.output.store import Store
+from ggfmt.engine.progress import ProgressTracker
+from ggfmt.engine.runner import Runner
+from ggfmt.engine.scan import DefinitionsNeeded, Scan
 from ggfmt.engine.sink import TaskOutcome, in_task
+from ggfmt.engine.splits import Split
 from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, table_batches
+from ggfmt.java.text import visible
+from ggfmt.options.table_keys import Keys
+
+log = logging.getLogger("ggfmt")
 
 COMPRESSION = "zstd"
 ROW_GROUP_BYTES = 16 << 20  # in memory
@@ -50,16 +61,63 @@ class Staged(TaskOutcome):
 
 
 @dataclass(frozen=True)
+class Read:
+    """All operations of the inputs, in staging: by table its definition, and its files."""
+
+    job: ReadJob
+    tables: dict[str, Table]
+    staged: dict[str, StagedTable]
+
+
+@dataclass
+class RowSink:
+    """Operations go to staged files of their tables, in `directory`, which tasks reach and which is theirs alone.
+
+    tables  by name, as the last task has them
+    """
+
+    directory: str
+    keys: Keys = ()
+    types: Types = ()
+    known_keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+
+    def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
+        """UsageError GG551 as of `tables_of`."""
+        try:
+            self.tables = tables_of(job, self.keys, self.types, self.known_keys)
+        except UsageError:
+            if job.settled:
+                raise
+            raise DefinitionsNeeded from None  # what is named may be further on in the data
+        Store(self.directory).make_directory("")
+        return Staging(job, self.tables, self.directory).stage
+
+    def discard(self) -> None:
+        Store(self.directory).delete_tree("")
+
+
+def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: ProgressTracker | None = None) -> Read:
+    """Abend for what cannot be read, or is no value of its column; UsageError GG551 as of `tables_of`."""
+    job, outcomes = scan.run(scan.job, sink, runner, tracker)
+    tell_of_kernels(outcomes)
+    for table in job.catalog.tables():
+        if table.full_name not in sink.tables and not job.catalog.trusted.get(table.full_name):
+            log.warning("table %s skipped: its columns are unknown", visible(table.full_name))
+    return Read(job, sink.tables, gathered(outcomes))
+
+
+@dataclass(frozen=True)
 class Staging:
     """What all tasks have in common. `directory` is a path or URI that they reach; tables are numbered in it."""
 
-    job: Job
+    job: ReadJob
     tables: Mapping[str, Table]
     directory: str
 
     def stage(self, split: Split, attempt: int) -> TaskOutcome:
         """Reads one split. `attempt` is unique, so that attempts of one split do not meet."""
-        return in_task(self.job, split.ordinal, lambda: _Task(self, split, attempt).run())
+        return in_task([self.directory], split.ordinal, lambda: _Task(self, split, attempt).run())
 
 
 class _Task:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ggfmt.consolidation.asked import unusable
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
-from ggfmt.engine.plan import Job
+from ggfmt.engine.job import ReadJob
 from ggfmt.frames.batches import FILE_BITS, FrameProjection
 from ggfmt.frames.plan import merged
 from ggfmt.frames.shapes import HEAD, IMAGES, MISSING, MOST_DIGITS, NAMES, SCALARS, column_type
@@ -59,7 +59,7 @@ class Table:
 
 
 def tables_of(
-    job: Job, keys: Keys = (), types: Types = (), known_keys: Mapping[str, Sequence[str]] | None = None
+    job: ReadJob, keys: Keys = (), types: Types = (), known_keys: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, Table]:
     """All tables that are known, in the order of their names; `known_keys` are those of tables whose key neither `keys`
     nor a definition tells. UsageError GG551 for a key of columns that there are not,
@@ -81,7 +81,9 @@ def tables_of(
     return tables
 
 
-def _table(job: Job, definitions: Sequence[TableDef], keys: Keys, types: Sequence[tuple[str, pa.DataType]]) -> Table:
+def _table(
+    job: ReadJob, definitions: Sequence[TableDef], keys: Keys, types: Sequence[tuple[str, pa.DataType]]
+) -> Table:
     table, added = last_definition(job, definitions[0].full_name)
     common = {column.name: column.type for column in merged(definitions).columns}
     table = replace(table, columns=tuple(replace(column, type=common[column.name]) for column in table.columns))
@@ -96,7 +98,7 @@ def _table(job: Job, definitions: Sequence[TableDef], keys: Keys, types: Sequenc
     return Table(with_key(table, names) if names else table, added, by_column)
 
 
-def last_definition(job: Job, name: str) -> tuple[TableDef, Mapping[str, int]]:
+def last_definition(job: ReadJob, name: str) -> tuple[TableDef, Mapping[str, int]]:
     """The last definition of a table in the input, and the columns that some definition added to the one before, with
     the `seq` from which on they are there."""
     table = job.catalog.get(name)
@@ -145,7 +147,7 @@ def _check_patterns(tables: Mapping[str, Table], types: Sequence[tuple[str, pa.D
             raise unusable(message, help)
 
 
-def is_defined(job: Job, name: str) -> bool:
+def is_defined(job: ReadJob, name: str) -> bool:
     """Whether somebody says which columns a table has: the user, or a metadata record."""
     return name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
 

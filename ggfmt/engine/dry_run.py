@@ -10,12 +10,13 @@ from typing import Any
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import report
-from ggfmt.engine.discovery import discover_from_head
 from ggfmt.engine.execution import check_names
+from ggfmt.engine.job import HandlerOutput, Job
 from ggfmt.engine.output.layout import Partition, file_name_conflict_error
 from ggfmt.engine.output.names import FileLocation
-from ggfmt.engine.plan import HandlerOutput, Job, Split, Splits
 from ggfmt.engine.preparation import PreparedRun, RunSettings, prepare
+from ggfmt.engine.scan import Scan
+from ggfmt.engine.splits import Split
 from ggfmt.engine.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.model.table import TableDef
 
@@ -40,6 +41,12 @@ class DryRun:
     tables: tuple[TableDef, ...] | None
     found: bool
     standard_input: bool
+
+    @property
+    def scan(self) -> Scan:
+        """What the run would read."""
+        assert self.prepared.scan is not None
+        return self.prepared.scan
 
     @property
     def totals(self) -> dict[str, Any]:
@@ -71,11 +78,13 @@ def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
         prepared = prepare(settings, held, dry=True)
     job = prepared.job
     found = not job.catalog.trusted
-    shown = discover_from_head(job, prepared.inputs) if found and prepared.inputs else job
+    scan = prepared.scan
+    assert scan is not None
+    shown = scan.discover_from_head(job) if found and scan.files else job
     tables = None if shown is None or not shown.catalog.tables() else tuple(_renamed(shown))
     splits = None
     if parallelism is not None:
-        splits = tuple(Splits(prepared.inputs, parallelism, settings.split_size).all)
+        splits = tuple(scan.splits(parallelism).all)
     planned = DryRun(prepared, splits, tables, found, STANDARD_INPUT in settings.inputs)
     for target in job.targets:
         for _ in planned.files(target):

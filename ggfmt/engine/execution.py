@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,19 +13,19 @@ from ggfmt import kernels
 from ggfmt.columnar.replacement import two_tables
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine import report
-from ggfmt.engine.discovery import discover, discover_from_head
+from ggfmt.engine.job import HandlerOutput, Job
 from ggfmt.engine.output.commit import write_error
 from ggfmt.engine.output.join import join_group, join_share, plan_groups, shares
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.output.store import Store
-from ggfmt.engine.plan import HandlerOutput, Job, Split, Splits
 from ggfmt.engine.preparation import PreparedRun
 from ggfmt.engine.progress import ProgressTracker
-from ggfmt.engine.runner import InProcess, Runner
+from ggfmt.engine.runner import Runner
 from ggfmt.engine.sink import TaskOutcome
-from ggfmt.engine.steps import DISCOVERY, JOINING, READING, Stopwatch
-from ggfmt.engine.task import inputs_to_reread, run_split
+from ggfmt.engine.splits import Split
+from ggfmt.engine.steps import JOINING, Stopwatch
+from ggfmt.engine.task import run_split
 from ggfmt.model.table import TableDef
 
 log = logging.getLogger("ggfmt")
@@ -53,24 +53,24 @@ def execute_tasks(
     prepared: PreparedRun,
     runner: Runner,
     watch: Stopwatch,
-    split_size: int | None = None,
     following: ProgressTracker | None = None,
 ) -> RunResults:
     """Runs all tasks; Abend if something in the data does not let the run go on."""
     started = time.perf_counter()
     following = following or ProgressTracker(None)
-    splits = Splits(prepared.inputs, runner.parallelism, split_size)
+    scan = prepared.scan
+    assert scan is not None
     try:
-        job, outcomes = _run_tasks(prepared, splits, runner, watch, following)
+        job, outcomes = scan.run(prepared.job, MessageSink(prepared.job.staging), runner, following, watch)
     except OSError as error:  # of a task in this process: what cannot be read is part of its outcome
         raise Abend(write_error(prepared.job.targets[0].root, error)) from None
-    check_ended(job, outcomes)
+    check_names_met(job, outcomes)
     following.set_operations(sum(outcome.operations.total() for outcome in outcomes))
     # A stream is joined as it is written.
     results = collect_results(job, outcomes, None if prepared.stream else runner, following)
     watch.lap(JOINING)
-    results.totals.input_files = len(prepared.inputs)
-    results.totals.input_bytes = prepared.input_bytes
+    results.totals.input_files = len(scan.files)
+    results.totals.input_bytes = scan.size
     results.totals.seconds_in_tasks = time.perf_counter() - started
     return results
 
@@ -106,76 +106,29 @@ def collect_results(
     )
 
 
-def _run_tasks(
-    prepared: PreparedRun, splits: Splits, runner: Runner, watch: Stopwatch, following: ProgressTracker
-) -> tuple[Job, list[TaskOutcome]]:
-    """The outcomes of all splits, after a discovery pass where definitions are lacking.
+@dataclass(frozen=True)
+class MessageSink:
+    """Operations become the messages of every handler, in staging."""
 
-    All is done again where a file turns out to have a record over the end of a range.
-    """
-    job = prepared.job
-    if not job.catalog.trusted:
-        following.start_phase(DISCOVERY)
-        job = discover_from_head(job, prepared.inputs) or discover(job, splits, runner, following)
-        watch.lap(DISCOVERY)
-    while True:
+    staging: Mapping[str, str]
+
+    def task(self, job: Job) -> Callable[[Split, int], TaskOutcome]:
+        """Abend if two tables get one name."""
         check_names(job, job.catalog.current)
-        following.set_operations(None)
-        told = following.start_tasks(READING, splits.sizes, runner.parallelism)
-        outcomes = runner.run(_counted(partial(run_split, job), runner, following), splits.all, told)
-        watch.lap(None)  # the tasks have told theirs
-        crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
-        if not crossed:
-            crossed = inputs_to_reread(splits.all, outcomes)
-        if crossed:
-            _drop_staged(job)
-            splits.read_whole(crossed)
-            continue
-        if not job.settled and any(map(partial(needs_discovery, job), outcomes)):
-            if job.catalog.provisional:
-                log.info("the first records do not show all: looking for definitions in the others")
-            else:
-                log.info("the data has tables or metadata records that no definition file describes: looking for all")
-            _drop_staged(job)
-            job = discover(job, splits, runner, following)
-            watch.lap(DISCOVERY)
-            continue
-        return job, outcomes
+        return partial(run_split, job)
+
+    def discard(self) -> None:
+        for root, directory in self.staging.items():
+            try:
+                Store(directory).delete_tree("")
+            except OSError as error:
+                raise Abend(write_error(root, error)) from None
 
 
-def check_ended(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
-    """Abend for the first mistake in the data that tasks have met."""
-    for outcome in outcomes:
-        if outcome.abend is not None:
-            raise Abend(outcome.abend)
-    if any(outcome.stopped or outcome.undefined for outcome in outcomes):
-        raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
+def check_names_met(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
+    """Abend if two tables that tasks have met get one name."""
     met = [seen for outcome in outcomes for seen in outcome.seen]
     check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
-
-
-def _counted(
-    task: Callable[[Split, int], TaskOutcome], runner: Runner, following: ProgressTracker
-) -> Callable[[Split, int], TaskOutcome]:
-    """The task, which tells of its operations where that can be told: in this process."""
-    if not isinstance(runner, InProcess):
-        return task
-    operations = 0
-
-    def counting(split: Split, attempt: int) -> TaskOutcome:
-        nonlocal operations
-        outcome = task(split, attempt)
-        operations += outcome.operations.total()
-        following.set_operations(operations)
-        return outcome
-
-    return counting
-
-
-def needs_discovery(job: Job, outcome: TaskOutcome) -> bool:
-    """Whether all records have to be looked at before what a task says counts. By provisional definitions a value may
-    be a mistake that by those of the whole input is none."""
-    return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)
 
 
 def warn_without_kernels() -> None:
@@ -195,15 +148,6 @@ def tell_of_kernels(outcomes: Sequence[TaskOutcome]) -> None:
             kernels.COST,
             without[0],
         )
-
-
-def _drop_staged(job: Job) -> None:
-    """Removes what the tasks of this run have written so far. What other runs have in staging is theirs."""
-    for root, directory in job.staging.items():
-        try:
-            Store(directory).delete_tree("")
-        except OSError as error:
-            raise Abend(write_error(root, error)) from None
 
 
 def check_names(job: Job, tables: Iterable[str]) -> None:

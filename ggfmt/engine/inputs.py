@@ -13,7 +13,7 @@ from ggfmt.engine.files import InputFile, open_input, unreadable
 from ggfmt.engine.unsupported_files import identify_unsupported
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
-from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Layout, Reader
+from ggfmt.formats.api.reading import Chunk, Layout, Reader
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.formats.json.unread import unread
@@ -184,24 +184,3 @@ def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> 
     head = read_head(file)
     refuse_unsupported(file, head)
     return replace(reader.layout(head, len(head) < HEAD_BYTES, source), keys=file.keys)
-
-
-def plan_inputs(
-    files: Sequence[InputFile],
-    input_format: str,
-    source: WriterSettings = DEFAULT_SETTINGS,
-    max_record: int = MAX_RECORD_BYTES,
-) -> tuple[str, str, list[PlannedInput]]:
-    """The input format, why it was taken, and the files in order with their layouts."""
-    if input_format == "auto":
-        input_format, reason = detect_format(files)
-    else:
-        reason = "given by `--input-format`"
-    reader_of(input_format)  # which refuses an unknown format
-    source = with_defaults(source, input_format)
-    reader = reader_of(input_format, source)
-    planned = []
-    for index, file in enumerate(files):
-        layout = replace(layout_of(file, reader, source), max_record=max_record)
-        planned.append(PlannedInput(file, index, layout))
-    return input_format, reason, planned

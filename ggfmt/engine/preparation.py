@@ -29,8 +29,8 @@ from ggfmt.engine.files import (
     remedy,
     unreadable,
 )
-from ggfmt.engine.inputs import PlannedInput, plan_inputs, with_defaults
-from ggfmt.engine.listing import list_inputs
+from ggfmt.engine.inputs import PlannedInput
+from ggfmt.engine.job import HandlerOutput, Job
 from ggfmt.engine.output.chosen_layout import chosen_layout
 from ggfmt.engine.output.commit import lock_all, reason, write_error
 from ggfmt.engine.output.directory import OutputDirectory
@@ -40,14 +40,12 @@ from ggfmt.engine.output.preflight import check_directories
 from ggfmt.engine.output.stream import ARGUMENT as STREAM
 from ggfmt.engine.output.stream import check_stream, directory_for_stream, placeholder_directory
 from ggfmt.engine.pipeline import HandlerSettings
-from ggfmt.engine.plan import HandlerOutput, Job
+from ggfmt.engine.scan import Scan, ScanRequest
 from ggfmt.engine.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.engine.standard_input import check_standard_input, spooled_standard_input
 from ggfmt.engine.uris import is_uri, plain
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.java.text import visible
-from ggfmt.model.table import Catalog, TableDef
+from ggfmt.model.table import Catalog
 from ggfmt.options.replacements import Replacements
 
 TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
@@ -55,38 +53,35 @@ TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 log = logging.getLogger("ggfmt")
 
 
-@dataclass(frozen=True)
-class RunSettings:
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(ScanRequest):
     """What `ggfmt run` was asked for. `output` None means each handler's `rootFilePath`, `-` standard output."""
 
-    inputs: Sequence[str]
     handlers: Sequence[HandlerConfig]
     output: str | None = None
-    input_format: str = "auto"
-    definitions: dict[str, TableDef] | None = None
     mode: str = "error"
     quarantine: bool = False
     strict: bool = False
     current_timestamp: datetime | None = None
-    split_size: int | None = None
-    max_record: int = MAX_RECORD_BYTES
     own: RunOptions = field(default_factory=RunOptions)
-    source: WriterSettings = DEFAULT_SETTINGS
     replacements: Replacements = field(default_factory=Replacements)
-    allow_empty: bool = False
     checkpoint: str | None = None
     settle: float | None = None
 
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that can start. `reason` says why its input format was taken. The output directories are held for it, and
-    `replaced` has for each of them the files that it replaces, relative to the directory. `idle` says why a run with a
-    checkpoint has nothing to do. A `stream` is not committed: its directory is one for temporary files."""
+    """A run that can start.
+
+    scan        what is read; None for operations that are not read from inputs
+    outputs     output directories, which are locked for the run
+    replaced    for each output directory the files that the run replaces, relative to the directory
+    idle        why a run with a checkpoint has nothing to do
+    stream      the run writes to standard output: its directory is temporary, and nothing is committed
+    """
 
     job: Job
-    inputs: tuple[PlannedInput, ...]
-    reason: str
+    scan: Scan | None
     outputs: tuple[OutputDirectory, ...]
     replaced: tuple[tuple[str, ...], ...]
     mode: str
@@ -99,9 +94,14 @@ class PreparedRun:
         return self.job.moment
 
     @property
-    def input_bytes(self) -> int:
-        """As stored."""
-        return sum(item.file.size for item in self.inputs)
+    def files(self) -> Sequence[InputFile]:
+        """What is read."""
+        return () if self.scan is None else self.scan.files
+
+    @property
+    def inputs(self) -> Sequence[PlannedInput]:
+        """What is read, with the layout of each file."""
+        return () if self.scan is None else self.scan.inputs
 
 
 def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> PreparedRun:
@@ -132,26 +132,27 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     mode = settings.mode if checkpoint is None else checkpoint.bind(targets, outputs, settings.mode)
     replaced = _replaced(targets, outputs, mode)
     if dry:
-        named = [given for given in settings.inputs if given != STANDARD_INPUT]
-        files = list_inputs(named, settings.allow_empty)
+        settings = replace(settings, inputs=[given for given in settings.inputs if given != STANDARD_INPUT])
+        files = settings.list()
     else:
-        files = list_inputs(settings.inputs, settings.allow_empty, spooled_standard_input(held))
+        files = settings.list(spooled_standard_input(held))
     idle = None
     if checkpoint is not None:
         chosen = checkpoint.choose(files, settings.settle)
         files, idle = chosen.files, None if chosen.files else str(chosen)
-    input_format, reason, inputs = plan_inputs(files, settings.input_format, settings.source, settings.max_record)
+    scan = Scan(settings, files)
+    scan.open_all()
     _tell_configuration(settings, targets, stream)
     if idle is None and not dry:
-        log.info("input format %s: %s", input_format, visible(reason))
-    if inputs and not any(item.file.size for item in inputs):
-        log.warning("there is nothing in the input: %s, each of no bytes", counted(len(inputs), "file"))
+        log.info("input format %s: %s", scan.input_format, visible(scan.reason))
+    if files and not scan.size:
+        log.warning("there is nothing in the input: %s, each of no bytes", counted(len(files), "file"))
     for output, names in zip(outputs, replaced, strict=True):
-        _check_inputs(inputs, output.root, set(names))
+        _check_inputs(files, output.root, set(names))
     moment = _moment(settings.current_timestamp, mode, moment, outputs)
     job = _job(settings, run, moment, targets, outputs)
-    job = replace(job, input_format=input_format, reason=reason, source=with_defaults(settings.source, input_format))
-    return PreparedRun(job, tuple(inputs), reason, outputs, replaced, mode, checkpoint, idle, stream)
+    job = replace(job, input_format=scan.input_format, reason=scan.reason, source=scan.source)
+    return PreparedRun(job, scan, outputs, replaced, mode, checkpoint, idle, stream)
 
 
 def prepare_output(settings: RunSettings, held: ExitStack) -> PreparedRun:
@@ -164,7 +165,7 @@ def prepare_output(settings: RunSettings, held: ExitStack) -> PreparedRun:
     lock_all(outputs, run, held)
     replaced = _replaced(targets, outputs, settings.mode)
     job = _job(settings, run, _moment(settings.current_timestamp, settings.mode, moment, outputs), targets, outputs)
-    return PreparedRun(job, (), "", outputs, replaced, settings.mode)
+    return PreparedRun(job, None, outputs, replaced, settings.mode)
 
 
 def prepare_commit(job: Job, mode: str, held: ExitStack) -> PreparedRun:
@@ -178,7 +179,7 @@ def prepare_commit(job: Job, mode: str, held: ExitStack) -> PreparedRun:
     if _moment(job.current_timestamp, mode, job.moment, outputs) != job.moment:
         message = "another run has added files to the output since this one began"
         raise Abend(Diagnostic("GG506", message, Span(file=outputs[0].root), "nothing was committed; write it again"))
-    return PreparedRun(job, (), "", outputs, replaced, mode)
+    return PreparedRun(job, None, outputs, replaced, mode)
 
 
 def now() -> datetime:
@@ -218,11 +219,11 @@ def _job(
 ) -> Job:
     """What the settings ask of every task."""
     return Job(
-        run,
-        moment,
         settings.input_format,
-        tuple(targets),
-        Catalog(settings.definitions or {}),
+        Catalog(dict(settings.definitions)),
+        run=run,
+        moment=moment,
+        targets=tuple(targets),
         quarantine=settings.quarantine,
         strict=settings.strict,
         current_timestamp=settings.current_timestamp,
@@ -277,9 +278,9 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
     return targets
 
 
-def check_inputs_unchanged(inputs: Sequence[PlannedInput]) -> None:
+def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
     """Abend GG310 if an input is not what it was when the run was planned."""
-    for problem in map_files([item.file for item in inputs], _changed):
+    for problem in map_files(files, _changed):
         if problem is not None:
             raise Abend(problem)
 
@@ -292,14 +293,14 @@ def _changed(file: InputFile) -> Diagnostic | None:
     return None
 
 
-def _check_inputs(inputs: Sequence[PlannedInput], root: str, replaced: Collection[str]) -> None:
+def _check_inputs(files: Sequence[InputFile], root: str, replaced: Collection[str]) -> None:
     """UsageError if the run would delete what it reads, by whatever path it does."""
     directory = os.path.realpath(root) if not is_uri(root) else plain(root)
-    for item in inputs if replaced else ():
-        path = item.file.path
+    for file in files if replaced else ():
+        path = file.path
         if below(os.path.realpath(path) if not is_uri(path) else plain(path), directory) in replaced:
             message = "the input is among the output that `--mode overwrite` replaces"
-            raise UsageError(Diagnostic("GG501", message, Span(file=item.file.shown), "give another output directory"))
+            raise UsageError(Diagnostic("GG501", message, Span(file=file.shown), "give another output directory"))
 
 
 def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.engine.job import HandlerOutput
 from ggfmt.engine.output.names import counted
-from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.sink import TaskOutcome
 from ggfmt.engine.steps import added
 from ggfmt.engine.timeline import Timeline

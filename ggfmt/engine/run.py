@@ -90,9 +90,9 @@ class _RunExecution:
             runner = stack.enter_context(start())
             watch.lap(STARTING)
             try:
-                results = execute_tasks(prepared, runner, watch, settings.split_size, following)
+                results = execute_tasks(prepared, runner, watch, following)
             except Abend:
-                check_inputs_unchanged(prepared.inputs)  # half a record is no mistake in the data where a file was cut
+                check_inputs_unchanged(prepared.files)  # half a record is no mistake in the data where a file was cut
                 raise
             results.totals.seconds = time.perf_counter() - started
             results.totals.steps = added(results.totals.steps, watch.seconds)
@@ -101,7 +101,7 @@ class _RunExecution:
             others = []
             if checkpoint is not None:
                 others.append(checkpoint.part(job.run, job.targets, prepared.inputs))
-            check_inputs_unchanged(prepared.inputs)  # last, so that what is remembered of them is of what was read
+            check_inputs_unchanged(prepared.files)  # last, so that what is remembered of them is of what was read
             following.start_phase(COMMITTING)
             self._committing = prepared
             if prepared.stream:

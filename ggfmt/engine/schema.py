@@ -15,19 +15,17 @@ from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine.discovery import find_definitions
 from ggfmt.engine.files import absolute, child
-from ggfmt.engine.inputs import plan_inputs, with_defaults
-from ggfmt.engine.listing import list_inputs
 from ggfmt.engine.output.names import safe_name
 from ggfmt.engine.pipeline import HandlerSettings
-from ggfmt.engine.plan import Splits
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.scan import Scan, ScanRequest
 from ggfmt.engine.standard_input import check_standard_input, spooled_standard_input
 from ggfmt.engine.uris import StoreError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context
+from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import SchemaFile
 from ggfmt.formats.avro.resolution import change
-from ggfmt.model.table import Catalog, TableDef
+from ggfmt.model.table import TableDef
 from ggfmt.options.replacements import Replacements
 
 DDL = "ddl"
@@ -142,20 +140,14 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
 
 
 def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
+    request = ScanRequest(inputs, input_format, definitions=definitions)
     check_standard_input(inputs)
     with ExitStack() as held:
-        listed = list_inputs(inputs, standard_input=spooled_standard_input(held))
-        files = [replace(file, watched=False) for file in listed]  # what a file had is enough, if it grows
-        input_format, _, planned = plan_inputs(files, input_format)
-        catalog = Catalog(definitions)
-        discovered = find_definitions(
-            input_format,
-            catalog,
-            Splits(planned, 1),
-            InProcess(),
-            source=with_defaults(DEFAULT_SETTINGS, input_format),
-        )
-    return list(catalog.with_tables([*discovered.tables, *(event.table for event in discovered.events)]).tables())
+        listed = request.list(spooled_standard_input(held))
+        scan = Scan(request, [replace(file, watched=False) for file in listed])  # what a file had is enough
+        job = scan.job
+        found = find_definitions(job.input_format, job.catalog, scan.splits(1), InProcess(), source=job.source)
+    return list(job.catalog.with_tables([*found.tables, *(event.table for event in found.events)]).tables())
 
 
 def write(files: Sequence[SchemaFile], directory: Path) -> Iterator[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -18,8 +18,8 @@ from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine.files import child, file_system
+from ggfmt.engine.job import Job
 from ggfmt.engine.output.writer import HandlerTaskOutput, HandlerWriter
-from ggfmt.engine.plan import Job
 from ggfmt.engine.steps import Stopwatch
 from ggfmt.engine.timeline import Timeline
 from ggfmt.formats.api.reading import Remark
@@ -66,10 +66,10 @@ class TaskOutcome:
     kernels: str = _KERNELS
 
 
-def in_task(job: Job, ordinal: int, work: Callable[[], TaskOutcome]) -> TaskOutcome:
-    """What the work of one task came to, which is not begun where another one has found a reason to stop."""
+def in_task(staging: Collection[str], ordinal: int, work: Callable[[], TaskOutcome]) -> TaskOutcome:
+    """Do the work of one task, unless another task has left a reason to stop in the staging directories of the run."""
     started = time.perf_counter()
-    if any(_exists(child(root, STOP_FILE)) for root in job.staging.values()):
+    if any(_exists(child(root, STOP_FILE)) for root in staging):
         return TaskOutcome(ordinal, stopped=True)
     collecting = gc.isenabled()
     gc.disable()  # a chunk is tens of thousands of objects without cycles; looking for some costs a tenth of the time
@@ -79,7 +79,7 @@ def in_task(job: Job, ordinal: int, work: Callable[[], TaskOutcome]) -> TaskOutc
         if collecting:
             gc.enable()
     if outcome.abend is not None or outcome.undefined:
-        for root in job.staging.values():
+        for root in staging:
             _touch(child(root, STOP_FILE))
     outcome.seconds = time.perf_counter() - started
     return outcome

@@ -6,37 +6,22 @@ only what is no fault of the data (a full disk, a defect) is raised, so that Spa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.engine.inputs import other_format, reader_of
-from ggfmt.engine.plan import Job, Split
-from ggfmt.engine.reading import chunks_of, guarded
+from ggfmt.engine.job import Job
 from ggfmt.engine.sink import Sink, TaskOutcome, TaskStopped, in_task
+from ggfmt.engine.splits import Split, SplitReader
 from ggfmt.engine.steps import READING
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 
 
-def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[TaskOutcome]) -> set[int]:
-    """The inputs of which it is not known whether the first mistake in the data is one: it is in a range that starts
-    within a file, of which not all ranges before it have been read."""
-    for split, outcome in zip(splits, outcomes, strict=True):
-        if outcome.abend is not None:
-            first = split.ranges[0]
-            before = [
-                earlier.stopped
-                for item, earlier in zip(splits[: split.ordinal], outcomes, strict=False)
-                if first.start and any(part.input.index == first.input.index for part in item.ranges)
-            ]
-            return {first.input.index} if any(before) else set()
-    return set()
-
-
 def run_split(job: Job, split: Split, attempt: int) -> TaskOutcome:
     """Reads and writes one split. `attempt` is unique, so that attempts of one split do not meet in staging."""
-    return in_task(job, split.ordinal, lambda: _Task(job, split, attempt).run())
+    return in_task(job.staging.values(), split.ordinal, lambda: _Task(job, split, attempt).run())
 
 
 MOST_EXPLAINED = 100  # rejects of a task for which other formats are tried: that takes longer than to set one aside
@@ -54,33 +39,29 @@ class _Task:
             combined |= other
         self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), combined, job.source)
         self.unexplained = MOST_EXPLAINED
-        self.input = 0
-        self.place = Span()
 
     def run(self) -> TaskOutcome:
         self.sink.watch.lap(None)
+        source = SplitReader(self.reader, self.split)
         try:
-            for part in self.split.ranges:
-                self.input = part.input.index
-                for chunk in chunks_of(type(self.reader), part):
-                    self.place = Span(file=chunk.file, offset=chunk.offset)
-                    self._handle(self.reader.read(chunk))
-                    self.sink.end_of_chunk()
-            self._handle(self.reader.flush())
+            for events in source:
+                self._handle(events)
+                self.sink.end_of_chunk()
             self.sink.close()
         except TaskStopped:
             pass
         except Abend as error:
             (self.outcome.abend,) = error.diagnostics
         except SplitBoundaryError:
-            self.outcome.crossed = self.input
+            assert source.input is not None
+            self.outcome.crossed = source.input.index
         self.outcome.steps = self.sink.watch.seconds
         self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
         self.outcome.remarks = self.reader.remarks
         return self.outcome
 
     def _handle(self, events: Iterator[Event]) -> None:
-        for event in guarded(events, self.place):
+        for event in events:
             self.sink.watch.lap(READING)
             if isinstance(event, ChangeBatch):
                 self.sink.write(event, self._locate)

@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from ggfmt.columnar.timestamps import instant_micros
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.inputs import reader_of
-from ggfmt.engine.plan import Job, Range, Split
-from ggfmt.engine.reading import chunks_of, guarded
+from ggfmt.engine.job import ReadJob
+from ggfmt.engine.splits import Range, Split, SplitReader
 from ggfmt.formats.api.context import Projection
-from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.formats.avro.container import MAGIC
 from ggfmt.frames.images import image_maps, image_structs, missing_names
 from ggfmt.frames.shapes import IMAGES, INSTANT, MISSING, TEXT, TEXTS, ddl_type
@@ -80,7 +80,7 @@ class FrameBoundaryError(DiscoveryRequiredError):
         self.input = input
 
 
-def record_batches(job: Job, split: Split, wanted: FrameProjection) -> Iterator[pa.RecordBatch]:
+def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Iterator[pa.RecordBatch]:
     """The operations of a split, of each table in the order of their records. Abend for what cannot be read or shown,
     with its place."""
     for _, batch in _Frames(job, split, wanted, {}).batches():
@@ -88,7 +88,7 @@ def record_batches(job: Job, split: Split, wanted: FrameProjection) -> Iterator[
 
 
 def table_batches(
-    job: Job, split: Split, wanted: Mapping[str, FrameProjection]
+    job: ReadJob, split: Split, wanted: Mapping[str, FrameProjection]
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The same of several tables, each with what is wanted of it, and its name. Unsettled or Crossed where the split
     has to be read in another way."""
@@ -97,7 +97,7 @@ def table_batches(
 
 class _Frames:
     def __init__(
-        self, job: Job, split: Split, every: FrameProjection | None, wanted: Mapping[str, FrameProjection]
+        self, job: ReadJob, split: Split, every: FrameProjection | None, wanted: Mapping[str, FrameProjection]
     ) -> None:
         self._job = job
         self._split = split
@@ -141,20 +141,19 @@ class _Frames:
         return every if every.tables is None or table in every.tables else None
 
     def _events(self) -> Iterator[Event]:
-        place = Span()
-        for part in self._split.ranges:
-            try:
-                for number, chunk in enumerate(chunks_of(type(self._reader), part)):
-                    if not number:
-                        in_blocks = chunk.data.startswith(MAGIC) and not part.input.layout.splittable
-                        self._parts.append(_Part(part, self._reader.next_ordinal, in_blocks))
-                    place = Span(file=chunk.file, offset=chunk.offset)
-                    yield from guarded(self._reader.read(chunk), place)
-            except SplitBoundaryError:
-                reason = "a record of the file lies where it was to be cut"
-                found = _undefined(reason, Span(file=part.input.file.shown))
-                raise FrameBoundaryError(part.input.index, found) from None
-        yield from guarded(self._reader.flush(), place)
+        source = SplitReader(self._reader, self._split, self._start)
+        try:
+            for events in source:
+                yield from events
+        except SplitBoundaryError:
+            assert source.input is not None
+            reason = "a record of the file lies where it was to be cut"
+            found = _undefined(reason, Span(file=source.input.file.shown))
+            raise FrameBoundaryError(source.input.index, found) from None
+
+    def _start(self, part: Range, chunk: Chunk) -> None:
+        in_blocks = chunk.data.startswith(MAGIC) and not part.input.layout.splittable
+        self._parts.append(_Part(part, self._reader.next_ordinal, in_blocks))
 
     def _why(self, reject: Reject) -> Abend:
         if reject.of_unknown_table and not self._job.settled:

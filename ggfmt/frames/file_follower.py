@@ -19,7 +19,7 @@ import pyarrow as pa
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import InputFile, open_input, stat_file, unreadable
 from ggfmt.engine.inputs import HEAD_BYTES, PlannedInput
-from ggfmt.engine.plan import Range
+from ggfmt.engine.splits import Range
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader
 from ggfmt.java.text import visible

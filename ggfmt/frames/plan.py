@@ -6,18 +6,17 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
-from ggfmt.engine.discovery import discover
-from ggfmt.engine.inputs import detect_format, plan_inputs, reader_of, with_defaults
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.plan import Job, Range, Split, Splits
-from ggfmt.engine.runner import InProcess, Runner
+from ggfmt.engine.inputs import detect_format, reader_of, with_defaults
+from ggfmt.engine.job import ReadJob
+from ggfmt.engine.runner import Runner
+from ggfmt.engine.scan import Scan, ScanRequest
+from ggfmt.engine.splits import Range, Split
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
@@ -25,7 +24,7 @@ from ggfmt.frames.batches import FrameProjection
 from ggfmt.frames.shapes import GENERIC, IMAGES, SCALARS, ddl_type, from_spark, typed
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES
-from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Size
 
 # The names of options that are no properties of an input format, as data sources of Spark are given them.
@@ -131,26 +130,31 @@ def _seconds(name: str, text: str) -> float:
 class Plan:
     """What is read, by which splits, and as which columns."""
 
-    job: Job
+    job: ReadJob
     splits: tuple[Split, ...]
     wanted: FrameProjection
 
 
 def make_plan(request: Request, runner: Runner) -> Plan:
     """The plan of all that a request asks for; UsageError, ConfigurationError or Abend where it cannot be read."""
-    files = list_inputs(request.paths, request.allow_empty)
+    wanted = ScanRequest(
+        request.paths,
+        request.input_format,
+        split_size=request.split_size,
+        max_record=request.max_record,
+        allow_empty=request.allow_empty,
+    )
+    files = wanted.list()
     if request.input_format == "auto" and not files:
         raise frame_error("there is no file yet that shows the format", "give `inputFormat`")
     input_format = detect_format(files)[0] if request.input_format == "auto" else request.input_format
     source = source_of(input_format, request.options)
-    _, _, inputs = plan_inputs(files, input_format, source, request.max_record)
+    definitions = load_definitions(request.definitions, source)
+    wanted = replace(wanted, input_format=input_format, source=source, definitions=definitions)
     # A stream may be made over files that grow, and Spark does not say here whether it makes one. That a file is the
     # same is checked by those who read it.
-    growing = [replace(item, file=replace(item.file, watched=False)) for item in inputs]
-    splits = Splits(growing, runner.parallelism, request.split_size)
-    job = job_of(input_format, load_definitions(request.definitions, source), source)
-    if request.runs_discovery:  # of one split nobody needs tasks
-        job = discover(job, splits, runner if len(splits.all) > 1 else InProcess())
+    scan = Scan(wanted, [replace(file, watched=False) for file in files])
+    job, splits = scan.discover(runner) if request.runs_discovery else (scan.job, scan.splits(runner.parallelism))
     planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits.all)
     return Plan(job, planned, projection_for(request, job))
 
@@ -172,12 +176,7 @@ def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
     return with_defaults(replace(DEFAULT_SETTINGS, given=given), input_format)
 
 
-def job_of(input_format: str, definitions: dict[str, TableDef], source: WriterSettings) -> Job:
-    moment = datetime.now(timezone.utc).replace(tzinfo=None)
-    return Job("frame", moment, input_format, (), Catalog(definitions), source=source)
-
-
-def projection_for(request: Request, job: Job) -> FrameProjection:
+def projection_for(request: Request, job: ReadJob) -> FrameProjection:
     """All columns of the shape that is asked for; UsageError GG531 if there is no such table."""
     if request.table is None:
         return FrameProjection(GENERIC, ops=request.ops)
@@ -185,7 +184,7 @@ def projection_for(request: Request, job: Job) -> FrameProjection:
     return FrameProjection(typed(table), frozenset([table.full_name]), request.ops, table)
 
 
-def table_of(job: Job, name: str) -> TableDef:
+def table_of(job: ReadJob, name: str) -> TableDef:
     """All columns that a table has in the input, by its definitions one after the other; UsageError GG531 if none is
     known."""
     found = [*filter(None, [job.catalog.get(name)]), *(event.table for event in job.events)]

@@ -26,8 +26,8 @@ from pyspark.sql.datasource import (
     InputPartition,
 )
 
-from ggfmt.engine.plan import Split
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.splits import Split
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, frame_error, make_plan, narrowed, parse_request
 from ggfmt.frames.shapes import ddl

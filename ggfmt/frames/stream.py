@@ -7,20 +7,21 @@ that is done again after a crash has the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.engine.discovery import SplitBoundaryCrossing, discover_split, resolve_findings
+from ggfmt.engine.discovery import find_definitions
 from ggfmt.engine.files import InputFile
 from ggfmt.engine.inputs import reader_of
+from ggfmt.engine.job import ReadJob
 from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.plan import Job, Range, Split
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.engine.runner import InProcess
+from ggfmt.engine.splits import Range, Split
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.file_follower import FileFollower, FileProgress, check, found
 from ggfmt.frames.plan import Plan, Request, frame_error, merged
@@ -38,7 +39,7 @@ Offset = dict[str, Any]
 class StreamPart(InputPartition):
     """What one task reads, by the definitions that hold there, and how its files have to be, by their numbers."""
 
-    job: Job
+    job: ReadJob
     split: Split
     files: Mapping[int, FileProgress]
 
@@ -107,18 +108,15 @@ class FrameStream(DataSourceStreamReader):
         if group:
             yield group
 
-    def _discovered(self, ranges: Sequence[Range], before: Mapping[str, TableDef]) -> tuple[Job, dict[str, TableDef]]:
+    def _discovered(
+        self, ranges: Sequence[Range], before: Mapping[str, TableDef]
+    ) -> tuple[ReadJob, dict[str, TableDef]]:
         """The job with what ranges show of tables besides what is known, and what is known behind them."""
-        job, splits = self._job, [Split(number, (part,)) for number, part in enumerate(ranges)]
+        job = self._job
         trusted = Catalog(job.catalog.trusted)
-
-        def look(every_shape: bool, source: WriterSettings) -> list[object]:
-            return [
-                self._findings(discover_split(job.input_format, trusted, every_shape, source, split, 0))
-                for split in splits
-            ]
-
-        shown = resolve_findings(job.input_format, trusted, replace(job.source, facts={}), look)
+        shown = find_definitions(
+            job.input_format, trusted, _Ranges(ranges), InProcess(), source=replace(job.source, facts={})
+        )
         tables = dict(before)
         for table in shown.tables:
             known = tables.get(table.full_name)
@@ -128,13 +126,21 @@ class FrameStream(DataSourceStreamReader):
         job = replace(job, catalog=catalog, events=shown.events, settled=True, source=source)
         return job, {**tables, **{event.table.full_name: event.table for event in shown.events}}
 
-    @staticmethod
-    def _findings(outcome: object) -> object:
-        if isinstance(outcome, Diagnostic):
-            raise Abend(outcome)
-        if isinstance(outcome, SplitBoundaryCrossing):
-            raise frame_error("a stream reads records of one line", "read a file of other records when it is complete")
-        return outcome
+
+class _Ranges:
+    """The ranges of a batch as splits. They cannot be cut in another way: what a batch reads is settled."""
+
+    log_level = logging.DEBUG
+
+    def __init__(self, ranges: Sequence[Range]) -> None:
+        self.all: Sequence[Split] = [Split(number, (part,)) for number, part in enumerate(ranges)]
+
+    @property
+    def sizes(self) -> list[int]:
+        return [split.size for split in self.all]
+
+    def read_whole(self, crossed: Collection[int]) -> None:
+        raise frame_error("a stream reads records of one line", "read a file of other records when it is complete")
 
 
 def _offset(files: Mapping[str, FileProgress], tables: Mapping[str, TableDef]) -> Offset:

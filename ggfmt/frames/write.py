@@ -22,15 +22,16 @@ from pyspark.sql.types import StructType
 
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
 from ggfmt.engine import report
-from ggfmt.engine.execution import check_ended, collect_results
+from ggfmt.engine.execution import check_names_met, collect_results
+from ggfmt.engine.job import Job
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.locking import owner_of
 from ggfmt.engine.output.publish import publish
 from ggfmt.engine.output.shared_lease import SharedLease
-from ggfmt.engine.plan import Job
 from ggfmt.engine.preparation import prepare_commit, prepare_output
 from ggfmt.engine.progress import ProgressTracker
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.scan import check_ended
 from ggfmt.engine.sink import Sink, TaskOutcome, TaskStopped, in_task
 from ggfmt.engine.steps import COMMITTING, JOINING, READING, Stopwatch, added
 from ggfmt.formats.api.reading import Reject
@@ -108,7 +109,9 @@ class FrameWriter(DataSourceArrowWriter):
             with ExitStack() as held:
                 for root in self._job.staging:
                     held.enter_context(SharedLease(root, self._owner, OutputDirectory.what))
-                part.outcome = in_task(self._job, ordinal, partial(self._write, part, batches, attempt))
+                part.outcome = in_task(
+                    self._job.staging.values(), ordinal, partial(self._write, part, batches, attempt)
+                )
         except GgfmtError as error:
             part.outcome.abend = error.diagnostics[0]
         return part
@@ -149,7 +152,8 @@ class FrameWriter(DataSourceArrowWriter):
         with ExitStack() as held:
             prepared = prepare_commit(self._job, self._mode, held)
             outcomes = [part.outcome for part in parts]
-            check_ended(self._job, outcomes)
+            check_ended(outcomes)
+            check_names_met(self._job, outcomes)
             _check_order(parts)
             _check_columns(parts)
             with InProcess() as joiner:

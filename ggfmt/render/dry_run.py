@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.engine.dry_run import DryRun, FilePlan
+from ggfmt.engine.job import HandlerOutput
 from ggfmt.engine.output.names import counted
 from ggfmt.engine.output.publish import LEAST_DIGITS
-from ggfmt.engine.plan import HandlerOutput
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
 
@@ -28,17 +28,17 @@ def dry_run_text(planned: DryRun, whole: bool = False) -> str:
 
 
 def _inputs(planned: DryRun, most: int | None) -> Iterator[str]:
-    prepared = planned.prepared
-    inputs = prepared.inputs
-    if inputs:
-        yield f"Inputs: {counted(len(inputs), 'file')}, {prepared.input_bytes:,} bytes as stored"
-        yield from _some([f"  {item.file.shown}  {_about(item.file)}" for item in inputs], most)
-        yield f"  Format: {prepared.job.input_format}, {prepared.reason}"
+    scan = planned.scan
+    files = scan.files
+    if files:
+        yield f"Inputs: {counted(len(files), 'file')}, {scan.size:,} bytes as stored"
+        yield from _some([f"  {file.shown}  {_about(file)}" for file in files], most)
+        yield f"  Format: {scan.input_format}, {scan.reason}"
     if planned.standard_input:
         yield "Inputs: standard input, which was not looked at"
     if planned.splits is None:
         yield "Splits: as many as the cluster has cores for; that is known once Spark runs"
-    elif inputs:
+    elif files:
         largest = max((split.size for split in planned.splits), default=0)
         yield f"Splits: {len(planned.splits):,}, the largest of {largest:,} bytes"
 

@@ -17,6 +17,7 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import report
 from ggfmt.engine.execution import RunResults
 from ggfmt.engine.files import below, child
+from ggfmt.engine.job import HandlerOutput
 from ggfmt.engine.output.commit import CommitPart, StagedMove, commit, write_error
 from ggfmt.engine.output.directory import OutputDirectory
 from ggfmt.engine.output.journal import read_journal
@@ -27,7 +28,6 @@ from ggfmt.engine.output.records import MANIFEST, as_bytes, earlier_manifest, re
 from ggfmt.engine.output.staging import StagedFile
 from ggfmt.engine.output.store import FAILURES
 from ggfmt.engine.output.targets import check_targets
-from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.preparation import PreparedRun
 from ggfmt.model.table import TableDef
 from ggfmt.version import VERSION
@@ -230,7 +230,7 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
         "time": stamp(prepared.moment),
         "mode": prepared.mode,
         "input_format": job.input_format,
-        "inputs": [{"path": without_credentials(item.file.shown), "bytes": item.file.size} for item in prepared.inputs],
+        "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in prepared.files],
         "handlers": {target.handler: _configuration(target) for target in job.targets},
         "totals": report.as_document(results.totals),
     }

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggfmt.engine.files import child, file_system, is_local
+from ggfmt.engine.job import HandlerOutput
 from ggfmt.engine.output.layout import Partition
 from ggfmt.engine.output.names import FileLocation
 from ggfmt.engine.pipeline import Preamble
-from ggfmt.engine.plan import HandlerOutput
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.change import ChangeBatch
 

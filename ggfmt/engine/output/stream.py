@@ -19,10 +19,10 @@ from typing import BinaryIO
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine.files import file_system
+from ggfmt.engine.job import HandlerOutput
 from ggfmt.engine.output.commit import reason
 from ggfmt.engine.output.join import in_order, joined
 from ggfmt.engine.output.staging import StagedFile
-from ggfmt.engine.plan import HandlerOutput
 from ggfmt.engine.report import HandlerTotals
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible

@@ -11,6 +11,7 @@ import pyarrow as pa
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import child
+from ggfmt.engine.job import HandlerOutput, Job
 from ggfmt.engine.output.layout import Partition, file_name_conflict_error
 from ggfmt.engine.output.names import FileLocation, counted
 from ggfmt.engine.output.partitions import MOST_PARTITIONS, Partitioner, too_many_partitions
@@ -18,7 +19,6 @@ from ggfmt.engine.output.rejects import RejectFiles
 from ggfmt.engine.output.staging import InterleavedWriter, StagedFile, StagedSeries, WriteBuffer
 from ggfmt.engine.output.store import Store
 from ggfmt.engine.pipeline import FormattedBatch, Pipeline, Preamble
-from ggfmt.engine.plan import HandlerOutput, Job
 from ggfmt.engine.steps import FORMATTING, WRITING, Stopwatch
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED

@@ -7,25 +7,30 @@ read from its start, so that definitions found in it hold for all of it, as thos
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
 from ggfmt.config.handler_options import RunOptions
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
-from ggfmt.engine.discovery import resolve_findings
+from ggfmt.engine.inputs import reader_of
+from ggfmt.engine.job import ReadJob
 from ggfmt.engine.pipeline import HandlerSettings
 from ggfmt.engine.preview.handler import FirstRejects, HandlerPreview, PreviewHandler
-from ggfmt.engine.preview.head import FIRST_BYTES, GROWTH, Head
+from ggfmt.engine.runner import InProcess
+from ggfmt.engine.scan import Scan, ScanRequest
+from ggfmt.engine.sink import TaskStopped
+from ggfmt.engine.splits import Split, SplitReader
+from ggfmt.engine.standard_input import check_standard_input, lazy_standard_input
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import DiscoveryResult, Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
-from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 
 log = logging.getLogger("ggfmt")
@@ -33,19 +38,15 @@ log = logging.getLogger("ggfmt")
 ENOUGH_BYTES = 1 << 20  # after that, tables that are rare may be left with fewer messages
 
 
-@dataclass(frozen=True)
-class PreviewSettings:
+@dataclass(frozen=True, kw_only=True)
+class PreviewSettings(ScanRequest):
     """What `ggfmt preview` was asked for: `count` messages of each table, or of those that `table` names."""
 
-    inputs: Sequence[str]
     handlers: Sequence[HandlerConfig]
     count: int = 5
     table: str | None = None
-    input_format: str = "auto"
-    definitions: Mapping[str, TableDef] = field(default_factory=dict)
     current_timestamp: datetime | None = None
     own: RunOptions = field(default_factory=RunOptions)
-    source: WriterSettings = DEFAULT_SETTINGS
     replacements: Replacements = field(default_factory=Replacements)
 
 
@@ -66,71 +67,55 @@ class Preview:
         return bool(self.strays) or any(isinstance(item, Diagnostic) for table in tables for item in table.items)
 
 
-class _DiscoveryRequired(Exception):
-    """The window has a table or a metadata record that nobody had looked for."""
-
-
 def preview(settings: PreviewSettings) -> Preview:
     """The first messages of every handler.
 
     UsageError GG315 if `table` names none of the tables; Abend if an input cannot be read, or two tables get one name.
     """
+    check_standard_input(settings.inputs)
     with ExitStack() as held:
-        return _preview(settings, Head(settings.inputs, settings.input_format, settings.source, held))
+        files = settings.list(lazy_standard_input(held))
+        # A file may grow while its first bytes are read.
+        return _preview(settings, Scan(settings, [replace(file, watched=False) for file in files]))
 
 
-def _preview(settings: PreviewSettings, head: Head) -> Preview:
-    discovering = not settings.definitions
-    size = FIRST_BYTES
+def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
+    window = scan.window()
     while True:
-        try:
-            window = _read(settings, head, size, discovering)
-        except _DiscoveryRequired:
-            discovering = True
-            continue
-        except SplitBoundaryError as crossed:
-            head.read_whole(crossed.file)
-            continue
-        if head.whole or window.enough:
+        job, (shown,) = scan.run(scan.job, _PreviewSink(settings), InProcess(), cut=window, from_head=False)
+        if window.has_everything or shown.enough:
             break
-        size = max(size, head.read) * GROWTH
-        if settings.table is None and size > ENOUGH_BYTES:
+        window.grow()
+        if settings.table is None and window.size > ENOUGH_BYTES:
             break
-    result = window.preview(head.whole)
-    for warning in window.warnings():
+    result = shown.preview(window.has_everything)
+    for warning in shown.warnings():
         log.warning("%s", warning)
-    if discovering and not head.whole and FORMATS[head.input_format].read_support.by(head.source).discovery is not None:
+    discovers = FORMATS[job.input_format].read_support.by(job.source).discovery is not None
+    if job.settled and not window.has_everything and discovers:
         log.info("definitions are as found in the part that was read; a run reads all of the data, and may find others")
     return result
 
 
-def _read(settings: PreviewSettings, head: Head, size: int, discovering: bool) -> _PreviewPass:
-    catalog, source = Catalog(dict(settings.definitions)), head.source
-    if discovering:
-        discovered = _discovered(head, catalog, size)
-        catalog, source = catalog.with_tables(discovered.tables), replace(source, facts=discovered.facts)
-    _check_names(catalog.current, settings)
-    window = _PreviewPass(settings, head.reader, catalog, source, settled=discovering)
-    for chunk in head.chunks(size):
-        window.take(window.reader.read(chunk))
-    window.take(window.reader.flush())
-    _check_names(window.names, settings)
-    return window
+@dataclass(frozen=True)
+class _PreviewSink:
+    """Operations become the messages that a preview shows."""
 
+    settings: PreviewSettings
 
-def _discovered(head: Head, catalog: Catalog, size: int) -> DiscoveryResult:
-    """What the window tells of its tables."""
+    def task(self, job: ReadJob) -> Callable[[Split, int], _PreviewPass]:
+        """Abend if two tables get one name."""
+        _check_names(job.catalog.current, self.settings)
+        return partial(self._read, job)
 
-    def look(every_shape: bool, source: WriterSettings) -> Sequence[object]:
-        make = FORMATS[head.input_format].read_support.by(source).discovery
-        assert make is not None
-        discovery = make(catalog, every_shape, source)
-        for chunk in head.chunks(size):
-            if chunk.problem is None:
-                discovery.read(chunk)
-        return [discovery.findings()]
+    def discard(self) -> None:
+        """Nothing is written."""
 
-    return resolve_findings(head.input_format, catalog, head.source, look)
+    def _read(self, job: ReadJob, split: Split, attempt: int) -> _PreviewPass:
+        shown = _PreviewPass(self.settings, job)
+        shown.read(split)
+        _check_names(shown.names, self.settings)
+        return shown
 
 
 def _check_names(tables: Iterable[str], settings: PreviewSettings) -> None:
@@ -141,13 +126,9 @@ def _check_names(tables: Iterable[str], settings: PreviewSettings) -> None:
 
 class _PreviewPass:
     """One reading of the first bytes. `names` has what each table met is called in messages, by its name in the input.
+    The other attributes are those of a `ReadOutcome`."""
 
-    `settled`: definitions have been looked for, so that a table without one has none.
-    """
-
-    def __init__(
-        self, settings: PreviewSettings, reader: type[Reader], catalog: Catalog, source: WriterSettings, settled: bool
-    ) -> None:
+    def __init__(self, settings: PreviewSettings, job: ReadJob) -> None:
         clock = Clock(settings.current_timestamp)
         self.handlers = [
             PreviewHandler(HandlerSettings.of(config, settings.own), clock, settings.count)
@@ -156,10 +137,15 @@ class _PreviewPass:
         projection = self.handlers[0].projection
         for handler in self.handlers[1:]:
             projection |= handler.projection
-        self.reader = reader(catalog, projection, source)
+        self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog, projection, job.source)
         self.names: dict[str, str] = {}
+        self.abend: Diagnostic | None = None
+        self.undefined = False
+        self.crossed: int | None = None
+        self.stopped = False
+        self.operations: Counter[tuple[str, str]] = Counter()
         self._wanted = settings.table
-        self._settled = settled
+        self._settled = job.settled
         self._replacer = Replacer(settings.replacements) if settings.replacements else None
         self._operations: dict[str, int] = {}
         self._first: dict[str, int] = {}
@@ -170,12 +156,24 @@ class _PreviewPass:
         """Whether there is a table to be shown, and no such table has fewer messages than are wanted."""
         return bool(self._operations) and all(handler.enough for handler in self.handlers)
 
-    def take(self, events: Iterator[Event]) -> None:
+    def read(self, split: Split) -> None:
+        """Read a split once; `undefined` or `crossed` where it has to be read in another way."""
+        source = SplitReader(self.reader, split)
+        try:
+            for events in source:
+                self._take(events)
+        except SplitBoundaryError:
+            assert source.input is not None
+            self.crossed = source.input.index
+        except TaskStopped:
+            self.undefined = True
+
+    def _take(self, events: Iterator[Event]) -> None:
         for event in events:
             if isinstance(event, ChangeBatch):
                 self._batch(event)
             elif not self._settled and (isinstance(event, SchemaChange) or event.of_unknown_table):
-                raise _DiscoveryRequired
+                raise TaskStopped
             elif isinstance(event, Reject):
                 rejects = self._unread.setdefault(event.diagnostic.span.table, FirstRejects())
                 rejects.add(event.ordinal, event.diagnostic)

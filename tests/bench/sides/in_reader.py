@@ -17,10 +17,9 @@ from told import work
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.engine.discovery import find_definitions
-from ggfmt.engine.inputs import PlannedInput, plan_inputs, reader_of, source_of_handler
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.plan import Splits
+from ggfmt.engine.inputs import PlannedInput, reader_of, source_of_handler
 from ggfmt.engine.runner import InProcess
+from ggfmt.engine.scan import Scan, ScanRequest
 from ggfmt.formats.api.context import Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.change import ChangeBatch
@@ -53,11 +52,13 @@ def operations(events: Iterable[Event]) -> int:
 def main(name: str, handler: str, definitions: str, directory: str) -> None:
     _, source = source_of_handler(read_configuration([handler]))
     catalog = Catalog(load_definitions([definitions]))
-    _, _, inputs = plan_inputs(list_inputs([directory]), name, source)
+    request = ScanRequest([directory], name, source)
+    scan = Scan(request, request.list())
+    inputs = scan.inputs
     try:
         read(name, inputs[:1], catalog, source)
     except Undescribed:
-        found = find_definitions(name, catalog, Splits(inputs, 1), InProcess(), None, source)
+        found = find_definitions(name, catalog, scan.splits(1), InProcess(), None, source)
         catalog, source = catalog.with_tables(found.tables), replace(source, facts=found.facts)
     gc.disable()  # as tasks do
     with work():
