@@ -26,6 +26,7 @@ import fastavro
 from contract import qlik_avro as qlik_messages
 from strategies import plain_operations
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Reader, Reject, SchemaChange
@@ -594,7 +595,7 @@ def told(case: Case, damage: Callable[[bytes], bytes] = bytes) -> list[Any]:
 
     def note(event: object) -> None:
         if isinstance(event, ChangeBatch):
-            ordinals = event.ordinal.to_pylist()
+            ordinals = non_null_values(event.ordinal)
             places = [(chunk.offset, *span) for chunk, *span in map(reader.locate, ordinals)]
             keys = None if event.key_update is None else event.key_update.to_pylist()
             kept = event.tokens is None

@@ -78,7 +78,12 @@ class Faults:
         raise Died
 
 
-class Handler(pafs.FileSystemHandler):  # type: ignore[misc]
+def _native(file: Any) -> pa.NativeFile:
+    """A file of Python's as one of Arrow's."""
+    return pa.PythonFile(file, mode="w")
+
+
+class Handler(pafs.FileSystemHandler):
     """The local file system, each call of which may fail. As an object store it has no directories but those that
     objects are in, and an object is there once its stream is closed."""
 
@@ -93,7 +98,8 @@ class Handler(pafs.FileSystemHandler):  # type: ignore[misc]
     def normalize_path(self, path: str) -> str:
         return path
 
-    def get_file_info(self, paths: list[str]) -> list[pafs.FileInfo]:
+    def get_file_info(self, paths: str | list[str]) -> list[pafs.FileInfo]:
+        assert isinstance(paths, list), "Arrow hands a list to handlers"
         return cast("list[pafs.FileInfo]", self._call("look", paths[0], lambda: self.local.get_file_info(paths)))
 
     def get_file_info_selector(self, selector: pafs.FileSelector) -> list[pafs.FileInfo]:
@@ -115,7 +121,7 @@ class Handler(pafs.FileSystemHandler):  # type: ignore[misc]
         self._call("delete_dir", path, lambda: shutil.rmtree(path), tear)
         self._vanish(path)
 
-    def delete_dir_contents(self, path: str, missing_dir_ok: bool) -> None:
+    def delete_dir_contents(self, path: str, missing_dir_ok: bool = False) -> None:
         raise NotImplementedError
 
     def delete_root_dir_contents(self) -> None:
@@ -133,20 +139,23 @@ class Handler(pafs.FileSystemHandler):  # type: ignore[misc]
         Path(target).parent.mkdir(parents=True, exist_ok=True)
         self._call("copy", target, lambda: shutil.copyfile(source, target))
 
+    def _opened(self, call: str, path: str, opened: Callable[[], pa.NativeFile]) -> pa.NativeFile:
+        return cast("pa.NativeFile", self._call(call, path, opened))
+
     def open_input_stream(self, path: str) -> pa.NativeFile:
-        return self._call("open", path, lambda: self.local.open_input_stream(path))
+        return self._opened("open", path, lambda: self.local.open_input_stream(path))
 
     def open_input_file(self, path: str) -> pa.NativeFile:
-        return self._call("open", path, lambda: self.local.open_input_file(path))
+        return self._opened("open", path, lambda: self.local.open_input_file(path))
 
     def open_output_stream(self, path: str, metadata: object) -> pa.NativeFile:
         if self.kind == "objects":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            return self._call("create", path, lambda: pa.PythonFile(Object(self, path), mode="w"))
-        return self._call("create", path, lambda: pa.PythonFile(File(self, path, "wb"), mode="w"))
+            return self._opened("create", path, lambda: _native(Object(self, path)))
+        return self._opened("create", path, lambda: _native(File(self, path, "wb")))
 
     def open_append_stream(self, path: str, metadata: object) -> pa.NativeFile:
-        return self._call("append", path, lambda: pa.PythonFile(File(self, path, "ab"), mode="w"))
+        return self._opened("append", path, lambda: _native(File(self, path, "ab")))
 
     def _call(self, name: str, path: str, do: Callable[[], Any], tear: Callable[[], Any] | None = None) -> Any:
         return self.faults.call(f"{name} {os.path.basename(path)}", do, tear)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
 
 from ggfmt import kernels
+from ggfmt.arrow.arrays import StringMapArray, as_string_maps, as_strings, narrow
 from ggfmt.columnar import avro
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.join import join, join_binary
@@ -68,7 +70,16 @@ class Random:
         size = self.draw.randrange(9000) if long else self.draw.choice((0, 1, 3, 15, 16, 17, 40))
         return "".join(self.draw.choices(_PARTS if self.draw.random() < 0.5 else "abcdefgh", k=size))
 
-    def array(self, rows: int, kind: pa.DataType, nulls: bool) -> pa.Array:
+    def texts(self, rows: int, nulls: bool) -> pa.StringArray:
+        return as_strings(self.array(rows, pa.string(), nulls))
+
+    def mask(self, rows: int) -> pa.BooleanArray:
+        return narrow(self.array(rows, pa.bool_(), False), pa.BooleanArray)
+
+    def maps(self, rows: int) -> StringMapArray:
+        return as_string_maps(self.array(rows, _MAP, False))
+
+    def array(self, rows: int, kind: pa.DataType, nulls: bool) -> pa.Array[Any]:
         """A slice of a larger array, so that it starts anywhere."""
         before = self.draw.randrange(12)
         made = [self._value(kind) for _ in range(before + rows + self.draw.randrange(3))]
@@ -97,15 +108,15 @@ class Random:
         if kind == 3:
             return self._encoded(self.array(rows, pa.string(), True))
         if kind == 4:
-            maps = self.array(rows, _MAP, False)
+            maps = self.maps(rows)
             return Repeated(maps, [self._encoded(maps.keys), self._encoded(maps.items)], self.text())
         if kind == 5:
             pieces = [[COMMA, "x", self.piece(rows, depth - 1)] for _ in range(self.draw.randrange(1, 4))]
-            return CommaJoined([Conditional(self.array(rows, pa.bool_(), False), member) for member in pieces])
-        where = self.array(rows, pa.bool_(), False) if kind == 6 else Equals(self.array(rows, pa.string(), True), "")
+            return CommaJoined([Conditional(self.mask(rows), member) for member in pieces])
+        where: pa.BooleanArray | Equals = self.mask(rows) if kind == 6 else Equals(self.texts(rows, True), "")
         return Conditional(where, self.pieces(rows, depth - 1), self.pieces(rows, depth - 1))
 
-    def _encoded(self, array: pa.Array) -> Text:
+    def _encoded(self, array: pa.Array[Any]) -> Text:
         return Text(array, self.draw.choice(_TEXTS), self.text(), self.text(), self.text())
 
     def pieces(self, rows: int, depth: int) -> list[Piece]:
@@ -115,25 +126,25 @@ class Random:
         made = []
         for _ in range(columns):
             texts = [self.draw.choice((None, *_DIGITS)) for _ in range(rows)]
-            present = self.array(rows, pa.bool_(), False) if self.draw.random() < 0.5 else None
+            present = self.mask(rows) if self.draw.random() < 0.5 else None
             made.append(ImageColumn(pa.array(texts, pa.string()), present))
-        return Image(tuple(made), self.array(rows, pa.bool_(), False) if self.draw.random() < 0.5 else None)
+        return Image(tuple(made), self.mask(rows) if self.draw.random() < 0.5 else None)
 
 
 def everything(seed: int) -> list[object]:
     """What is made of one seed."""
     made = Random(seed)
     rows = made.draw.choice((0, 1, 2, 5, 40))
-    texts = made.array(rows, pa.string(), True)
+    texts = made.texts(rows, True)
     mask = foreign(texts)
     kinds = [made.draw.choice(sorted(avro.ENCODERS)) for _ in range(made.draw.randrange(4))]
     pieces, bad = avro.Columns(kinds, made.draw.random() < 0.5).required(made.image(rows, len(kinds)), rows)
     return [
         join(made.pieces(rows, 3), rows).to_pylist(),
         sorted(bad) or join_binary(pieces, rows).to_pylist(),
-        avro.string_maps(made.array(rows, _MAP, False)).to_pylist(),
+        avro.string_maps(made.maps(rows)).to_pylist(),
         count_texts(texts, (made.text(), '"'), (made.text(), "")),
-        differ(texts, made.array(rows, pa.string(), True)).to_pylist(),
+        differ(texts, made.texts(rows, True)).to_pylist(),
         [False] * rows if mask is None else mask.to_pylist(),
     ]
 

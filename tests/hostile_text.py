@@ -14,6 +14,7 @@ import dialects
 import pytest
 from dialects import EVERYTHING, Read, chunk_bytes, told
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.xml import attribute_text
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
@@ -57,7 +58,7 @@ def batches(
         events = chain.from_iterable(map(reader.read, dialects.chunks_of(name, data, source)))
         for event in chain(events, reader.flush()):
             if isinstance(event, ChangeBatch):
-                found.append((event.table.full_name, event.ordinal.to_pylist()))
+                found.append((event.table.full_name, non_null_values(event.ordinal)))
     return found
 
 

@@ -11,6 +11,7 @@ import pytest
 from oracle import PlainOperation
 from strategies import plain_operations
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.reading import Chunk, Layout, Reject, SchemaChange
 from ggfmt.formats.goldengate.json.read import JsonReader
@@ -73,7 +74,7 @@ def read(
     def take(event: ChangeBatch | Reject | SchemaChange) -> None:
         if isinstance(event, ChangeBatch):
             result.batches.append(event)
-            for ordinal, operation in zip(event.ordinal.to_pylist(), plain_operations(event), strict=True):
+            for ordinal, operation in zip(non_null_values(event.ordinal), plain_operations(event), strict=True):
                 assert ordinal not in result.operations
                 result.operations[ordinal] = event.table, operation
                 chunk, start, end = reader.locate(ordinal)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
 
 from ggfmt import kernels
+from ggfmt.columnar.from_python import token_maps
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -237,22 +238,28 @@ def make_batch(changes: Changes, definition: TableDef | None = None) -> ChangeBa
         _image(table, [op.before for op in ops], changes.garbage),
         _image(table, [op.after for op in ops], changes.garbage),
         pa.array(range(len(ops)), pa.int64()),
-        pa.array([list(op.tokens.items()) for op in ops], pa.map_(pa.string(), pa.string())),
+        token_maps(op.tokens for op in ops),
     )
+
+
+_A = TypeVar("_A", bound="pa.Array[Any]")
 
 
 def slice_batch(batch: ChangeBatch, start: int, stop: int) -> ChangeBatch:
     """The operations from `start` to `stop`, as arrays that are views with an offset."""
 
-    def view(array: pa.Array | None) -> pa.Array | None:
-        return None if array is None else array.slice(start, stop - start)
+    def view(array: _A) -> _A:
+        return array.slice(start, stop - start)
+
+    def view_if_any(array: _A | None) -> _A | None:
+        return None if array is None else view(array)
 
     def image(whole: Image) -> Image:
-        columns = (ImageColumn(view(column.values), view(column.present)) for column in whole.columns)
-        return Image(tuple(columns), view(whole.exists))
+        columns = (ImageColumn(view(column.values), view_if_any(column.present)) for column in whole.columns)
+        return Image(tuple(columns), view_if_any(whole.exists))
 
     arrays: Mapping[str, Any] = {
-        field.name: view(getattr(batch, field.name))
+        field.name: view_if_any(getattr(batch, field.name))
         for field in fields(batch)
         if field.name not in ("table", "before", "after")
     }

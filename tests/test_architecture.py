@@ -17,9 +17,10 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ggfmt"
 # The modules directly below `ggfmt`, and what each may import besides itself. The bare package has the names for
 # programs, which it loads when they are used.
 LAYERS: dict[str, set[str]] = {
+    "arrow": set(),
     "diagnostics": set(),
     "java": set(),
-    "model": set(),
+    "model": {"arrow"},
     "logs": {"java"},
     "docs": set(),
     "kernels": set(),
@@ -30,7 +31,7 @@ LAYERS: dict[str, set[str]] = {
     "without_pandas": set(),
     "spark": {"diagnostics", "kernels", "scratch", "signals", "without_pandas"},
 }
-LAYERS["columnar"] = LAYERS["options"] | {"kernels", "model", "options"}
+LAYERS["columnar"] = LAYERS["options"] | {"arrow", "kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
@@ -67,7 +68,7 @@ LIBRARIES: dict[str, set[str]] = {
         *DEBEZIUM_AVRO,
     },
     "msgspec": {"columnar", "formats", "engine", "definitions", "frames.stream", "comparison.files"},
-    "pyarrow": {"model", "columnar", "formats", "definitions", "engine", "frames", "spark.connect"}
+    "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "engine", "frames", "spark.connect"}
     | {"comparison", "consolidation"},
 }
 

@@ -33,6 +33,7 @@ from strategies import (
     texts,
 )
 
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar import avro as kernels
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join_binary
@@ -101,7 +102,7 @@ def written(formatter: Formatter, batch: ChangeBatch) -> list[bytes]:
     assert formatted.type == pa.binary()
     assert len(formatted) == len(arranged)
     assert formatted.null_count == 0
-    return list(formatted.to_pylist())
+    return non_null_values(narrow(formatted, pa.BinaryArray))
 
 
 # Equal to the oracle

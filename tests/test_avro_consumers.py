@@ -19,6 +19,7 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from polars.exceptions import ComputeError
 from strategies import Changes, make_batch
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.avro import text_bytes, zigzag_varint
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
@@ -83,7 +84,7 @@ def java() -> Iterator[AvroJava]:
         yield AvroJava(session._context._jvm)
 
 
-def messages(format: str, release: str, **options: Any) -> pa.Array:
+def messages(format: str, release: str, **options: Any) -> pa.Array[Any]:
     described = FORMATS[format]
     if format.startswith("avro_row"):
         options["pk_update_handling"] = "update"
@@ -110,7 +111,7 @@ def expected(format: str, release: str, strings: bool = False) -> list[dict[str,
 @pytest.mark.parametrize("release", ["12.2", "12.3"])
 @pytest.mark.parametrize("format", ["avro_row", "avro_op"])
 def test_java_reads_an_undelimited_stream(java: AvroJava, format: str, release: str, strings: bool) -> None:
-    data = b"".join(messages(format, release, treat_all_columns_as_strings=strings).to_pylist())
+    data = b"".join(non_null_values(messages(format, release, treat_all_columns_as_strings=strings)))
     schema = schema_text(format, release, treat_all_columns_as_strings=strings)
     assert java.stream(data, schema) == expected(format, release, strings)
 
@@ -124,7 +125,7 @@ def test_java_unwraps_and_knows_the_schema_by_its_number(java: AvroJava, format:
     )
     schema = schema_text(format, "12.2")
     number = java.fingerprint(schema) if by_fingerprint else java.hash(schema)
-    payloads = java.payloads(b"".join(wrapped.to_pylist()), wrapper_schema(by_fingerprint).text)
+    payloads = java.payloads(b"".join(non_null_values(wrapped)), wrapper_schema(by_fingerprint).text)
     assert {(table, found) for table, found, _ in payloads} == {(TABLE.name, number)}
     assert java.stream(b"".join(payload for _, _, payload in payloads), schema) == expected(format, "12.2")
 
@@ -204,7 +205,7 @@ def logical_messages(format: str) -> tuple[AvroSchema, bytes]:
     clock = Clock(datetime.fromisoformat(STAMP))
     data = described.write_support.formatter(LOGICAL, options, LOGICAL_CONTEXT, clock).format(batch)
     schema = avro_schema(LOGICAL, options, LOGICAL_CONTEXT, "_op" in format)
-    return schema, b"".join(data.to_pylist())
+    return schema, b"".join(non_null_values(data))
 
 
 def logical_values(record: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ import signal
 import zlib
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
@@ -129,16 +129,22 @@ def container(schema: Any, codec: str, *blocks: tuple[int, bytes]) -> bytes:
     return data + b"".join(zigzag_varint(count) + zigzag_varint(len(block)) + block + SYNC for count, block in blocks)
 
 
+def _packed(codec: Literal["zstd", "snappy"], data: bytes) -> bytes:
+    return pa.Codec(codec).compress(data, asbytes=True)
+
+
+def _with_checksum(data: bytes) -> bytes:
+    """A block of Snappy with the checksum that Avro has behind it."""
+    return _packed("snappy", data) + zlib.crc32(data).to_bytes(4, "big")
+
+
 ZEROS = b"\0" * (200 * LIMIT)
 PACKED: dict[str, tuple[bytes, bytes]] = {
     "deflate": (zlib.compress(ZEROS)[2:-4], zlib.compress(MESSAGE)[2:-4]),
     "bzip2": (bz2.compress(ZEROS), bz2.compress(MESSAGE)),
     "xz": (lzma.compress(ZEROS), lzma.compress(MESSAGE)),
-    "zstandard": tuple(pa.Codec("zstd").compress(data, asbytes=True) for data in (ZEROS, MESSAGE)),
-    "snappy": tuple(
-        pa.Codec("snappy").compress(data, asbytes=True) + zlib.crc32(data).to_bytes(4, "big")
-        for data in (ZEROS[:10_000_000], MESSAGE)
-    ),
+    "zstandard": (_packed("zstd", ZEROS), _packed("zstd", MESSAGE)),
+    "snappy": (_with_checksum(ZEROS[:10_000_000]), _with_checksum(MESSAGE)),
     "null": (MESSAGE + b"\0" * LIMIT, MESSAGE),
 }
 

@@ -305,7 +305,9 @@ def test_utf_8_is_not_copied() -> None:
     messages = pa.array(["äöü", "ß"])
     data, lost = TextFraming("UTF-8").frame(messages)
     assert isinstance(data, pa.Buffer)
-    assert (data.address, lost) == (messages.buffers()[2].address, 0)
+    own = messages.buffers()[2]
+    assert own is not None
+    assert (data.address, lost) == (own.address, 0)
 
 
 def test_byte_order_marks_are_java_s(java: Java) -> None:

@@ -150,7 +150,7 @@ class Side:
         return path
 
     def table(self) -> pa.Table:
-        arrays = []
+        arrays: list[pa.Array[Any]] = []
         for place in self.order:
             values, type = [row[place] for row in self.rows], self.types[place]
             if pa.types.is_date64(type) or pa.types.is_dictionary(type):
@@ -330,7 +330,7 @@ def text_file(path: Path, text: str, encoding: str = "utf-8") -> Path:
     return path
 
 
-def parquet_file(path: Path, **columns: pa.Array) -> Path:
+def parquet_file(path: Path, **columns: pa.Array[Any] | pa.ChunkedArray[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(pa.table(columns), path)
     return path
@@ -380,7 +380,7 @@ def differing(a: Path, b: Path, **others: Any) -> list[Any]:
     ids=lambda item: str(item.type) if isinstance(item, pa.Array) else "",
 )  # fmt: skip
 def test_a_text_is_a_value_of_the_other_type_or_differs(
-    tmp_path: Path, array: pa.Array, right: list[str], wrong: list[str]
+    tmp_path: Path, array: pa.Array[Any], right: list[str], wrong: list[str]
 ) -> None:
     texts = [*right, *wrong]
     rows = pa.array(range(len(texts)))
@@ -435,7 +435,7 @@ def test_a_text_that_is_no_value_is_not_null(tmp_path: Path, key: str | None) ->
         (pa.array([{"a": 1, "b": None}]), pa.array([{"b": None, "a": 1}]), True),
     ],
 )  # fmt: skip
-def test_values_of_two_types(tmp_path: Path, a: pa.Array, b: pa.Array, same: bool) -> None:
+def test_values_of_two_types(tmp_path: Path, a: pa.Array[Any], b: pa.Array[Any], same: bool) -> None:
     key = pa.array([1])
     left = parquet_file(tmp_path / "a.parquet", V=a, ID=key)
     right = parquet_file(tmp_path / "b.parquet", V=b, ID=key)
@@ -584,7 +584,7 @@ def test_parquet_of_spark_has_times_in_96_bits(tmp_path: Path) -> None:
 
 def test_orc_of_spark_has_times_without_a_zone_as_numbers(tmp_path: Path) -> None:
     schema = pa.schema([pa.field("T", pa.int64(), metadata={"spark.sql.catalyst.type": "timestamp_ntz"})])
-    orc.write_table(pa.table([pa.array([5, None])], schema), tmp_path / "a.orc")
+    orc.write_table(pa.table([pa.array([5, None])], schema=schema), tmp_path / "a.orc")
     typed = parquet_file(tmp_path / "b.parquet", T=pa.array([None, 5], pa.timestamp("us")))
     assert compared(tmp_path / "a.orc", typed).same
     assert compared(tmp_path / "a.orc", parquet_file(tmp_path / "c.parquet", T=pa.array([5, None]))).equal == 1

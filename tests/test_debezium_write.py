@@ -15,6 +15,7 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples, make_batch, plain_operations
 from test_debezium import AT, NAME, TEXTS
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
@@ -288,7 +289,7 @@ def test_other_tokens_are_shown_if_tokens_are_asked_for() -> None:
     formatter = format.write_support.formatter(
         TABLE, format.options.parse({}), Context(include_tokens=False), Clock(NOW)
     )
-    (message,) = formatter.format(make_batch(Changes(PLAIN, [operation], False), TABLE)).to_pylist()
+    (message,) = non_null_values(formatter.format(make_batch(Changes(PLAIN, [operation], False), TABLE)))
     source = json.loads(message)["source"]
     assert source["lsn"] == "5"
     assert "tokens" not in source

@@ -29,6 +29,7 @@ from strategies import (
     texts,
 )
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
@@ -62,7 +63,7 @@ def messages(formatter: Formatter, batch: ChangeBatch) -> list[str]:
     formatted = formatter.format(arranged)
     assert len(formatted) == len(arranged)
     assert formatted.null_count == 0
-    return list(formatted.to_pylist())
+    return non_null_values(formatted)
 
 
 # Equal to the oracle

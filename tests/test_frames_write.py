@@ -17,6 +17,7 @@ from frame_rows import generic_rows, typed_rows, write_frame, write_parts, write
 from runs import JSON_LINES, MOMENT, PIPES, content, manifest, output_files, run_ggfmt, snapshot, tables
 from survival import STORY, STORY_FORMAT, TABLES, WRITTEN, Operation, handler, write_story
 
+from ggfmt.arrow.arrays import as_strings, string_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
 from ggfmt.engine.output import shared_lease
 from ggfmt.engine.output.commit import lock_all
@@ -130,7 +131,7 @@ def test_columns_that_may_lack_do_not_have_to_be_there(tmp_path: Path) -> None:
 
 
 def test_values_of_every_type_become_texts_without_a_loss(tmp_path: Path) -> None:
-    fields = {
+    fields: dict[str, tuple[pa.DataType, Any]] = {
         "SMALL": (pa.decimal128(20, 10), "0.0000000100"),
         "WHOLE": (pa.int16(), -7),
         "FLAG": (pa.bool_(), True),
@@ -243,7 +244,7 @@ def test_bytes_that_are_no_text_are_a_reject(tmp_path: Path) -> None:
     rows = generic_rows([insert(n) for n in range(4)])
     bytes_of = pa.array([b"a", b"b", b"\xff", b"d"])
     damaged = pa.Array.from_buffers(TEXT, 4, bytes_of.buffers())
-    images = pa.MapArray.from_arrays([0, 1, 2, 3, 4], pa.array(["ID"] * 4), damaged)
+    images = string_maps(pa.array(range(5), pa.int32()), pa.array(["ID"] * 4), as_strings(damaged))
     for name, column in (("position", damaged), ("after", images)):
         again = rows.set_column(rows.schema.get_field_index(name), name, column)
         made = writer(again.schema, tmp_path / name, JSON, onReject="quarantine", currentTimestamp="")

@@ -19,6 +19,7 @@ from reading import chunk_size, layout_of, read, read_in_splits
 from runs import JSON_LINES, content, metadata, operation, run_ggfmt, snapshot, write_lines
 from strategies import Changes, changes, examples, json_numbers, make_batch, names, table_def, texts
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.reading import Layout
@@ -47,7 +48,7 @@ readable = changes(number=json_numbers)
 def formatted(made: Changes, pretty: bool = False) -> list[bytes]:
     options = JsonOptions(pretty_print=pretty, include_primary_keys=True)
     formatter = JsonFormatter(table_def(made.table), options, Context(True), Clock(NOW))
-    return [text.encode() for text in formatter.format(make_batch(made)).to_pylist()]
+    return [text.encode() for text in non_null_values(formatter.format(make_batch(made)))]
 
 
 def braces_alone(record: bytes) -> bytes:

@@ -127,7 +127,7 @@ def test_pieces_nested_deeper_than_the_kernel_goes() -> None:
 
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
 def test_texts_of_a_type_that_the_kernel_does_not_take(kind: pa.DataType) -> None:
-    texts = pa.array(["7", None, "a"]).cast(kind)
+    texts: Any = pa.array(["7", None, "a"]).cast(kind)
     assert not all_match(texts, TextPattern.JSON_NUMBER)
     assert differ(texts, texts).to_pylist() == [False, False, False]
     if kind != pa.string_view():
@@ -138,7 +138,7 @@ def test_texts_of_a_type_that_the_kernel_does_not_take(kind: pa.DataType) -> Non
 def test_values_in_avro_that_the_kernel_refuses() -> None:
     """One by one, as the kernel has them at once."""
     longs = pa.array([0, -1, 1 << 62, None])
-    maps = pa.array([[("a", "b")], [], [("c", ""), ("d", "é")], [("x", "y")]], pa.map_(pa.string(), pa.string()))
+    maps: Any = pa.array([[("a", "b")], [], [("c", ""), ("d", "é")], [("x", "y")]], pa.map_(pa.string(), pa.string()))
     pieces = [
         Text(longs, Encoding.VARINT, b"-"),
         Text(pa.array(["1", "-12", "999999999999999999", None]), Encoding.LONG, b"\0", b"\2"),

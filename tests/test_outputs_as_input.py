@@ -7,8 +7,9 @@ import logging
 import shutil
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import pyarrow.fs as pafs
 import pytest
 from runs import JSON_LINES, MOMENT, PIPES, operation, output_files, run_ggfmt, snapshot, write_lines
 from s3_server import S3Server, s3_server
@@ -321,7 +322,7 @@ def test_what_may_not_be_read_above_an_input_does_not_matter(
                 raise OSError("AWS Error ACCESS_DENIED during HeadObject operation")
             return fs.get_file_info(path)
 
-    assert stored_output_at("s3://guarded/in/more", inner, Guarded()) is None
+    assert stored_output_at("s3://guarded/in/more", inner, cast(pafs.FileSystem, Guarded())) is None
 
 
 def test_an_output_below_a_directory_is_left_out_as_before(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

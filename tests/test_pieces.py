@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import both_ways, examples, java_numbers, json_numbers, texts
 
 from ggfmt import kernels
+from ggfmt.arrow.arrays import as_string_maps, as_strings, narrow, non_null_values
 from ggfmt.columnar import avro
 from ggfmt.columnar.from_python import token_maps
 from ggfmt.columnar.images import differ
@@ -29,13 +31,13 @@ VALUES = st.one_of(texts, ESCAPED, st.sampled_from(["]]>", "]]]>>", "I", "U", "x
 INT64 = st.one_of(st.integers(-(1 << 63) + 1000, (1 << 63) - 1), st.integers(-2000, 2000))
 
 
-def sliced(values: Sequence[object], kind: pa.DataType, before: Sequence[object]) -> pa.Array:
+def sliced(values: Sequence[object], kind: pa.DataType, before: Sequence[object]) -> pa.Array[Any]:
     """The values as a slice of a larger array."""
     return pa.array([*before, *values, *before], kind).slice(len(before), len(values))
 
 
 @st.composite
-def arrays(draw: st.DrawFn, rows: int, of: st.SearchStrategy[object], kind: pa.DataType) -> pa.Array:
+def arrays(draw: st.DrawFn, rows: int, of: st.SearchStrategy[object], kind: pa.DataType) -> pa.Array[Any]:
     values = draw(st.lists(of, min_size=rows, max_size=rows))
     return sliced(values, kind, draw(st.lists(of, max_size=9)))
 
@@ -58,9 +60,9 @@ def pieces(draw: st.DrawFn, rows: int, depth: int = 3, in_members: bool = False)
         values = draw(arrays(rows, st.one_of(st.none(), INT64), pa.int64()))
         return Text(values, draw(st.sampled_from(OF_NUMBERS)), draw(texts), *around)
     if kind == "either":
-        where: pa.BooleanArray | Equals = draw(arrays(rows, st.booleans(), pa.bool_()))
+        where: pa.BooleanArray | Equals = narrow(draw(arrays(rows, st.booleans(), pa.bool_())), pa.BooleanArray)
         if draw(st.booleans()):
-            where = Equals(draw(arrays(rows, st.one_of(st.none(), VALUES), pa.string())), draw(VALUES))
+            where = Equals(as_strings(draw(arrays(rows, st.one_of(st.none(), VALUES), pa.string()))), draw(VALUES))
         branches = st.lists(pieces(rows, depth - 1, in_members), max_size=3)
         return Conditional(where, draw(branches), draw(branches))
     if kind == "members":
@@ -69,7 +71,8 @@ def pieces(draw: st.DrawFn, rows: int, depth: int = 3, in_members: bool = False)
         return CommaJoined(
             [COMMA, "x", *members] if draw(st.booleans()) else [Conditional(_first(rows), [COMMA, "x", *members])]
         )
-    maps = sliced(draw(st.lists(_maps, min_size=rows, max_size=rows)), _MAP, draw(st.lists(_maps, max_size=2)))
+    own, others = draw(st.lists(_maps, min_size=rows, max_size=rows)), draw(st.lists(_maps, max_size=2))
+    maps = as_string_maps(sliced(own, _MAP, others))
     length = len(maps.keys)
     items = [Text(maps.keys, Encoding.JSON, lead='"', tail='"'), "=", Text(maps.items, draw(st.sampled_from(OF_TEXTS)))]
     return Repeated(maps, [*items, draw(pieces(length, 0))], draw(texts))
@@ -102,13 +105,13 @@ def test_columns_of_avro_are_the_same(data: st.DataObject, rows: int, flagged: b
         cells = st.sampled_from([None, "true", "false"]) if kind == "boolean" else st.one_of(st.none(), _NUMBERS)
         values = data.draw(arrays(rows, st.one_of(cells, texts) if kind == "string" else cells, pa.string()))
         present = data.draw(st.one_of(st.none(), arrays(rows, st.booleans(), pa.bool_())))
-        columns.append(ImageColumn(values, present))
+        columns.append(ImageColumn(as_strings(values), present))
     image = Image(tuple(columns), data.draw(st.one_of(st.none(), arrays(rows, st.booleans(), pa.bool_()))))
 
     def encoded() -> tuple[list[bytes], list[tuple[int, int]]]:
         encoder = avro.Columns(kinds, flagged)
         parts, bad = encoder.required(image, rows) if required else encoder.optional(image, rows)
-        return [] if bad else join_binary(parts, rows).to_pylist(), sorted(bad)
+        return [] if bad else non_null_values(join_binary(parts, rows)), sorted(bad)
 
     one, other = both_ways(encoded)
     assert one == other
@@ -133,7 +136,7 @@ def test_maps_of_avro_are_the_same(maps: list[dict[str, str]]) -> None:
 def test_what_xml_cannot_carry_is_found(values: list[str | None]) -> None:
     def found(array: pa.StringArray) -> list[bool]:
         mask = foreign(array)
-        return [False] * len(array) if mask is None else list(mask.to_pylist())
+        return [False] * len(array) if mask is None else non_null_values(mask)
 
     one, other = both_ways(found, sliced(values, pa.string(), ["\0", None]))
     assert one == other

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from ggfmt.arrow import compute as pc
 
 _STRING = pa.string()
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -17,15 +20,15 @@ def is_scalar(type: pa.DataType) -> bool:
     return any(test(type) for test in (*tests, *more))
 
 
-def as_text(values: pa.Array) -> pa.StringArray:
+def as_text(values: pa.Array[Any]) -> pa.StringArray:
     """n values as texts, NULL as NULL: decimals with all digits of their scale, times as `2013-06-02 22:14:36.000000`,
     those with a zone in UTC."""
     type = values.type
-    if type == _STRING:
+    if isinstance(values, pa.StringArray):
         return values
     if pa.types.is_timestamp(type):
-        return values.cast(pa.timestamp("us", type.tz)).view(pa.timestamp("us")).cast(_STRING)
-    texts = values.cast(_STRING)
+        return pc.cast(pc.cast(values, pa.timestamp("us", type.tz)).view(pa.timestamp("us")), _STRING)
+    texts = pc.cast(values, _STRING)
     if pa.types.is_decimal(type):
         return _without_exponents(values, texts)
     if pa.types.is_floating(type):
@@ -34,7 +37,7 @@ def as_text(values: pa.Array) -> pa.StringArray:
     return texts
 
 
-def _without_exponents(values: pa.Array, texts: pa.StringArray) -> pa.StringArray:
+def _without_exponents(values: pa.Array[Any], texts: pa.StringArray) -> pa.StringArray:
     """Arrow writes small decimals as `1.00E-8`."""
     small = pc.match_substring(texts, "E")
     if not small.true_count:

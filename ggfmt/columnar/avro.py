@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ggfmt import kernels
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, list_array, non_null_values
 from ggfmt.columnar.avro_values import zigzag_varint as zigzag_varint
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.join import join_binary
@@ -77,13 +79,13 @@ def longs(values: pa.Int64Array) -> list[Piece]:
         if left:
             group = pc.if_else(pc.equal(following, 0), group, pc.add(group, _FOLLOWED))
         encoded = _GROUPS.take(group)
-        pieces.append(encoded.fill_null(_NOTHING) if encoded.null_count else encoded)
+        pieces.append(pc.fill_null(encoded, _NOTHING) if encoded.null_count else encoded)
         if not left:
             return pieces
         rest = following
 
 
-def strings(values: pa.Array) -> list[Piece]:
+def strings(values: pa.Array[Any]) -> list[Piece]:
     """n strings or n bytes, of texts or binaries without nulls."""
     if kernels.native is not None:
         return [Text(values, Encoding.SIZED)]
@@ -97,7 +99,7 @@ def strings(values: pa.Array) -> list[Piece]:
         return [zigzag_varint(longest), data]
     if longest < _LENGTHS:
         return [_LENGTH_VARINTS.take(lengths), data]
-    return [*longs(lengths.cast(pa.int64())), data]
+    return [*longs(pc.cast(lengths, pa.int64())), data]
 
 
 Encoded = tuple[list[Piece], list[int]]
@@ -118,10 +120,10 @@ def optional_strings(values: pa.StringArray) -> Encoded:
     if values.null_count == len(values):
         return [NULL], []
     lengths = pc.binary_length(values)
-    data = values.cast(_BINARY).fill_null(_NOTHING)
+    data = pc.fill_null(values.cast(_BINARY), _NOTHING)
     if pc.max(lengths).as_py() < _LENGTHS:
-        return [_VALUE_LENGTH_VARINTS.take(pc.add(lengths, 1).fill_null(0)), data], []
-    return [_branch(values), *longs(lengths.cast(pa.int64())), data], []
+        return [_VALUE_LENGTH_VARINTS.take(pc.fill_null(pc.add(lengths, 1), 0)), data], []
+    return [_branch(values), *longs(pc.cast(lengths, pa.int64())), data], []
 
 
 def optional_booleans(values: pa.StringArray) -> Encoded:
@@ -129,7 +131,7 @@ def optional_booleans(values: pa.StringArray) -> Encoded:
     index = pc.index_in(values, _BOOLEAN_TEXTS)
     if not index.null_count:
         return [_BOOLEANS.take(index)], []
-    return [NULL], pc.indices_nonzero(index.is_null()).to_pylist()
+    return [NULL], non_null_values(pc.indices_nonzero(index.is_null()))
 
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?"
@@ -166,11 +168,11 @@ def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
         return [], _unlike(values, FLOATING)
     if not pc.all(pc.is_finite(numbers), min_count=0).as_py():
         overflown = pc.and_(pc.invert(pc.is_finite(numbers)), pc.invert(pc.match_substring_regex(values, NOT_FINITE)))
-        bad = pc.indices_nonzero(overflown).to_pylist()
+        bad = non_null_values(pc.indices_nonzero(overflown))
         if bad:
             return [], bad
     wide = pa.Array.from_buffers(pa.binary(width), len(numbers), [None, numbers.buffers()[1]], offset=numbers.offset)
-    return [wide.cast(_BINARY).fill_null(_NOTHING)], []
+    return [pc.fill_null(wide.cast(_BINARY), _NOTHING)], []
 
 
 def optional_longs(values: pa.StringArray) -> Encoded:
@@ -185,7 +187,7 @@ def optional_longs(values: pa.StringArray) -> Encoded:
     try:
         if b"x" in data or b"X" in data:  # Arrow reads hexadecimal digits
             raise pa.ArrowInvalid
-        numbers = values.cast(pa.int64())
+        numbers = pc.cast(values, pa.int64())
     except pa.ArrowInvalid:
         exact = [None if text is None else exact_long(text) for text in values.to_pylist()]
         bad = [
@@ -219,8 +221,7 @@ def exact_long(text: str) -> int | None:
 def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
     """The rows whose text does not match; null matches."""
     fits = pc.match_substring_regex(values, pattern)
-    rows: list[int] = pc.indices_nonzero(pc.invert(fits)).to_pylist()
-    return rows
+    return non_null_values(pc.indices_nonzero(pc.invert(fits)))
 
 
 def optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:
@@ -233,7 +234,7 @@ def optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:
     return [_branch(values), *(pc.if_else(there, piece, _NOTHING) for piece in pieces)], []
 
 
-def _branch(values: pa.Array) -> pa.BinaryArray:
+def _branch(values: pa.Array[Any]) -> pa.BinaryArray:
     return _BRANCHES.take(values.is_valid().cast(pa.int8()))
 
 
@@ -255,7 +256,7 @@ ENCODERS: dict[str, AvroEncoder] = {
 }
 
 
-def string_maps(maps: pa.MapArray) -> pa.BinaryArray:
+def string_maps(maps: StringMapArray) -> pa.BinaryArray:
     """n maps of strings, each of one block."""
     if kernels.native is not None:
         entries = Repeated(maps, [*strings(maps.keys), *strings(maps.items)], counted=True)
@@ -265,8 +266,8 @@ def string_maps(maps: pa.MapArray) -> pa.BinaryArray:
     if not size:
         return pa.repeat(pa.scalar(END, _BINARY), len(maps))
     keys, items = maps.keys.slice(first, size), maps.items.slice(first, size)
-    pairs = pa.ListArray.from_arrays(pc.subtract(offsets, first), join_binary([*strings(keys), *strings(items)]))
-    counts = pc.list_value_length(pairs).cast(pa.int64())
+    pairs = list_array(pc.subtract(offsets, first), join_binary([*strings(keys), *strings(items)]))
+    counts = pc.cast(pc.list_value_length(pairs), pa.int64())
     sizes = longs(pc.if_else(pc.equal(counts, 0), pa.scalar(None, pa.int64()), counts))  # an empty map has no block
     return join_binary([*sizes, pc.binary_join(pairs, b""), END])
 

@@ -11,8 +11,9 @@ from decimal import Decimal
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.avro import NULL, NUMBER, VALUE, AvroEncoder, Encoded, zigzag_varint
 from ggfmt.columnar.pieces import Piece
 
@@ -40,7 +41,7 @@ def _decimals(values: pa.StringArray, precision: int, scale: int) -> Encoded:
     if precision <= _LONG_DIGITS:
         bad = pc.greater_equal(pc.abs(numbers), 10**precision)
         if pc.any(bad).as_py():
-            return [NULL], pc.indices_nonzero(bad).to_pylist()
+            return [NULL], non_null_values(pc.indices_nonzero(bad))
     return _short(numbers), []
 
 
@@ -52,7 +53,7 @@ def _unscaled_longs(values: pa.StringArray, scale: int) -> pa.Int64Array | None:
         decimals = values.cast(pa.decimal128(38, scale))
         buffers = decimals.buffers()
         whole = pa.Array.from_buffers(pa.decimal128(38, 0), len(decimals), buffers, offset=decimals.offset)
-        return whole.cast(pa.int64())
+        return pc.cast(whole, pa.int64())
     except pa.ArrowInvalid:
         return None
 
@@ -66,13 +67,13 @@ def _short(numbers: pa.Int64Array) -> list[Piece]:
     for place in range(1, 8):
         if largest >> (8 * place - 1):
             more = pc.greater_equal(rest, 1 << (8 * place - 1))
-            lengths = pc.add(lengths, more.cast(pa.int64()).fill_null(0))
+            lengths = pc.add(lengths, pc.fill_null(pc.cast(more, pa.int64()), 0))
     pieces: list[Piece] = [_LENGTHS.take(lengths)]
     for place in reversed(range(pc.max(lengths).as_py())):
         byte = pc.bit_wise_and(pc.shift_right(numbers, 8 * place), 255)
         if place:
             byte = pc.if_else(pc.greater(lengths, place), byte, _NO_BYTE)
-        pieces.append(_BYTES.take(byte.fill_null(_NO_BYTE)))
+        pieces.append(_BYTES.take(pc.fill_null(byte, _NO_BYTE)))
     return pieces
 
 

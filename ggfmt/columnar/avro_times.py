@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.avro import NULL, AvroEncoder, Encoded, longs, optional
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.java.date_mask import DateMask
@@ -20,8 +21,8 @@ def optional_micros(mask: DateMask) -> AvroEncoder:
 def _micros(values: pa.StringArray, mask: DateMask) -> Encoded:
     if values.null_count == len(values):
         return [NULL], []
-    unlike = pc.invert(pc.match_substring_regex(values, mask.pattern)).fill_null(False)
+    unlike = pc.fill_null(pc.invert(pc.match_substring_regex(values, mask.pattern)), False)
     if unlike.true_count:
-        return [NULL], pc.indices_nonzero(unlike).to_pylist()
+        return [NULL], non_null_values(pc.indices_nonzero(unlike))
     numbers, bad = text_micros(pc.replace_substring_regex(values, mask.pattern, mask.rewrite))
     return ([NULL], bad) if bad else optional(values, longs(numbers))

@@ -40,13 +40,12 @@ _ENCODERS: dict[Encoding, Callable[[Any], bytes]] = {
 }
 
 
-def encoded_singly(values: pa.Array, encoding: Encoding) -> pa.BinaryArray:
+def encoded_singly(values: pa.Array[Any], encoding: Encoding) -> pa.BinaryArray:
     """The values in an encoding of Avro, NULL where they are."""
     encode = _ENCODERS[encoding]
     return pa.array([None if value is None else encode(value) for value in values.to_pylist()], _BINARY)
 
 
-def counts(lists: pa.Array) -> pa.BinaryArray:
+def counts(lists: pa.Array[Any]) -> pa.BinaryArray:
     """How many items each list has, as the count of a block in front of them; no bytes where there are none."""
-    sizes = (len(items) for items in lists.to_pylist())
-    return pa.array([zigzag_varint(size) if size else b"" for size in sizes], _BINARY)
+    return pa.array([zigzag_varint(len(items)) if items else b"" for items in lists.to_pylist()], _BINARY)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.from_python import texts
 from ggfmt.columnar.json_image import JsonValues, Values
 from ggfmt.columnar.pieces import Text
@@ -21,8 +22,7 @@ _STRING = pa.string()
 
 def rows_where(mask: pa.BooleanArray) -> list[int]:
     """The rows where a mask is true."""
-    rows: list[int] = pc.indices_nonzero(mask).to_pylist() if mask.true_count else []
-    return rows
+    return non_null_values(pc.indices_nonzero(mask)) if mask.true_count else []
 
 
 def by_value(make: Callable[[str], str | None]) -> Kernel:
@@ -31,7 +31,7 @@ def by_value(make: Callable[[str], str | None]) -> Kernel:
     def kernel(values: pa.StringArray) -> Converted:
         encoded = values.dictionary_encode()
         distinct: list[str | None] = []
-        for text in encoded.dictionary.to_pylist():
+        for text in non_null_values(as_strings(encoded.dictionary)):
             try:
                 distinct.append(make(text))
             except ValueError:

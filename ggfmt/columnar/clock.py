@@ -13,6 +13,8 @@ from datetime import datetime, timezone
 
 import pyarrow as pa
 
+from ggfmt.arrow import compute as pc
+
 _PER_MS = 1000
 _COUNTERS = [f"{n:03d}" for n in range(_PER_MS)]
 _STAMP_BYTES = 26
@@ -55,7 +57,7 @@ class Clock:
         if self.fixed is not None:
             moment = self.fixed.replace(tzinfo=timezone.utc)
             return pa.scalar(str(calendar.timegm(moment.utctimetuple()) * 1_000_000 + moment.microsecond), pa.string())
-        return pa.array(range(start := self._take(count), start + count), pa.int64()).cast(pa.string())
+        return pc.cast(pa.array(range(start := self._take(count), start + count), pa.int64()), pa.string())
 
     def _take(self, count: int) -> int:
         """The first of so many stamps, which are nobody else's."""

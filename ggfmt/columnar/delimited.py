@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, as_strings, string_maps
 from ggfmt.model.change import ImageColumn
 
 _STRING = pa.string()
@@ -13,7 +14,7 @@ _STRING = pa.string()
 def split(text: str, delimiter: str) -> pa.StringArray:
     """The pieces of a text between delimiters; n + 1 of them for n delimiters."""
     whole = pa.array([text], pa.large_string())
-    return pc.split_pattern(whole, delimiter).flatten().cast(_STRING)
+    return pc.cast(pc.split_pattern(whole, delimiter).flatten(), _STRING)
 
 
 def table_of_fields(lines: pa.StringArray, delimiter: str, width: int) -> list[pa.StringArray]:
@@ -22,10 +23,10 @@ def table_of_fields(lines: pa.StringArray, delimiter: str, width: int) -> list[p
         return [lines]
     fields = pc.split_pattern(lines, delimiter).flatten()
     rows = pa.FixedSizeListArray.from_arrays(fields, width)
-    return [pc.list_element(rows, index) for index in range(width)]
+    return [as_strings(pc.list_element(rows, index)) for index in range(width)]
 
 
-def count_fields(lines: pa.StringArray, delimiter: str) -> pa.Int32Array:
+def count_fields(lines: pa.StringArray, delimiter: str) -> pa.Int64Array:
     """How many fields each line has."""
     return pc.add(pc.count_substring(lines, delimiter), 1)
 
@@ -44,23 +45,23 @@ def image_column(fields: pa.StringArray, null: str, missing: str, exists: pa.Boo
 def unquoted(column: ImageColumn) -> ImageColumn:
     """The column with the quotes taken off values that are in quotes, and those within made single."""
     values = column.values
-    quoted = pc.match_substring_regex(values, '(?s)^".*"$').fill_null(False)
+    quoted = pc.fill_null(pc.match_substring_regex(values, '(?s)^".*"$'), False)
     if not quoted.true_count:
         return column
     inner = pc.replace_substring(pc.utf8_slice_codeunits(values, 1, -1), '""', '"')
     return ImageColumn(pc.if_else(quoted, inner, values), column.present)
 
 
-def tokens_of(fields: pa.StringArray, between: str, within: str) -> pa.MapArray:
+def tokens_of(fields: pa.StringArray, between: str, within: str) -> StringMapArray:
     """Tokens from texts such as `L=1,R=x`; an empty text has none, a token without `within` has an empty value."""
     some = pc.not_equal(fields, "")
     pairs = pc.split_pattern(fields.filter(some), between)
     none = pa.repeat(pa.scalar(0, pa.int32()), len(fields))
     lengths = pc.replace_with_mask(none, some, pc.list_value_length(pairs))
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
-    flat = pairs.flatten()
+    flat = as_strings(pairs.flatten())
     marked = pc.match_substring(flat, within)
     halves = pc.split_pattern(flat.filter(marked), within, max_splits=1)
     names = pc.replace_with_mask(flat, marked, pc.list_element(halves, 0))
     values = pc.replace_with_mask(pa.repeat(pa.scalar("", _STRING), len(flat)), marked, pc.list_element(halves, 1))
-    return pa.MapArray.from_arrays(offsets, names, values)
+    return string_maps(offsets, names, values)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from struct import unpack_from
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import memory
 from ggfmt.columnar.pieces import Encoding
 
 _STRING = pa.string()
@@ -31,14 +33,15 @@ JACKSON_ESCAPES = str.maketrans(_IN_JACKSON)
 ATTRIBUTE_ESCAPES = str.maketrans(_IN_ATTRIBUTE)
 
 
-def text_buffer(array: pa.Array) -> pa.Buffer:
+def text_buffer(array: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Buffer:
     """The values of a text or binary array one after the other, without copying."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     _, offsets, data = array.buffers()
     if not len(array) or data is None:
         return pa.py_buffer(b"")
-    first, last = (unpack_from("i", offsets, 4 * place)[0] for place in (array.offset, array.offset + len(array)))
+    places = memory(offsets)
+    first, last = (unpack_from("i", places, 4 * place)[0] for place in (array.offset, array.offset + len(array)))
     return data.slice(first, last - first)
 
 
@@ -61,16 +64,16 @@ def escape_json_text(text: str, escapes: dict[int, str] = JSON_ESCAPES) -> str:
 
 def _millis(micros: pa.Int64Array) -> pa.StringArray:
     """Those that have passed, before 1970 too."""
-    return pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999, 0)), 1000).cast(_STRING)
+    return pc.cast(pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999, 0)), 1000), _STRING)
 
 
 def _nanos(micros: pa.Int64Array) -> pa.StringArray:
     """As text, for 64 bits of them end in the year 2262."""
-    return pc.replace_substring_regex(micros.cast(_STRING), "^(.*[1-9].*)$", r"\1" "000")
+    return pc.replace_substring_regex(pc.cast(micros, _STRING), "^(.*[1-9].*)$", r"\1" "000")
 
 
-# What each encoding of texts or numbers makes of an array.
-ESCAPES: dict[Encoding, Callable[[pa.Array], pa.Array]] = {
+# What each encoding makes of an array, which is of texts or of numbers as the encoding wants it.
+ESCAPES: dict[Encoding, Callable[[Any], pa.Array[Any]]] = {
     Encoding.AS_IS: lambda array: array,
     Encoding.JSON: partial(escape, replacements=_IN_JSON),
     Encoding.JACKSON: partial(escape, replacements=_IN_JACKSON),

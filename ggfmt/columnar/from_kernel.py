@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ggfmt.arrow.arrays import StringMapArray, from_buffers, string_maps
 from ggfmt.columnar.from_python import JsonColumn
 from ggfmt.model.change import ImageColumn
 
@@ -20,7 +21,7 @@ def text_column(column: Any, rows: int) -> ImageColumn:
     JSON and no strings."""
     offsets, data, validity, nulls, present, quoted = column
     buffers = [None if validity is None else pa.py_buffer(validity), pa.py_buffer(offsets), pa.py_buffer(data)]
-    values = pa.Array.from_buffers(_STRING, rows, buffers, nulls)
+    values = from_buffers(_STRING, rows, buffers, nulls)
     there = None if present is None else bits(present, rows)
     if quoted is True:
         return ImageColumn(values, there)
@@ -29,27 +30,27 @@ def text_column(column: Any, rows: int) -> ImageColumn:
 
 def bits(buffer: Any, rows: int) -> pa.BooleanArray:
     """n booleans, a bit each."""
-    return pa.Array.from_buffers(_BOOL, rows, [None, pa.py_buffer(buffer)])
+    return from_buffers(_BOOL, rows, [None, pa.py_buffer(buffer)])
 
 
 def int64s(buffer: Any, rows: int) -> pa.Int64Array:
-    return pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(buffer)])
+    return from_buffers(pa.int64(), rows, [None, pa.py_buffer(buffer)])
 
 
 def uint8s(buffer: Any, rows: int) -> pa.UInt8Array:
-    return pa.Array.from_buffers(pa.uint8(), rows, [None, pa.py_buffer(buffer)])
+    return from_buffers(pa.uint8(), rows, [None, pa.py_buffer(buffer)])
 
 
 def letters(buffer: Any, rows: int) -> pa.StringArray:
     """n texts of one byte each."""
-    return pa.Array.from_buffers(_STRING, rows, [None, _places(rows + 1), pa.py_buffer(buffer)])
+    return from_buffers(_STRING, rows, [None, _places(rows + 1), pa.py_buffer(buffer)])
 
 
-def token_maps(names: Any, values: Any, offsets: Any, rows: int) -> pa.MapArray:
+def token_maps(names: Any, values: Any, offsets: Any, rows: int) -> StringMapArray:
     """n maps of texts; `offsets` has n + 1 places in the columns of names and values."""
-    places = pa.Array.from_buffers(pa.int32(), rows + 1, [None, pa.py_buffer(offsets)])
+    places = from_buffers(pa.int32(), rows + 1, [None, pa.py_buffer(offsets)])
     count = places[rows].as_py()
-    return pa.MapArray.from_arrays(places, text_column(names, count).values, text_column(values, count).values)
+    return string_maps(places, text_column(names, count).values, text_column(values, count).values)
 
 
 _counted: Sequence[pa.Buffer] = (pa.py_buffer(array("i")),)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import secrets
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, from_buffers, non_null_values, string_maps
 from ggfmt.model.change import ImageColumn
 
 # What stands for a missing value until the column is built. No value of a file can be equal to it by accident.
@@ -43,12 +44,12 @@ def raw_column(values: Sequence[msgspec.Raw]) -> JsonColumn:
     joined = b"\n".join(values)
     if joined.count(b"\n") == len(values) - 1:
         whole = pa.array([joined], pa.large_binary()).cast(pa.large_string())
-        array = pc.split_pattern(whole, "\n").flatten().cast(_STRING)
+        array = pc.cast(pc.split_pattern(whole, "\n").flatten(), _STRING)
     else:  # a nested value that is laid out over lines
         array = texts([str(value, "utf-8") for value in map(bytes, values)])
     if b'"' in joined:
         quoted = pc.starts_with(array, '"')
-        unquoted = [_decode_text(value) for value in array.filter(quoted).to_pylist()]
+        unquoted = [_decode_text(value) for value in non_null_values(array.filter(quoted))]
         array = pc.replace_with_mask(array, quoted, texts(unquoted))
         # A text that reads `null` or is empty is a value; only unquoted ones stand for NULL and missing.
         column = _without_missing(array, "", pc.invert(quoted))
@@ -73,12 +74,12 @@ def _without_missing(values: pa.StringArray, sentinel: str, where: pa.BooleanArr
 
 def int64s(values: array[int]) -> pa.Int64Array:
     """The values of an `array("q")`, without copying."""
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
+    return from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
 
 
-def token_maps(maps: Iterable[dict[str, str]]) -> pa.MapArray:
+def token_maps(maps: Iterable[Mapping[str, str]]) -> StringMapArray:
     listed = list(maps)
     offsets = pa.array(accumulate(map(len, listed), initial=0), pa.int32())
     keys = texts(list(chain.from_iterable(listed)))
     items = texts(list(chain.from_iterable(tokens.values() for tokens in listed)))
-    return pa.MapArray.from_arrays(offsets, keys, items)
+    return string_maps(offsets, keys, items)

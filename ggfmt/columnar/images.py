@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ggfmt import kernels
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import from_buffers
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType, either
 
 _NULL = pa.scalar(None, pa.string())
@@ -56,7 +57,7 @@ def differ(values: pa.StringArray, others: pa.StringArray) -> pa.BooleanArray:
     if kernels.native is not None:
         try:
             bits = pa.py_buffer(kernels.native.differ(values, others))
-            return pa.BooleanArray.from_buffers(pa.bool_(), len(values), [None, bits])
+            return from_buffers(pa.bool_(), len(values), [None, bits])
         except kernels.REFUSALS:
             pass
     both_null = pc.and_(values.is_null(), others.is_null())

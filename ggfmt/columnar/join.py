@@ -7,12 +7,13 @@ inputs are all null, so that an operation would vanish. Here a null is an error 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ggfmt import kernels
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import list_array, repeated
 from ggfmt.columnar.avro_values import counts, encoded_singly
 from ggfmt.columnar.escapes import ESCAPES
 from ggfmt.columnar.pieces import COMMA, KINDS, CommaJoined, Conditional, Equals, Piece, Repeated, Text
@@ -33,7 +34,11 @@ def join_binary(pieces: Sequence[Piece], rows: int | None = None) -> pa.BinaryAr
     return _join(pieces, rows, _NO_BYTES)
 
 
-def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Array:
+@overload
+def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.StringScalar) -> pa.StringArray: ...
+@overload
+def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.BinaryScalar) -> pa.BinaryArray: ...
+def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> pa.Array[Any]:
     if len(pieces) == 1 and isinstance(pieces[0], pa.Array) and pieces[0].type == empty.type:
         return pieces[0]
     if kernels.native is None:
@@ -57,18 +62,18 @@ def _whole(pieces: Sequence[Piece]) -> Sequence[Piece]:
 # By Arrow: what each kind of piece is, as an array or a constant.
 
 
-def _array_of(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Array:
+def _array_of(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> pa.Array[Any]:
     joined = _joined(pieces, rows, empty)
     if isinstance(joined, pa.Scalar):
         assert rows is not None, "a join of constants needs a number of rows"
-        return pa.repeat(joined, rows)
+        return repeated(joined, rows)
     return joined
 
 
-def _joined(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> pa.Array | pa.Scalar:
+def _joined(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> pa.Array[Any] | pa.Scalar[Any]:
     """The pieces as one array, or as one constant if they are constants."""
     merged: list[Piece] = []
-    arrays: list[pa.Array] = []
+    arrays: list[pa.Array[Any]] = []
     for piece in pieces:
         piece = _plain(piece, rows, empty)
         if not _is_constant(piece):
@@ -93,7 +98,7 @@ def _is_constant(piece: Piece) -> bool:
     return isinstance(piece, (str, bytes))
 
 
-def _plain(piece: Piece, rows: int | None, empty: pa.Scalar) -> Any:
+def _plain(piece: Piece, rows: int | None, empty: pa.Scalar[Any]) -> Any:
     """A piece as a constant or an array."""
     if isinstance(piece, Text):
         return _text(piece, empty)
@@ -110,23 +115,24 @@ def _plain(piece: Piece, rows: int | None, empty: pa.Scalar) -> Any:
 
 
 def _mask(where: pa.BooleanArray | Equals) -> pa.BooleanArray:
-    return pc.equal(where.values, where.text).fill_null(False) if isinstance(where, Equals) else where
+    return pc.fill_null(pc.equal(where.values, where.text), False) if isinstance(where, Equals) else where
 
 
-def _text(piece: Text, empty: pa.Scalar) -> pa.Array:
+def _text(piece: Text, empty: pa.Scalar[Any]) -> pa.Array[Any]:
     escape = ESCAPES.get(piece.encoding)
-    values = encoded_singly(piece.values, piece.encoding) if escape is None else escape(piece.values)
+    values: pa.Array[Any] = encoded_singly(piece.values, piece.encoding) if escape is None else escape(piece.values)
     if values.type != empty.type:
         values = values.cast(empty.type)
     if not piece.lead and not piece.tail:
         return values if piece.null is None or not values.null_count else values.fill_null(piece.null)
     if not values.null_count:
-        return _joined([piece.lead, values, piece.tail], None, empty)
-    filled = _joined([piece.lead, values.fill_null(empty), piece.tail], None, empty)
-    return pc.if_else(values.is_valid(), filled, pa.scalar(piece.null, empty.type))
+        return _array_of([piece.lead, values, piece.tail], None, empty)
+    filled = _array_of([piece.lead, values.fill_null(empty), piece.tail], None, empty)
+    null: pa.Scalar[Any] = pa.scalar(piece.null, empty.type)
+    return pc.if_else(values.is_valid(), filled, null)
 
 
-def _members(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> Any:
+def _members(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> Any:
     if pieces and pieces[0] is COMMA:  # the first is always there
         return _constant(_joined(pieces[1:], rows, empty))
     joined = _joined(pieces, rows, empty)
@@ -135,17 +141,17 @@ def _members(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar) -> Any
     return pc.replace_substring_regex(joined, "^,", "")
 
 
-def _constant(joined: pa.Array | pa.Scalar) -> Any:
+def _constant(joined: pa.Array[Any] | pa.Scalar[Any]) -> Any:
     return joined.as_py() if isinstance(joined, pa.Scalar) else joined
 
 
-def _each(piece: Repeated, empty: pa.Scalar) -> pa.Array:
+def _each(piece: Repeated, empty: pa.Scalar[Any]) -> pa.Array[Any]:
     offsets, first = piece.lists.offsets, piece.lists.offsets[0].as_py()
     size = piece.lists.offsets[-1].as_py() - first
     items = _array_of(piece.pieces, first + size, empty).slice(first, size)
     between = piece.between.encode() if pa.types.is_binary(empty.type) else piece.between
-    joined = pc.binary_join(pa.ListArray.from_arrays(pc.subtract(offsets, first), items), between)
-    return _joined([counts(piece.lists), joined], None, empty) if piece.counted else joined
+    joined = pc.binary_join(list_array(pc.subtract(offsets, first), items), between)
+    return _array_of([counts(piece.lists), joined], None, empty) if piece.counted else joined
 
 
 def repeat(text: str, count: int) -> pa.StringArray:

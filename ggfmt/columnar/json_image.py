@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.metadata import or_empty
 from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Piece
@@ -89,10 +90,11 @@ class ImageObjects:
 
 
 def _where_there(image: Image, rows: int, pieces: list[Piece], otherwise: str = "") -> list[Piece]:
-    there = rows if image.exists is None else image.exists.true_count
-    if there == rows:
+    exists = image.exists
+    there = rows if exists is None else exists.true_count
+    if exists is None or there == rows:
         return pieces
-    return [Conditional(image.exists, pieces, [otherwise])] if there else [otherwise]
+    return [Conditional(exists, pieces, [otherwise])] if there else [otherwise]
 
 
 def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:
@@ -101,5 +103,5 @@ def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:
     laid_out = pc.and_(pc.match_substring(values, "\n"), json)
     if not laid_out.true_count:
         return values
-    texts = [str(msgspec.json.format(text, indent=-1)) for text in values.filter(laid_out).to_pylist()]
+    texts = [str(msgspec.json.format(text, indent=-1)) for text in non_null_values(values.filter(laid_out))]
     return pc.replace_with_mask(values, laid_out, pa.array(texts, pa.string()))

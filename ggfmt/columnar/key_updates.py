@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.images import differ
 from ggfmt.model.change import ChangeBatch, OpType
 
@@ -39,7 +40,7 @@ def delete_insert(batch: ChangeBatch, updates: pa.BooleanArray) -> tuple[ChangeB
     and the row of the batch that each comes from."""
     rows: list[int] = []
     kinds: list[str] = []
-    for row, (update, kind) in enumerate(zip(updates.to_pylist(), batch.op.to_pylist(), strict=True)):
+    for row, (update, kind) in enumerate(zip(updates.to_pylist(), non_null_values(batch.op), strict=True)):
         kinds += (OpType.DELETE.value, OpType.INSERT.value) if update else (kind,)
         rows += (row, row) if update else (row,)
     taken = batch.take(pa.array(rows, pa.int64()))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, as_strings
 from ggfmt.columnar.pieces import Conditional, Equals, Piece, Repeated
 from ggfmt.model.change import OP_TYPES
 
@@ -22,7 +24,7 @@ class OpKeys:
         self._type = type
         self._plain = self._words == OP_TYPES
 
-    def of(self, op: pa.StringArray) -> pa.Array:
+    def of(self, op: pa.StringArray) -> pa.Array[Any]:
         return op if self._plain else pa.array(self._words, self._type).take(pc.index_in(op, _OP_TYPES))
 
     def piece(self, op: pa.StringArray) -> Piece:
@@ -37,11 +39,13 @@ class OpKeys:
 
 
 def or_empty(array: pa.StringArray) -> pa.StringArray:
-    return array.fill_null("") if array.null_count else array
+    return pc.fill_null(array, "") if array.null_count else array
 
 
 def token_texts(
-    tokens: pa.MapArray | None, pair: Callable[[pa.StringArray, pa.StringArray], Sequence[Piece]], separator: str
+    tokens: StringMapArray | None, pair: Callable[[pa.StringArray, pa.StringArray], Sequence[Piece]], separator: str
 ) -> Piece:
     """The tokens of each operation as one text: `pair` puts name and value together, `separator` divides pairs."""
-    return "" if tokens is None else Repeated(tokens, pair(tokens.keys, tokens.items), separator)
+    return (
+        "" if tokens is None else Repeated(tokens, pair(as_strings(tokens.keys), as_strings(tokens.items)), separator)
+    )

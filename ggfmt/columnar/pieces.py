@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
+from ggfmt.arrow.arrays import StringMapArray
+
 Piece: TypeAlias = Any
 
 
@@ -43,7 +45,7 @@ class Encoding(IntEnum):
 class Text(NamedTuple):
     """n values, each between `lead` and `tail`; `null` alone stands for a NULL, None where there is none."""
 
-    values: pa.Array
+    values: pa.Array[Any]
     encoding: Encoding = Encoding.AS_IS
     null: str | bytes | None = None
     lead: str | bytes = ""
@@ -84,7 +86,7 @@ class Repeated(NamedTuple):
     lists, from the first that the arrays beneath have. `counted`, for the native kernel: how many there are
     stands before them as a long of Avro, unless there are none."""
 
-    lists: pa.ListArray | pa.MapArray
+    lists: pa.ListArray[Any] | StringMapArray
     pieces: Sequence[Piece]
     between: str = ""
     counted: bool = False

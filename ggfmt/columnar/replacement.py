@@ -9,14 +9,16 @@ pick columns by the names of the source, and come behind the replacements for al
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.key_updates import key_updates
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
@@ -220,13 +222,13 @@ def replace_values(values: pa.StringArray, replacement: Replacement) -> pa.Strin
 
 
 def _offsets(size: int) -> pa.Buffer:
-    return pa.array([0, size], pa.int32()).buffers()[1]
+    return pa.py_buffer(array("i", (0, size)))
 
 
 def _by_distinct_value(values: pa.StringArray, replacement: Replacement) -> pa.StringArray:
     encoded = values.dictionary_encode()
     search = replacement.regex.compiled.search
-    distinct = encoded.dictionary.to_pylist()
+    distinct = non_null_values(as_strings(encoded.dictionary))
     if not any(map(search, distinct)):
         return values
     return pa.array(map(replacement.apply, distinct), pa.string()).take(encoded.indices)

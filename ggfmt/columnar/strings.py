@@ -7,9 +7,10 @@ from decimal import Decimal
 from enum import IntEnum
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ggfmt import kernels
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.join import join
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text
@@ -77,10 +78,10 @@ def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
     if all_match(array, TextPattern.JSON_NUMBER):
         return Text(array, null="null"), []
     fits = pc.match_substring_regex(array, _JSON_NUMBER)
-    texts = array.fill_null("null") if array.null_count else array
+    texts = pc.fill_null(array, "null") if array.null_count else array
     if pc.all(fits, min_count=0).as_py():
         return texts, []
-    odd = pc.indices_nonzero(pc.invert(fits.fill_null(True))).to_pylist()
+    odd = non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
     numbers: list[str] = []
     bad = []
     for row in odd:
@@ -105,7 +106,7 @@ def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
     if all_match(array, TextPattern.JSON_BOOLEAN):
         return Text(array, null="null"), []
     fits = pc.or_(array.is_null(), pc.is_in(array, pa.array(["true", "false"], _STRING)))
-    return array.fill_null("null"), pc.indices_nonzero(pc.invert(fits)).to_pylist()
+    return pc.fill_null(array, "null"), non_null_values(pc.indices_nonzero(pc.invert(fits)))
 
 
 def represent(column: ImageColumn, null: str, missing: str, quoted: bool = False) -> Piece:

@@ -9,11 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
+from ggfmt.columnar.by_value import by_value, rows_where
 
 _STRING = pa.string()
 _COLON = "^([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9])"
 _ZONE = ":[0-9]{2}(?:[.][0-9]+)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
+# The texts of days and times that Arrow's cast takes, with at most six digits of a second.
+_DAY = (
+    "[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
+    "|02-(?:0[1-9]|1[0-9]|2[0-8]))|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29"
+)
+_CLOCK = "[ T](?:[01][0-9]|2[0-3])(?::[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,6})?)?)?"
+_OFFSET = "(?:Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)"
+_DATED = "^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T]|$)"
+_TIME = f"^(?:{_DAY})(?:{_CLOCK})?$"
+_TIME_WITH_ZONE = f"^(?:{_DAY}){_CLOCK}{_OFFSET}$"
 _FIRST, _LAST = -62135596800_000000, 253402300799_999999  # the years 1 to 9999, in microseconds
 
 
@@ -21,16 +34,16 @@ def micros_text(values: Sequence[int | None] | pa.Int64Array) -> tuple[pa.String
     """Microseconds as time stamps with six digits, and the rows that are outside of the years 1 to 9999."""
     numbers = values if isinstance(values, pa.Array) else _int64s(values)
     fits = pc.and_(pc.greater_equal(numbers, _FIRST), pc.less_equal(numbers, _LAST))
-    bad = pc.indices_nonzero(pc.invert(fits.fill_null(True))).to_pylist()
+    bad = non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
     if bad:
         numbers = pc.if_else(fits, numbers, pa.scalar(None, pa.int64()))
-    return numbers.cast(pa.timestamp("us")).cast(_STRING), bad
+    return pc.cast(pc.cast(numbers, pa.timestamp("us")), _STRING), bad
 
 
 def scaled(numbers: pa.StringArray, factor: int) -> pa.Int64Array:
     """Whole numbers of at most 18 digits, as texts, times a factor up to a million. One far outside of the years 1 to
     9999 then becomes another."""
-    longs = numbers.cast(pa.int64())
+    longs = pc.cast(numbers, pa.int64())
     if factor == 1 or longs.null_count == len(longs):
         return longs
     most = 10**18 // factor
@@ -41,7 +54,7 @@ def scaled(numbers: pa.StringArray, factor: int) -> pa.Int64Array:
 def times_of_micros(texts: pa.StringArray) -> pa.StringArray:
     """Texts of microseconds as time stamps with six digits; NULL for those that are none."""
     whole = pc.match_substring_regex(texts, "^-?[0-9]{1,18}$")
-    return micros_text(pc.if_else(whole, texts, pa.scalar(None, _STRING)).cast(pa.int64()))[0]
+    return micros_text(pc.cast(pc.if_else(whole, texts, pa.scalar(None, _STRING)), pa.int64()))[0]
 
 
 def _int64s(values: Sequence[int | None]) -> pa.Int64Array:
@@ -57,23 +70,34 @@ def text_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
     Between date and time there is a blank, a `T`, or a colon as in trails; there are up to six digits of a second.
     """
     try:
-        return texts.cast(pa.timestamp("us")).cast(pa.int64()), []
+        return pc.cast(pc.cast(texts, pa.timestamp("us")), pa.int64()), []
     except pa.ArrowInvalid:
-        texts = pc.replace_substring_regex(texts, _COLON, r"\1 \2")
-    numbers: list[int | None] = []
-    bad = []
-    for row, text in enumerate(texts):
-        try:
-            numbers.append(text.cast(pa.timestamp("us")).cast(pa.int64()).as_py())
-        except pa.ArrowInvalid:
-            numbers.append(None)
-            bad.append(row)
-    return pa.array(numbers, pa.int64()), bad
+        return cast_times(pc.replace_substring_regex(texts, _COLON, r"\1 \2"), pa.timestamp("us"))
+
+
+def cast_times(texts: pa.StringArray, type: pa.DataType) -> tuple[pa.Int64Array, list[int]]:
+    """Texts as the numbers that Arrow has for them as timestamps of a type, and the rows of those that it refuses.
+
+    Arrow's cast refuses a column for one text. So the texts that it is known to take are cast at once, and of the
+    others that start with a date each that is different for itself.
+    """
+    known = pc.match_substring_regex(texts, _TIME_WITH_ZONE if getattr(type, "tz", None) else _TIME)
+    nothing = pa.scalar(None, _STRING)
+    try:
+        numbers = pc.cast(pc.cast(pc.if_else(known, texts, nothing), type), pa.int64())
+        others = pc.if_else(known, nothing, texts)
+    except pa.ArrowInvalid:  # one is beyond the type, as a time that 64 bits of nanoseconds do not reach
+        numbers, others = pa.nulls(len(texts), pa.int64()), texts
+    others = pc.if_else(pc.match_substring_regex(others, _DATED), others, nothing)
+    if others.null_count < len(others):
+        found, _ = by_value(lambda text: str(pa.scalar(text, _STRING).cast(type).cast(pa.int64()).as_py()))(others)
+        numbers = pc.coalesce(numbers, pc.cast(found, pa.int64()))
+    return numbers, rows_where(pc.and_(texts.is_valid(), numbers.is_null()))
 
 
 def zoned(texts: pa.StringArray) -> pa.BooleanArray:
     """Whether texts end as time stamps with a zone do; NULL is false."""
-    return pc.match_substring_regex(texts, _ZONE).fill_null(False)
+    return pc.fill_null(pc.match_substring_regex(texts, _ZONE), False)
 
 
 def instant_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
@@ -83,14 +107,8 @@ def instant_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
         return text_micros(texts)
     nothing = pa.scalar(None, _STRING)
     numbers, bad = text_micros(pc.if_else(with_zone, nothing, texts))
-    own: list[int | None] = []
-    for row, text in enumerate(pc.if_else(with_zone, texts, nothing)):
-        try:
-            own.append(text.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).as_py())
-        except pa.ArrowInvalid:
-            own.append(None)
-            bad.append(row)
-    return pc.coalesce(numbers, pa.array(own, pa.int64())), bad
+    zoned_numbers, zoned_bad = cast_times(pc.if_else(with_zone, texts, nothing), pa.timestamp("us", "UTC"))
+    return pc.coalesce(numbers, zoned_numbers), [*bad, *zoned_bad]
 
 
 def floor_millis(micros: pa.Int64Array) -> pa.Int64Array:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, as_strings, string_maps
 
 
-def token(tokens: pa.MapArray | None, name: str, rows: int) -> pa.StringArray:
+def token(tokens: StringMapArray | None, name: str, rows: int) -> pa.StringArray:
     """The token of each of n operations, NULL where it has none of that name."""
     if tokens is None:
         return pa.nulls(rows, pa.string())
-    return pc.map_lookup(tokens, pa.scalar(name, pa.string()), "first")
+    return as_strings(pc.map_lookup(tokens, pa.scalar(name, pa.string()), "first"))
 
 
-def with_common(tokens: pa.MapArray, common: Mapping[str, str]) -> pa.MapArray:
+def with_common(tokens: StringMapArray, common: Mapping[str, str]) -> StringMapArray:
     """The tokens of n operations, and behind those of each the ones that all have."""
     if not common:
         return tokens
@@ -29,4 +31,4 @@ def with_common(tokens: pa.MapArray, common: Mapping[str, str]) -> pa.MapArray:
         for mine, more in ((tokens.keys, common.keys()), (tokens.items, common.values()))
     )
     places = pc.add(tokens.offsets, pa.array(range(0, (rows + 1) * count, count), pa.int32()))
-    return pa.MapArray.from_arrays(places, names, texts)
+    return string_maps(places, as_strings(names), as_strings(texts))

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import DecimalType, non_null_values, nulls
 from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_long
 from ggfmt.columnar.avro_decimals import unscaled
 from ggfmt.columnar.escapes import text_buffer
@@ -20,7 +22,7 @@ _ZEROS = r"(\.[0-9]{6})0+($|Z|[+-])"  # behind the six digits of a second that a
 _DAY = 86_400_000_000
 _SAFE_DIGITS = 38  # Arrow takes longer texts of decimals for other numbers, and says nothing
 
-Typed = tuple[pa.Array, list[int]]  # the second are the rows whose text is no value of the type
+Typed: TypeAlias = "tuple[pa.Array[Any], list[int]]"  # the second are the rows whose text is no value of the type
 
 
 def typed_values(texts: pa.StringArray, type: pa.DataType) -> Typed:
@@ -28,7 +30,7 @@ def typed_values(texts: pa.StringArray, type: pa.DataType) -> Typed:
     if type == _STRING:
         return texts, []
     if texts.null_count == len(texts):
-        return pa.nulls(len(texts), type), []
+        return nulls(len(texts), type), []
     if pa.types.is_decimal(type):
         return _decimals(texts, type)
     return _KERNELS[type](texts, type)
@@ -49,7 +51,7 @@ def _longs(texts: pa.StringArray, type: pa.DataType) -> Typed:
         return _one_by_one(texts, type, exact_long)
 
 
-def _decimals(texts: pa.StringArray, type: pa.DataType) -> Typed:
+def _decimals(texts: pa.StringArray, type: DecimalType) -> Typed:
     try:
         data = text_buffer(texts).to_pybytes()
         if b"e" in data or b"E" in data or pc.max(pc.binary_length(texts)).as_py() > _SAFE_DIGITS:
@@ -59,7 +61,7 @@ def _decimals(texts: pa.StringArray, type: pa.DataType) -> Typed:
         return _one_by_one(texts, type, lambda text: _decimal(text, type))
 
 
-def _decimal(text: str, type: pa.DataType) -> Decimal | None:
+def _decimal(text: str, type: DecimalType) -> Decimal | None:
     number = unscaled(text, type.precision, type.scale)
     if number is None:
         return None
@@ -110,12 +112,11 @@ def _one_by_one(texts: pa.StringArray, type: pa.DataType, value: Callable[[str],
     return values, _lost(texts, values)
 
 
-def _lost(texts: pa.StringArray, values: pa.Array) -> list[int]:
+def _lost(texts: pa.StringArray, values: pa.Array[Any]) -> list[int]:
     """The rows that have a text and no value."""
     if values.null_count == texts.null_count:
         return []
-    rows: list[int] = pc.indices_nonzero(pc.and_(texts.is_valid(), values.is_null())).to_pylist()
-    return rows
+    return non_null_values(pc.indices_nonzero(pc.and_(texts.is_valid(), values.is_null())))
 
 
 _KERNELS: dict[pa.DataType, Callable[[pa.StringArray, pa.DataType], Typed]] = {

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.escapes import ATTRIBUTE_ESCAPES, text_buffer
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text
 from ggfmt.columnar.strings import TextPattern, all_match
@@ -34,7 +34,7 @@ def foreign(array: pa.StringArray) -> pa.BooleanArray | None:
         return None
     data = text_buffer(array).to_pybytes()
     if data.translate(None, _CARRIED) or any(character in data for character in _NONCHARACTERS):
-        return pc.match_substring_regex(array, _FOREIGN_RE2).fill_null(False)
+        return pc.fill_null(pc.match_substring_regex(array, _FOREIGN_RE2), False)
     return None
 
 
@@ -89,7 +89,7 @@ class _Side:
     def either(self, present: list[Piece], missing: list[Piece]) -> list[Piece]:
         """Some pieces where the column is there, others where it is missing."""
         count = len(self._values) if self._there is None else self._there.true_count
-        if count == len(self._values):
+        if self._there is None or count == len(self._values):
             return present
         return [Conditional(self._there, present, missing)] if count else missing
 

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.csv as csv
 
+from ggfmt.arrow.arrays import as_strings
 from ggfmt.comparison.csv_options import CsvOptions
 from ggfmt.comparison.escapes import Lines, Quotes, unescaped
 from ggfmt.comparison.files import Arrays, Columns, TableFile, distinct, ending_of
@@ -58,7 +59,7 @@ class CsvFile(TableFile):
         header = int(self._options.header)
         for columns in self._parsed(self._width, stream):
             own = [columns[place].slice(header) for place in places]
-            yield [unescaped(texts, self._delimiter) for texts in own] if self._by_letters else own
+            yield [unescaped(as_strings(texts), self._delimiter) for texts in own] if self._by_letters else own
             header = 0
 
     def _parsed(self, width: int | None, stream: BinaryIO | None = None) -> Iterator[Arrays]:

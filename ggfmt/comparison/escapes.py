@@ -13,7 +13,8 @@ from abc import abstractmethod
 from typing import BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from ggfmt.arrow import compute as pc
 
 BLOCK_BYTES, _MOST_BYTES = 4 << 20, 64 << 20
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "Z": "\x1a"}

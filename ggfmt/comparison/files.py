@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, TypeAlias
 
 import fastavro
 import msgspec
@@ -25,7 +25,7 @@ BATCH_ROWS, _BATCH_BYTES = 1 << 16, 16 << 20
 _BLOCK_BYTES = 4 << 20
 
 Columns = dict[str, pa.DataType]  # by name, of stored types
-Arrays = list[pa.Array]
+Arrays: TypeAlias = "list[pa.Array[Any]]"
 
 
 class TableFile(ABC):
@@ -125,7 +125,7 @@ class OrcFile(TableFile):
             yield [stored(batch.column(name).cast(type)) for name, type in zip(names, types, strict=True)]
 
 
-def _orc_type(field: pa.Field) -> pa.DataType:
+def _orc_type(field: pa.Field[Any]) -> pa.DataType:
     told = (field.metadata or {}).get(b"spark.sql.catalyst.type")
     return pa.timestamp("us") if told == b"timestamp_ntz" and field.type == pa.int64() else field.type
 
@@ -197,7 +197,7 @@ class AvroFile(TableFile):
             yield field["name"], _avro_type(field["type"])
 
 
-_AVRO_TYPES = {
+_AVRO_TYPES: dict[str, pa.DataType] = {
     "null": pa.null(),
     "boolean": pa.bool_(),
     "int": pa.int32(),
@@ -207,7 +207,7 @@ _AVRO_TYPES = {
     "bytes": pa.binary(),
     "fixed": pa.binary(),
 }
-_AVRO_LOGICAL_TYPES = {
+_AVRO_LOGICAL_TYPES: dict[str, pa.DataType] = {
     "date": pa.date32(),
     "time-millis": pa.time64("us"),
     "time-micros": pa.time64("us"),
@@ -234,7 +234,7 @@ def _avro_type(schema: Any) -> pa.DataType:
     return _AVRO_LOGICAL_TYPES.get(str(logical)) or _avro_type(schema["type"])
 
 
-def _avro_column(values: list[Any], type: pa.DataType) -> pa.Array:
+def _avro_column(values: list[Any], type: pa.DataType) -> pa.Array[Any]:
     if type == STRING:
         values = [value if value is None or isinstance(value, str) else as_json(value) for value in values]
     elif pa.types.is_timestamp(type) and type.tz is None:

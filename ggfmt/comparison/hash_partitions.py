@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import counts_by_value, narrow
 
 FAN_OUT_BITS = 5
 FAN_OUT = 1 << FAN_OUT_BITS
@@ -22,10 +25,10 @@ _FACTORS = [pa.scalar(number, _WORD) for number in (0xBF58476D1CE4E5B9, 0x94D049
 _WORD_BYTES, _MOST_BYTES = 8, 64  # of a long text its first and its last bytes count, and how many it has
 
 Batches = Iterator[pa.RecordBatch]
-Keys = Callable[[pa.RecordBatch], Sequence[pa.Array]]  # the values by which rows go together
+Keys: TypeAlias = "Callable[[pa.RecordBatch], Sequence[pa.Array[Any]]]"  # the values by which rows go together
 
 
-def numbers(columns: Sequence[pa.Array]) -> pa.UInt64Array:
+def numbers(columns: Sequence[pa.Array[Any]]) -> pa.UInt64Array:
     """A number for each row: equal values have equal ones. Other values have others, but for a few."""
     found = pa.repeat(_NOTHING, len(columns[0]))
     for column in columns:
@@ -38,7 +41,7 @@ def numbers(columns: Sequence[pa.Array]) -> pa.UInt64Array:
     return pc.bit_wise_xor(found, pc.shift_right(found, pa.scalar(32, _WORD)))
 
 
-def _words(column: pa.Array) -> Iterator[pa.UInt64Array]:
+def _words(column: pa.Array[Any]) -> Iterator[pa.UInt64Array]:
     type = column.type
     if pa.types.is_string(type) or pa.types.is_binary(type):
         yield from _text_words(column)
@@ -47,14 +50,14 @@ def _words(column: pa.Array) -> Iterator[pa.UInt64Array]:
     else:
         if pa.types.is_boolean(type) or pa.types.is_int32(type) or pa.types.is_date(type):
             column = column.cast(pa.int32()).cast(_LONG)
-        yield pc.fill_null(column.view(_LONG), 0).view(_WORD)
+        yield narrow(pc.fill_null(column.view(_LONG), 0).view(_WORD), pa.UInt64Array)
 
 
-def _text_words(column: pa.Array) -> Iterator[pa.UInt64Array]:
+def _text_words(column: pa.Array[Any]) -> Iterator[pa.UInt64Array]:
     """Two words: how many bytes a text has, and a sum of its bytes, to which those add nothing that it lacks."""
     data = pc.fill_null(column.view(_BINARY), b"")
     lengths = pc.binary_length(data)
-    yield lengths.cast(_WORD)
+    yield pc.cast(lengths, _WORD)
     most = pc.max(lengths).as_py() or 0
     width = min(-(-most // _WORD_BYTES) * _WORD_BYTES, _MOST_BYTES)
     found = pa.repeat(_ZERO, len(data))
@@ -71,19 +74,19 @@ def _text_words(column: pa.Array) -> Iterator[pa.UInt64Array]:
     yield found
 
 
-def _padded(data: pa.Array, width: int) -> pa.Array:
+def _padded(data: pa.Array[Any], width: int) -> pa.Array[Any]:
     whole = pc.ascii_rpad(data.view(_STRING), width=width, padding="\0")
     return pa.Array.from_buffers(pa.binary(width), len(whole), [None, whole.buffers()[2]])
 
 
-def _divided(column: pa.Array, width: int) -> Iterator[pa.UInt64Array]:
+def _divided(column: pa.Array[Any], width: int) -> Iterator[pa.UInt64Array]:
     """Values of so many bytes as words."""
     count = width // _WORD_BYTES
     validity, data = column.buffers()[0], column.buffers()[1]
     words = pa.Array.from_buffers(_WORD, len(column) * count, [None, data], offset=column.offset * count)
     lists = pa.FixedSizeListArray.from_arrays(words, count)
     for place in range(count):
-        word = pc.list_element(lists, place)
+        word = narrow(pc.list_element(lists, place), pa.UInt64Array)
         yield word if validity is None else pc.if_else(column.is_valid(), word, _NOTHING)
 
 
@@ -153,11 +156,11 @@ class HashPartitions:
         self._files[place].unlink()
 
 
-def _parted(chunk: pa.RecordBatch, keys: Sequence[pa.Array], level: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+def _parted(chunk: pa.RecordBatch, keys: Sequence[pa.Array[Any]], level: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     shifted = pc.shift_right(numbers(keys), pa.scalar(level * FAN_OUT_BITS, _WORD))
     places = pc.bit_wise_and(shifted, pa.scalar(FAN_OUT - 1, _WORD)).cast(pa.uint8())
     ordered = chunk.take(pc.sort_indices(places))
-    counts = {item["values"]: item["counts"] for item in pc.value_counts(places).to_pylist()}
+    counts = counts_by_value(places)
     start = 0
     for place in sorted(counts):
         yield place, ordered.slice(start, counts[place])

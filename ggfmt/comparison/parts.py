@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.comparison.hash_partitions import FAN_OUT, Batches, HashPartitions, in_chunks, joined
 from ggfmt.comparison.rows import COUNT, RowComparison, with_counts
 
@@ -21,7 +22,7 @@ DEEPEST = 4  # divisions by keys, and by whole rows
 _LOOK = 2  # from this division on rows that are alike are looked for, which pays where those before did not part them
 _MOST_OF_ALL = 0.9  # of the rows in one part: they are of one key, or alike
 
-Columns = Sequence[pa.Array]
+Columns: TypeAlias = "Sequence[pa.Array[Any]]"
 
 
 class PartComparison:
@@ -81,7 +82,7 @@ class PartComparison:
         spread.write(chunks, lambda batch: self._values(batch, columns), level)
         return spread
 
-    def _values(self, batch: pa.RecordBatch, columns: int) -> list[pa.Array]:
+    def _values(self, batch: pa.RecordBatch, columns: int) -> list[pa.Array[Any]]:
         return [self._rows.common(batch, at)[0] for at in range(columns)]
 
     def _telling_repeated(self, side: Batches, of: int) -> Batches:
@@ -106,7 +107,8 @@ def _emptied(held: deque[pa.RecordBatch], rest: Batches) -> Batches:
 
 def _alike_once(batch: pa.RecordBatch) -> pa.RecordBatch:
     summed = _summed(pa.Table.from_batches([batch])).combine_chunks()
-    return pa.RecordBatch.from_arrays([column.chunk(0) for column in summed.columns], schema=batch.schema)
+    columns = [column.chunk(0) for column in summed.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)  # type: ignore[arg-type]
 
 
 def _summed(table: pa.Table) -> pa.Table:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.comparison.values import Common, as_common, common_type
 
 _LONG = pa.int64()
@@ -125,7 +126,7 @@ class RowComparison:
         self.found.equal += len(a) - count
         if different is None:
             return
-        for row in pc.indices_nonzero(different)[: self._left["different"]].to_pylist():
+        for row in non_null_values(pc.indices_nonzero(different)[: self._left["different"]]):
             columns = [at for at, differs in differing.items() if differs[row].as_py()]
             of_a, of_b = (self._row(batch, row, columns) for batch in (a, b))
             self._keep(Example("different", self._row(a, row, range(self._keys)), of_a, of_b))
@@ -145,8 +146,9 @@ class RowComparison:
                 "row": pa.array(range(len(codes)), _LONG),
             }
         )
-        wanted = [("a", "sum"), ("b", "sum"), ("row", "min"), ("row", "max")]
-        groups = table.group_by("code", use_threads=False).aggregate(wanted)
+        groups = table.group_by("code", use_threads=False).aggregate(
+            [("a", "sum"), ("b", "sum"), ("row", "min"), ("row", "max")]
+        )
         more = pc.subtract(groups["a_sum"], groups["b_sum"])
         self.found.equal += pc.sum(pc.min_element_wise(groups["a_sum"], groups["b_sum"])).as_py() or 0
         for kind, batch, surplus, rows, first in (
@@ -157,7 +159,7 @@ class RowComparison:
             total = pc.sum(surplus.filter(there)).as_py() or 0
             setattr(self.found, kind, getattr(self.found, kind) + total)
             some = pc.indices_nonzero(there)[: self._left[kind]]
-            for row, count in zip(rows.take(some).to_pylist(), surplus.take(some).to_pylist(), strict=True):
+            for row, count in zip(non_null_values(rows.take(some)), non_null_values(surplus.take(some)), strict=True):
                 self._keep_alone(kind, batch, row - first, count)
 
     def _codes_of_wholes(self, a: pa.RecordBatch, b: pa.RecordBatch) -> pa.Int64Array:
@@ -199,17 +201,17 @@ def with_counts(batch: pa.RecordBatch) -> pa.RecordBatch:
     )
 
 
-def _codes(a: Sequence[pa.Array], b: Sequence[pa.Array]) -> pa.Int64Array:
+def _codes(a: Sequence[pa.Array[Any]], b: Sequence[pa.Array[Any]]) -> pa.Int64Array:
     """Numbers for the rows of both sides, by their columns: equal rows have equal ones, and a new one is the next."""
     codes = None
     for columns in zip(a, b, strict=True):
         coded = pa.concat_arrays(columns).dictionary_encode("encode")
-        indices = coded.indices.cast(_LONG)
+        indices = pc.cast(coded.indices, _LONG)
         if codes is None:
             codes = indices
         else:
             pairs = pc.add(pc.multiply(codes, len(coded.dictionary)), indices)
-            codes = pairs.dictionary_encode().indices.cast(_LONG)
+            codes = pc.cast(pairs.dictionary_encode().indices, _LONG)
     assert codes is not None
     return codes
 
@@ -217,7 +219,7 @@ def _codes(a: Sequence[pa.Array], b: Sequence[pa.Array]) -> pa.Int64Array:
 def _repeated(codes: pa.Int64Array) -> pa.Int64Array:
     """The numbers that are there more than once."""
     counts = pc.value_counts(codes)
-    return counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    return narrow(counts.field("values"), pa.Int64Array).filter(pc.greater(counts.field("counts"), 1))
 
 
 def _differ(a: Common, b: Common) -> pa.BooleanArray:
@@ -239,7 +241,7 @@ def _any(masks: Iterable[pa.BooleanArray | None]) -> pa.BooleanArray | None:
     return found
 
 
-def _value(scalar: pa.Scalar) -> Any:
+def _value(scalar: pa.Scalar[Any]) -> Any:
     """The value, or what there is of one that Python does not have."""
     try:
         return scalar.as_py()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from ggfmt.arrow.arrays import repeated
 from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.csv_options import CsvOptions
 from ggfmt.comparison.files import Columns, TableFile, unreadable
@@ -50,7 +51,7 @@ class TableRows:
                 for name, type in zip(names, types, strict=True):
                     array = columns.get(name)
                     if array is None:
-                        array = pa.repeat(pa.scalar(constants.get(name), type), rows)
+                        array = repeated(pa.scalar(constants.get(name), type), rows)
                     arrays.append(array.cast(type) if array.type != type else array)
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import math
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.avro import NUMBER
+from ggfmt.columnar.timestamps import cast_times
 from ggfmt.columnar.typed import typed_values
 
 STRING, LONG = pa.string(), pa.int64()
@@ -30,7 +32,8 @@ _FORMS = {  # what a text looks like that may be a value
     "time": "^[0-9]{4}-[0-9]{2}-[0-9]{2}",
 }
 
-Common = tuple[pa.Array, pa.BooleanArray | None]  # the second: which rows have a text that is no value
+# The second: which rows have a text that is no value.
+Common: TypeAlias = "tuple[pa.Array[Any], pa.BooleanArray | None]"
 
 
 def stored_type(type: pa.DataType) -> pa.DataType:
@@ -57,7 +60,7 @@ def stored_type(type: pa.DataType) -> pa.DataType:
     return type if kept else STRING
 
 
-def stored(array: pa.Array) -> pa.Array:
+def stored(array: pa.Array[Any]) -> pa.Array[Any]:
     """A column as it is kept. ArrowInvalid for times that no time stamp of microseconds has."""
     type = stored_type(array.type)
     if array.type == type:
@@ -117,11 +120,11 @@ def _common_number(a: pa.DataType, b: pa.DataType) -> pa.DataType:
     return (pa.decimal128 if precision <= _MOST_128 else pa.decimal256)(precision, scale)
 
 
-def as_common(array: pa.Array, type: pa.DataType) -> Common:
+def as_common(array: pa.Array[Any], type: pa.DataType) -> Common:
     """A stored column as a common type of it and another, in a form that Arrow takes for equal where it is: -0.0 is
     0.0, and NaN is NaN. The rows that are no values are NULL, and told."""
     if array.type == STRING and type != STRING:
-        values = _read(array, type)
+        values = _read(as_strings(array), type)
     elif array.type == type:
         return _plain(array), None
     elif type == STRING:
@@ -136,17 +139,17 @@ def as_common(array: pa.Array, type: pa.DataType) -> Common:
     return _plain(values), odd
 
 
-def _plain(values: pa.Array) -> pa.Array:
+def _plain(values: pa.Array[Any]) -> pa.Array[Any]:
     if not pa.types.is_floating(values.type):
         return values
     nan = pc.is_nan(values)
     if pc.any(nan).as_py():
         values = pc.if_else(nan, pa.scalar(math.nan, values.type), values)
-    without_sign = pc.add(values, pa.scalar(0.0, values.type))
-    return without_sign.view(pa.int32() if values.type == _FLOAT else LONG)
+    zero: pa.Scalar[Any] = pa.scalar(0.0, values.type)
+    return pc.add(values, zero).view(pa.int32() if values.type == _FLOAT else LONG)
 
 
-def _as_floats(array: pa.Array, type: pa.DataType) -> pa.Array:
+def _as_floats(array: pa.Array[Any], type: pa.DataType) -> pa.Array[Any]:
     """The nearest numbers; NULL for those that are beyond the type."""
     exact = pa.types.is_decimal(array.type)
     # Arrow's own cast of decimals does not always find the nearest.
@@ -156,14 +159,14 @@ def _as_floats(array: pa.Array, type: pa.DataType) -> pa.Array:
     return pc.if_else(overflown, pa.scalar(None, type), values) if pc.any(overflown).as_py() else values
 
 
-def _as_nanos(array: pa.Array) -> pa.Array:
+def _as_nanos(array: pa.Array[Any]) -> pa.Array[Any]:
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         return array.cast(LONG).cast(_NANOS)
     micros = array.cast(_LOCAL).cast(LONG).cast(pa.decimal128(19, 0))
     return pc.multiply(micros, pa.scalar(Decimal(1000), pa.decimal128(4, 0))).cast(_NANOS)
 
 
-def _as_text(array: pa.Array) -> pa.Array:
+def _as_text(array: pa.Array[Any]) -> pa.Array[Any]:
     if pa.types.is_decimal(array.type):
         return pa.array([None if value is None else f"{value.normalize():f}" for value in array.to_pylist()], STRING)
     if array.type == _BINARY:
@@ -171,7 +174,7 @@ def _as_text(array: pa.Array) -> pa.Array:
     return array.cast(STRING)
 
 
-def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array:
+def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
     """Texts as values of a type; NULL for what is none."""
     if texts.offset:  # Arrow up to 22 reads beyond what it has for `if_else` of a part of an array and a NULL
         texts = pa.concat_arrays([texts, texts.slice(0, 0)])
@@ -194,7 +197,7 @@ def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array:
     return typed_values(texts, type)[0]
 
 
-def _bytes(texts: pa.StringArray) -> pa.Array:
+def _bytes(texts: pa.StringArray) -> pa.Array[Any]:
     """Bytes of texts: hexadecimal digits behind `\\x`, as PostgreSQL writes them, or the characters in UTF-8."""
 
     def value(text: str | None) -> bytes | None:
@@ -210,14 +213,8 @@ def _bytes(texts: pa.StringArray) -> pa.Array:
     return pa.array(map(value, texts.to_pylist()), _BINARY)
 
 
-def _cast(texts: pa.StringArray, type: pa.DataType) -> pa.Array:
+def _cast(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
     try:
-        return texts.cast(type)
+        return pc.cast(texts, type)
     except pa.ArrowInvalid:
-        values: list[Any] = []
-        for text in texts:
-            try:
-                values.append(text.cast(type).cast(LONG).as_py())
-            except pa.ArrowInvalid:
-                values.append(None)
-        return pa.array(values, LONG).cast(type)
+        return pc.cast(cast_times(texts, type)[0], type)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
+from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.typed import typed_values
 from ggfmt.consolidation.asked import unusable
 from ggfmt.consolidation.manifest import table_directory
@@ -177,7 +178,7 @@ def _options() -> dict[str, Any]:
 
 
 def _header(stream: pa.NativeFile) -> list[str]:
-    reader = pc_csv.open_csv(stream, **_options())  # which is not closed: that would close the stream
+    reader = pc_csv.open_csv(stream, **_options())  # type: ignore[arg-type]  # which is not closed: that would close the stream
     names: list[str] = reader.schema.names
     return names
 
@@ -189,12 +190,12 @@ def _texts(stream: pa.NativeFile, names: list[str]) -> Iterator[pa.RecordBatch]:
         quoted_strings_can_be_null=False,
         null_values=[""],
     )
-    yield from pc_csv.open_csv(stream, convert_options=convert, **_options())
+    yield from pc_csv.open_csv(stream, convert_options=convert, **_options())  # type: ignore[arg-type]
 
 
 def _typed(batch: pa.RecordBatch, schema: pa.Schema, task: CsvFile) -> pa.RecordBatch:
     columns = []
-    for texts, column in zip(batch.columns, schema, strict=True):
+    for texts, column in zip(map(as_strings, batch.columns), schema, strict=True):
         values, wrong = typed_values(texts, column.type)
         if wrong:
             text = texts[wrong[0]].as_py()

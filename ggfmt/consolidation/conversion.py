@@ -13,9 +13,10 @@ from typing import Any
 
 import fastavro
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.as_text import as_text
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import child, file_system, is_local
@@ -99,14 +100,18 @@ def _measured(path: str) -> Written:
     return Written(path, size, digest.hexdigest())
 
 
+def image_columns(batch: pa.RecordBatch, image: str) -> tuple[pa.StructArray, pa.ListArray[Any]]:
+    """The images of typed operations, and the names of the columns that are missing in them."""
+    return narrow(batch[image], pa.StructArray), narrow(batch[MISSING[image]], pa.ListArray)
+
+
 def _unresolved(batch: pa.RecordBatch, table: TableDef) -> pa.RecordBatch:
     """Typed operations as those of all tables, with texts in maps."""
     rows = len(batch)
     names = [field.name for field in batch.schema.field(IMAGES[0]).type]
     of_frame = TableDef(table.full_name, tuple(map(Column, names)))
     images = {
-        name: image_maps(struct_image(batch[name], batch[MISSING[name]], of_frame).image, names, rows)
-        for name in IMAGES
+        name: image_maps(struct_image(*image_columns(batch, name), of_frame).image, names, rows) for name in IMAGES
     }
     known = {"table": pa.repeat(pa.scalar(table.full_name, TEXT), rows), **images}
     columns = [known[field.name] if field.name in known else batch[field.name] for field in UNRESOLVED]
@@ -130,12 +135,12 @@ def _csv(schema: pa.Schema, batches: Iterator[pa.RecordBatch], out: pa.NativeFil
 def _quoted(texts: pa.StringArray) -> pa.StringArray:
     inside = pc.replace_substring(texts, '"', '""')
     quoted = pc.binary_join_element_wise('"', inside, '"', "")
-    return pc.if_else(pc.match_substring_regex(texts, _TO_BE_QUOTED), quoted, texts).fill_null("")
+    return pc.fill_null(pc.if_else(pc.match_substring_regex(texts, _TO_BE_QUOTED), quoted, texts), "")
 
 
 def _line(fields: list[pa.StringArray]) -> bytes:
     lines = pc.binary_join_element_wise(*fields, ",") if len(fields) > 1 else fields[0]
-    text: str = "\n".join(lines.to_pylist())
+    text: str = "\n".join(non_null_values(lines))
     return text.encode() + b"\n"
 
 
@@ -148,7 +153,7 @@ def _json(schema: pa.Schema, batches: Iterator[pa.RecordBatch], out: pa.NativeFi
 
 def _avro(schema: pa.Schema, batches: Iterator[pa.RecordBatch], out: pa.NativeFile, table: TableDef) -> None:
     rows = (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict"))
-    fastavro.writer(out, avro_schema(schema, table), rows, codec="deflate")
+    fastavro.writer(out, avro_schema(schema, table), rows, codec="deflate")  # type: ignore[arg-type]
 
 
 def avro_schema(schema: pa.Schema, table: TableDef) -> dict[str, Any]:
@@ -163,8 +168,7 @@ def avro_schema(schema: pa.Schema, table: TableDef) -> dict[str, Any]:
 
 
 def _fit(names: list[str]) -> list[bool]:
-    fits: list[bool] = pc.match_substring_regex(pa.array(names, TEXT), _AVRO_NAME).to_pylist()
-    return fits
+    return non_null_values(pc.match_substring_regex(pa.array(names, TEXT), _AVRO_NAME))
 
 
 def _avro_type(type: pa.DataType) -> Any:

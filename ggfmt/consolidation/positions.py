@@ -20,7 +20,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -134,7 +136,7 @@ class PositionKind:
             own = pc.utf8_lower(pc.replace_substring_regex(texts, self._whole, r"\1"))
         else:
             return [""]
-        found: list[str] = pc.unique(own.drop_null()).to_pylist()
+        found: list[str] = non_null_values(pc.unique(own.drop_null()))
         return found
 
     def family_of(self, text: str) -> str:

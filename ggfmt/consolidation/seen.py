@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, counts_by_value, narrow, non_null_values
 from ggfmt.consolidation.positions import PositionKind, common_kind, kind_of
 from ggfmt.frames.shapes import AFTER, BEFORE, MISSING
 
@@ -77,9 +78,9 @@ class Seen:
 
     def add(self, batch: pa.RecordBatch, key: Sequence[str]) -> None:
         """Takes the operations of a batch of the staged shape into account, which come after those so far."""
-        ops, times, positions = batch["op_type"], batch["op_ts"], batch["position"]
+        ops, times, positions = batch["op_type"], batch["op_ts"], as_strings(batch["position"])
         found = Seen(
-            Counter({item["values"]: item["counts"] for item in pc.value_counts(ops).to_pylist()}),
+            Counter(counts_by_value(ops)),
             without_position=positions.null_count,
             without_time=times.null_count,
         )
@@ -91,9 +92,10 @@ class Seen:
             found.before = not self.before and found.partial and _before_tells_more(batch, partial)
             found.moves = not self.moves and any(_moves(batch, updates, name) for name in key)
         if found.operations["T"]:
-            found.truncates = batch["seq"].filter(pc.equal(ops, "T")).to_pylist()
+            found.truncates = non_null_values(batch["seq"].filter(pc.equal(ops, "T")))
         if times.null_count < len(times):
-            found.first_time, found.last_time = pc.min_max(times).as_py().values()
+            ends = pc.min_max(times)
+            found.first_time, found.last_time = ends["min"].as_py(), ends["max"].as_py()
         if positions.null_count < len(positions):
             there = positions.drop_null()
             found.first_position, found.last_position = there[0].as_py(), there[-1].as_py()
@@ -132,7 +134,7 @@ def _before_tells_more(batch: pa.RecordBatch, partial: pa.BooleanArray) -> bool:
 
 def _moves(batch: pa.RecordBatch, updates: pa.BooleanArray, name: str) -> bool:
     """Whether both images of an update have a column, and not the same in it."""
-    before, after = batch[BEFORE], batch[AFTER]
+    before, after = (narrow(batch[image], pa.StructArray) for image in (BEFORE, AFTER))
     old, new = (pc.struct_field(image, [name]) for image in (before, after))
     differs = pc.if_else(
         pc.and_(old.is_valid(), new.is_valid()), pc.not_equal(old, new), pc.xor(old.is_valid(), new.is_valid())
@@ -167,7 +169,7 @@ def _without_key(batch: pa.RecordBatch, key: Sequence[str]) -> int:
 
 def _tell(batch: pa.RecordBatch, image: str, names: Sequence[str]) -> dict[str, pa.BooleanArray]:
     """For each of some columns, which operations have it in an image."""
-    exists, missing = batch[image].is_valid(), batch[MISSING[image]]
+    exists, missing = batch[image].is_valid(), narrow(batch[MISSING[image]], pa.ListArray)
     told = dict.fromkeys(names, exists)
     if missing.null_count < len(missing):
         rows, lacking = pc.list_parent_indices(missing), pc.list_flatten(missing)

@@ -11,6 +11,7 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,7 +34,7 @@ from ggfmt.options.table_keys import Keys
 
 log = logging.getLogger("ggfmt")
 
-COMPRESSION = "zstd"
+COMPRESSION: Final = "zstd"
 ROW_GROUP_BYTES = 16 << 20  # in memory
 MOST_WAITING_BYTES = 64 << 20  # of all tables of a task
 MOST_OPEN_FILES = 128

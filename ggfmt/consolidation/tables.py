@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 import pyarrow as pa
 
@@ -45,7 +46,7 @@ class Table:
         return self.definition.full_name
 
     @property
-    def row(self) -> list[pa.Field]:
+    def row(self) -> list[pa.Field[Any]]:
         """The columns of its rows."""
         return [pa.field(name, self.types[name]) for name in self.definition.column_names]
 

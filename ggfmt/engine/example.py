@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.symbols import HANDLER, PropertySymbol
@@ -129,7 +130,7 @@ def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], di
                 str(replace(diagnostic, span=Span())) for _, diagnostic in refused
             )
             continue
-        written[operation] = tuple(line for message in formatted.messages.to_pylist() for line in _lines(message))
+        written[operation] = tuple(line for message in non_null_values(formatted.messages) for line in _lines(message))
         read[operation] = tuple(formatted.traced()) or written[operation]
     return read, written
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, Literal, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -24,7 +24,9 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.engine.decompression import Bzip2, Xz
 from ggfmt.engine.uris import is_uri, local_path, open_store
 
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
+Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]
+
+COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
 _LOCAL = pafs.LocalFileSystem()
 _LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
@@ -53,11 +55,11 @@ class InputFile:
     packed: bool = True
     watched: bool = True
     keys: tuple[str, ...] = ()
-    packing: str | None = None
+    packing: Compression | None = None
     opened: Callable[[], BinaryIO] | None = None
 
     @property
-    def compression(self) -> str | None:
+    def compression(self) -> Compression | None:
         if not self.packed:
             return None
         return self.packing or COMPRESSIONS.get(os.path.splitext(self.path.partition("?")[0])[1])
@@ -200,7 +202,7 @@ def _opened(file: InputFile) -> BinaryIO:
 
 def _stored(file: InputFile) -> pa.NativeFile:
     if not is_uri(file.path):
-        return pa.PythonFile(_opened(file), "r")
+        return pa.PythonFile(_opened(file), "r")  # type: ignore[arg-type]
     fs, inner = file_system(file.path)
     return fs.open_input_stream(inner, compression=None)
 

@@ -9,10 +9,11 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.clock import Clock
 from ggfmt.config.handler_options import REJECT, WRITE, HandlerConfig, RunOptions
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
@@ -145,7 +146,7 @@ class _BomFraming(Framing):
         self.header = mark + framing.header
         self._framing = framing
 
-    def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
+    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         return self._framing.frame(messages)
 
 
@@ -162,7 +163,7 @@ class FormattedBatch:
     operations: ChangeBatch
     arranged: ChangeBatch
     sources: Sequence[int]
-    messages: pa.Array
+    messages: pa.Array[Any]
     rows: Sequence[int]
 
     def traced(self) -> Iterator[str]:

@@ -18,13 +18,18 @@ from typing import Any, BinaryIO, cast
 
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.files import BUFFER_BYTES, InputFile, stat_file, unreadable
+from ggfmt.engine.files import BUFFER_BYTES, Compression, InputFile, stat_file, unreadable
 from ggfmt.scratch import Scratch, remove_abandoned
 
 ARGUMENT = "-"  # a file of this name is `./-`
 SHOWN = "<stdin>"
 
-_PACKED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_PACKED: dict[bytes, Compression] = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
 _BLOCK_BYTES = 1 << 20
 
 log = logging.getLogger("ggfmt")
@@ -103,11 +108,11 @@ class _SpooledInput:
         self._file.close()
 
     @property
-    def packing(self) -> str | None:
+    def packing(self) -> Compression | None:
         """How the input is compressed, by its first bytes."""
-        self.grow(max(len(mark) for mark, _ in _PACKED))
+        self.grow(max(map(len, _PACKED)))
         head = self.read_at(0, 8)
-        return next((packing for mark, packing in _PACKED if head.startswith(mark)), None)
+        return next((packing for mark, packing in _PACKED.items() if head.startswith(mark)), None)
 
     def grow(self, size: int | None = None) -> None:
         """Reads on until there are so many bytes, or to the end."""

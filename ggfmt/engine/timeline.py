@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.model.change import OP_TYPES
 
@@ -69,15 +70,15 @@ class Timeline:
             while len(values) > _TOO_MANY and self.width > _WIDTHS[-1] and _valid(values) > _TOO_MANY:
                 self._widen(_next(self.width))
                 values, counts = _distinct(op, pc.binary_slice(whole, 0, self.width))
-            for key, count in zip(values.to_pylist(), counts.to_pylist(), strict=True):
+            for key, count in zip(non_null_values(values), non_null_values(counts), strict=True):
                 self._count(key, count)
         self._limit()
 
-    def _count_runs(self, op: pa.StringArray, runs: pa.RunEndEncodedArray) -> None:
+    def _count_runs(self, op: pa.StringArray, runs: pa.RunEndEncodedArray[Any, Any]) -> None:
         """Counts operations that follow each other at one time."""
         kinds = text_buffer(op).to_pybytes()
         start = 0
-        for time, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+        for time, end in zip(runs.values.to_pylist(), non_null_values(runs.run_ends), strict=True):
             for kind in _KINDS:
                 if count := kinds.count(kind, start, end):
                     self._count(kind + (time or b""), count)
@@ -131,8 +132,8 @@ def _next(width: int) -> int:
 def _distinct(op: pa.StringArray, times: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.Int64Array]:
     """Each type and time, as a key of `Timeline.counts`, and how many there are of it."""
     keys = pc.binary_join_element_wise(op.cast(pa.binary()), times, b"", null_handling="replace")
-    values, counts = pc.value_counts(keys).flatten()
-    return values, counts
+    counted = pc.value_counts(keys)
+    return narrow(counted.field("values"), pa.BinaryArray), narrow(counted.field("counts"), pa.Int64Array)
 
 
 def _valid(keys: pa.BinaryArray) -> int:

@@ -13,10 +13,20 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import (
+    StringMapArray,
+    as_string_maps,
+    as_strings,
+    narrow,
+    non_null_values,
+    repeated,
+    string_maps,
+)
 from ggfmt.columnar.timestamps import instant_micros
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.inputs import reader_of
@@ -166,7 +176,7 @@ def _rows(batch: ChangeBatch, wanted: FrameProjection) -> pa.Int64Array | None:
     if wanted.ops is None:
         return None
     kept = pc.is_in(batch.op, pa.array(sorted(wanted.ops), TEXT))
-    return None if kept.true_count == len(batch) else pc.indices_nonzero(kept).cast(pa.int64())
+    return None if kept.true_count == len(batch) else pc.cast(pc.indices_nonzero(kept), pa.int64())
 
 
 def _record_batch(placed: _LocatedBatch, wanted: FrameProjection) -> pa.RecordBatch:
@@ -179,9 +189,10 @@ def _record_batch(placed: _LocatedBatch, wanted: FrameProjection) -> pa.RecordBa
     return pa.RecordBatch.from_arrays(columns, schema=wanted.schema)
 
 
-def _column(field: pa.Field, placed: _LocatedBatch, wanted: FrameProjection) -> pa.Array:
+def _column(field: pa.Field[Any], placed: _LocatedBatch, wanted: FrameProjection) -> pa.Array[Any]:
     if field.name not in IMAGES and field.name not in MISSING.values():
-        return getattr(placed, field.name)
+        column: pa.Array[Any] = getattr(placed, field.name)
+        return column
     which = next(name for name in IMAGES if field.name in (name, MISSING[name]))
     batch = placed.batch
     image, rows = batch.before if which == IMAGES[0] else batch.after, len(batch)
@@ -196,6 +207,9 @@ def _undefined(reason: str, place: Span | None = None) -> Diagnostic:
     return Diagnostic("GG532", reason, place or Span(), _UNDEFINED_HELP)
 
 
+_A = TypeVar("_A", bound="pa.Array[Any]")
+
+
 class _LocatedBatch:
     """The operations of a batch at some of its rows (None: all), with what they do not say themselves; the columns of
     `HEAD` by their names."""
@@ -205,24 +219,27 @@ class _LocatedBatch:
         self._reader = reader
         self._rows = rows
         self._all = batch.ordinal
-        ordinals = batch.ordinal.to_pylist()
+        ordinals = non_null_values(batch.ordinal)
         starts = [bisect_left(ordinals, part.first) for part in parts[1:]]
         borders = zip(parts, [0, *starts], [*starts, len(batch)], strict=True)
         self._stretches = [(part, stop - start) for part, start, stop in borders if stop > start]
 
-    def _taken(self, column: pa.Array) -> pa.Array:
+    def _taken(self, column: _A) -> _A:
         return column if self._rows is None else column.take(self._rows)
 
     @cached_property
     def _offsets(self) -> pa.Int64Array:
         return self._reader.offsets(self._all)
 
-    def _by_part(self, values: Sequence[object], type: pa.DataType) -> pa.Array:
+    def _by_part(self, values: Sequence[object], type: pa.DataType) -> pa.Array[Any]:
         """A column that has one value in all operations of a part."""
         counts = (count for _, count in self._stretches)
         return pa.concat_arrays(
-            [pa.repeat(pa.scalar(value, type), count) for value, count in zip(values, counts, strict=True)]
+            [repeated(pa.scalar(value, type), count) for value, count in zip(values, counts, strict=True)]
         )
+
+    def _numbers(self, values: Sequence[int]) -> pa.Int64Array:
+        return narrow(self._by_part(values, pa.int64()), pa.Int64Array)
 
     @property
     def table(self) -> pa.StringArray:
@@ -233,29 +250,29 @@ class _LocatedBatch:
         return self.batch.op
 
     @property
-    def op_ts(self) -> pa.TimestampArray:
+    def op_ts(self) -> pa.TimestampArray[Any, Any]:
         texts = self.batch.op_ts
         texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, TEXT), texts)  # as some handlers write an absent one
         micros, wrong = instant_micros(texts)
         if wrong:
             raise self.unshown(wrong[0], "op_ts", INSTANT, texts[wrong[0]].as_py())
-        return micros.cast(INSTANT)
+        return pc.cast(micros, INSTANT)
 
     @property
     def position(self) -> pa.StringArray:
         return self.batch.position
 
     @property
-    def tokens(self) -> pa.MapArray:
+    def tokens(self) -> StringMapArray:
         tokens, rows = self.batch.tokens, len(self.batch)
         if tokens is None:
             none = pa.array([], TEXT)
-            return pa.MapArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows + 1), none, none, type=TEXTS)
-        return tokens.cast(TEXTS)
+            return string_maps(pa.repeat(pa.scalar(0, pa.int32()), rows + 1), none, none, TEXTS)
+        return as_string_maps(pc.cast(tokens, TEXTS))
 
     @property
     def file(self) -> pa.StringArray:
-        return self._taken(self._by_part([part.file for part, _ in self._stretches], TEXT))
+        return self._taken(as_strings(self._by_part([part.file for part, _ in self._stretches], TEXT)))
 
     @property
     def offset(self) -> pa.Int64Array:
@@ -264,10 +281,10 @@ class _LocatedBatch:
     @property
     def seq(self) -> pa.Int64Array:
         parts = [part for part, _ in self._stretches]
-        files = self._by_part([part.range.input.index << FILE_BITS for part in parts], pa.int64())
+        files = self._numbers([part.range.input.index << FILE_BITS for part in parts])
         if any(part.in_blocks for part in parts):
             in_blocks = self._by_part([part.in_blocks for part in parts], pa.bool_())
-            numbers = pc.subtract(self._all, self._by_part([part.first for part in parts], pa.int64()))
+            numbers = pc.subtract(self._all, self._numbers([part.first for part in parts]))
             places = pc.if_else(in_blocks, numbers, self._offsets)
         else:
             places = self._offsets

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, as_strings, counts_by_value, list_array, non_null_values
 from ggfmt.columnar.as_text import as_text
 from ggfmt.columnar.images import unless_all
 from ggfmt.frames.shapes import TEXT
@@ -29,17 +31,17 @@ class DecodedImage:
 class MapImages:
     """The images of n rows that are maps from names to texts."""
 
-    def __init__(self, maps: pa.MapArray) -> None:
+    def __init__(self, maps: StringMapArray) -> None:
         self._length = len(maps)
         self._every = pa.array(range(len(maps)), pa.int64())
         maps = maps.take(self._every)  # so that nulls and what was cut off have no entries
-        keys = pc.fill_null(maps.keys, "")
+        keys = pc.fill_null(as_strings(maps.keys), "")
         encoded = keys.dictionary_encode()
-        self.names: list[str] = encoded.dictionary.to_pylist()
+        self.names: list[str] = non_null_values(as_strings(encoded.dictionary))
         self._entries: dict[str, pa.Int64Array] = rows_by_value(encoded)
-        self._items = maps.items
+        self._items = as_strings(maps.items)
         self._exists = maps.is_valid()
-        self._row_of = pc.list_parent_indices(pa.ListArray.from_arrays(maps.offsets, keys)).cast(pa.int64())
+        self._row_of = pc.list_parent_indices(list_array(maps.offsets, keys))
 
     def of(self, table: TableDef) -> DecodedImage:
         exists = unless_all(self._exists)
@@ -47,10 +49,11 @@ class MapImages:
         for name, places in self._entries.items():
             rows = self._row_of.take(places)
             if name not in table.column_names:
-                found.unknown[name] = pc.unique(rows).to_pylist()
+                found.unknown[name] = non_null_values(pc.unique(rows))
             elif not rows.equals(self._every) and len(rows) > len(pc.unique(rows)):
                 counts = pc.value_counts(rows)
-                found.twice[name] = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).to_pylist()
+                twice = pc.greater(counts.field("counts"), 1)
+                found.twice[name] = non_null_values(counts.field("values").filter(twice))
         columns = (self._column(self._entries.get(name)) for name in table.column_names)
         found.image = Image(tuple(columns), exists)
         return found
@@ -70,7 +73,7 @@ def missing(length: int) -> ImageColumn:
     return ImageColumn(pa.nulls(length, TEXT), pa.repeat(pa.scalar(False), length))
 
 
-def struct_image(structs: pa.StructArray, without: pa.ListArray, table: TableDef) -> DecodedImage:
+def struct_image(structs: pa.StructArray, without: pa.ListArray[Any], table: TableDef) -> DecodedImage:
     """The images of n rows that are structs; `without` are the names of the columns that each row lacks."""
     length = len(structs)
     exists = unless_all(structs.is_valid())
@@ -82,27 +85,27 @@ def struct_image(structs: pa.StructArray, without: pa.ListArray, table: TableDef
         texts, rows, present = as_text(array), gone.pop(name, None), structs.is_valid()
         if rows is not None:
             present = pc.and_not(present, pc.is_in(pa.array(range(length), pa.int64()), value_set=rows))
-            wrong = pc.indices_nonzero(pc.and_not(texts.is_valid(), present)).to_pylist()
+            wrong = non_null_values(pc.indices_nonzero(pc.and_not(texts.is_valid(), present)))
             if wrong:
                 found.contradicting[name] = wrong
         columns[name] = ImageColumn(texts, unless_all(present))
         if name not in table.column_names and present.true_count:
-            found.unknown[name] = pc.indices_nonzero(present).to_pylist()
+            found.unknown[name] = non_null_values(pc.indices_nonzero(present))
     for name, rows in gone.items():  # no column of the frame: what is missing may be one of the table
         if name not in table.column_names:
-            found.unknown[name] = rows.to_pylist()
+            found.unknown[name] = non_null_values(rows)
     found.image = Image(tuple(columns.get(name) or missing(length) for name in table.column_names), exists)
     return found
 
 
-def rows_by_value(values: pa.DictionaryArray) -> dict[str, pa.Int64Array]:
+def rows_by_value(values: pa.DictionaryArray[Any, Any]) -> dict[str, pa.Int64Array]:
     """For each of n values, in the order in which they are met, the rows that have it; none for those that are null."""
-    names = values.dictionary.to_pylist()
+    names = non_null_values(as_strings(values.dictionary))
     codes = values.indices
     if len(names) == 1 and not codes.null_count:
         return {names[0]: pa.array(range(len(codes)), pa.int64())}
-    order = pc.sort_indices(codes).cast(pa.int64())  # which is stable
-    counts = {item["values"]: item["counts"] for item in pc.value_counts(codes).to_pylist()}
+    order = pc.cast(pc.sort_indices(codes), pa.int64())  # which is stable
+    counts = counts_by_value(codes)
     start, rows = 0, {}
     for code, name in enumerate(names):
         count = counts.get(code, 0)
@@ -112,13 +115,13 @@ def rows_by_value(values: pa.DictionaryArray) -> dict[str, pa.Int64Array]:
     return rows
 
 
-def _rows_by_name(lists: pa.ListArray) -> dict[str, pa.Int64Array]:
+def _rows_by_name(lists: pa.ListArray[Any]) -> dict[str, pa.Int64Array]:
     """By name the rows whose list has it."""
     if lists.null_count == len(lists):
         return {}
-    names = pc.list_flatten(lists)
-    rows = pc.list_parent_indices(lists).cast(pa.int64())
-    return {name: rows.filter(pc.equal(names, name)) for name in pc.unique(names.drop_null()).to_pylist()}
+    names = as_strings(pc.list_flatten(lists))
+    rows = pc.list_parent_indices(lists)
+    return {name: rows.filter(pc.equal(names, name)) for name in non_null_values(pc.unique(names.drop_null()))}
 
 
 def first_seen(images: Sequence[MapImages]) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -42,7 +43,7 @@ def sql_type(type: pa.DataType) -> SqlType:
     types = pa.types
     if types.is_decimal(type):
         return SqlType(Kind.DECIMAL, precision=type.precision, scale=type.scale)
-    tests = {
+    tests: dict[Kind, Callable[[pa.DataType], bool]] = {
         Kind.BOOLEAN: types.is_boolean,
         Kind.INTEGER: types.is_integer,
         Kind.DOUBLE: types.is_float64,
@@ -94,7 +95,7 @@ def _problems(schema: pa.Schema) -> Iterator[Diagnostic]:
 _HEAD_TYPES = {field.name: field.type for field in HEAD}
 
 
-def _of_type(field: pa.Field, wanted: pa.DataType) -> Iterator[Diagnostic]:
+def _of_type(field: pa.Field[Any], wanted: pa.DataType) -> Iterator[Diagnostic]:
     """GG540 for a column of another type. A time may be a text too, and a number of any size."""
     given = field.type
     same = plain_type(given) == wanted

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, string_maps
 from ggfmt.columnar.images import with_nulls
 from ggfmt.columnar.typed import typed_values
 from ggfmt.frames.shapes import NAMES, TEXT, TEXTS
@@ -21,7 +23,7 @@ _LONG, _SHORT = pa.int64(), pa.int32()
 Unshown = Callable[[int, str, pa.DataType, str], Exception]  # by row, column, type and text
 
 
-def image_maps(image: Image, names: Sequence[str], rows: int) -> pa.MapArray:
+def image_maps(image: Image, names: Sequence[str], rows: int) -> StringMapArray:
     """n maps from the names of the columns that are there to their values; null where there is no image."""
     if image.exists is not None and not image.exists.true_count:
         return pa.nulls(rows, TEXTS)
@@ -29,7 +31,7 @@ def image_maps(image: Image, names: Sequence[str], rows: int) -> pa.MapArray:
     turns = _InterleavedColumns(presents, image.exists, rows)
     values = pa.concat_arrays([_NOTHING, *(column.values for column in image.columns)]).take(turns.places)
     keys = pa.array(names, TEXT).take(turns.columns)
-    return pa.MapArray.from_arrays(turns.offsets, keys, values, type=TEXTS, mask=turns.nowhere)
+    return string_maps(turns.offsets, keys, values, TEXTS, turns.nowhere)
 
 
 def image_structs(image: Image, table: TableDef, asked: pa.StructType, rows: int, unshown: Unshown) -> pa.StructArray:
@@ -56,7 +58,7 @@ def image_structs(image: Image, table: TableDef, asked: pa.StructType, rows: int
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
 
 
-def missing_names(image: Image, table: TableDef, asked: Sequence[str], rows: int) -> pa.ListArray:
+def missing_names(image: Image, table: TableDef, asked: Sequence[str], rows: int) -> pa.ListArray[Any]:
     """n lists of the names, of those asked for, that are missing; null where none is, or where there is no image."""
     places = {name: index for index, name in enumerate(table.column_names)}
     missing = {}
@@ -100,7 +102,7 @@ class _InterleavedColumns:
             masks = [yes if present is None else present for present in presents]
             kept = pa.concat_arrays(masks).take(self.places)
             self.columns, self.places = self.columns.filter(kept), self.places.filter(kept)
-            counts = reduce(pc.add, (mask.cast(_SHORT) for mask in masks))
+            counts = reduce(pc.add, (pc.cast(mask, _SHORT) for mask in masks))
         if exists is not None:
             counts = pc.if_else(exists, counts, pa.scalar(0, _SHORT))
         self.offsets = pa.concat_arrays([pa.array([0], _SHORT), pc.cumulative_sum(counts)])

@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, as_string_maps, as_strings, list_array, narrow, non_null_values
 from ggfmt.columnar.as_text import as_text
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.reading import Reject
@@ -31,6 +33,9 @@ class SequenceRange:
 
     def then(self, other: SequenceRange) -> SequenceRange:
         return SequenceRange(self.first, other.last)
+
+
+_A = TypeVar("_A", bound="pa.Array[Any]")
 
 
 class RowReader:
@@ -67,13 +72,13 @@ class RowReader:
         columns = {name: batch.column(index) for index, name in enumerate(batch.schema.names)}
         heads = _heads(columns, len(batch))
         wrong = _wrong(heads, columns)
-        tables = heads["table"]
+        tables = as_strings(heads["table"])
         if wrong:
             right = pa.array([row not in wrong for row in range(len(batch))], pa.bool_())
             tables = pc.if_else(right, tables, pa.scalar(None, TEXT))
         by_table = rows_by_value(tables.dictionary_encode())
         if "seq" in self._shape.heads:
-            self._check_order(columns["seq"].cast(pa.int64()), tables, by_table)
+            self._check_order(pc.cast(columns["seq"], pa.int64()), tables, by_table)
         yield from (self._reject(row, wrong[row]) for row in sorted(wrong))
         for name, rows in by_table.items():
             yield from self._table(name, rows, heads, columns)
@@ -103,7 +108,7 @@ class RowReader:
         return Reject(ordinal, record, diagnostic.at(**place))
 
     def _check_order(self, seq: pa.Int64Array, tables: pa.StringArray, by_table: Mapping[str, pa.Int64Array]) -> None:
-        series = dict(by_table)
+        series: dict[str, pa.Int64Array | pa.UInt64Array] = {**by_table}
         if self._in_order and by_table:
             series[""] = pc.indices_nonzero(tables.is_valid())
         for table, rows in series.items():
@@ -119,11 +124,11 @@ class RowReader:
             self.order[table] = order if before is None else before.then(order)
 
     def _table(
-        self, name: str, rows: pa.Int64Array, heads: Mapping[str, pa.Array], columns: Mapping[str, pa.Array]
+        self, name: str, rows: pa.Int64Array, heads: Mapping[str, pa.Array[Any]], columns: Mapping[str, pa.Array[Any]]
     ) -> Iterator[ChangeBatch | Reject]:
         """The operations of one table, after rejects of those whose columns it does not have."""
 
-        def own(values: pa.Array) -> pa.Array:
+        def own(values: _A) -> _A:
             return values if len(rows) == len(values) else values.take(rows)
 
         if self._shape.columns is None:
@@ -133,19 +138,24 @@ class RowReader:
         else:
             table = self._definition(name, [])
             images = [
-                struct_image(own(columns[image]), own(columns[MISSING[image]]).cast(NAMES), table) for image in IMAGES
+                struct_image(
+                    narrow(own(columns[image]), pa.StructArray),
+                    narrow(pc.cast(own(columns[MISSING[image]]), NAMES), pa.ListArray),
+                    table,
+                )
+                for image in IMAGES
             ]
         wrong = _of_images(images, table)
         yield from (self._reject(rows[row].as_py(), wrong[row]) for row in sorted(wrong))
         batch = ChangeBatch(
             table,
-            own(heads["op_type"]),
-            own(heads["op_ts"]),
-            own(heads["position"]),
+            own(as_strings(heads["op_type"])),
+            own(as_strings(heads["op_ts"])),
+            own(as_strings(heads["position"])),
             images[0].image,
             images[1].image,
             pc.add(rows, self._first),
-            own(heads["tokens"]) if "tokens" in heads else None,
+            own(as_string_maps(heads["tokens"])) if "tokens" in heads else None,
         )
         if wrong:
             batch = batch.take(pa.array([row for row in range(len(rows)) if row not in wrong], pa.int64()))
@@ -196,39 +206,40 @@ def _of_bytes(type: pa.DataType) -> pa.DataType:
     return type
 
 
-def _heads(columns: Mapping[str, pa.Array], rows: int) -> dict[str, pa.Array]:
+def _heads(columns: Mapping[str, pa.Array[Any]], rows: int) -> dict[str, pa.Array[Any]]:
     """What operations have besides images, in the types of a batch."""
-    heads = {name: as_text(columns[name]) for name in ("table", "op_type", "op_ts")}
+    heads: dict[str, pa.Array[Any]] = {name: as_text(columns[name]) for name in ("table", "op_type", "op_ts")}
     heads["position"] = as_text(columns["position"]) if "position" in columns else pa.nulls(rows, TEXT)
     if "tokens" in columns and columns["tokens"].null_count < rows:
         heads["tokens"] = pc.fill_null(_texts_of(columns["tokens"]), pa.scalar([], TEXTS))
     return heads
 
 
-def _texts_of(maps: pa.Array) -> pa.MapArray:
-    return maps if maps.type == TEXTS else maps.cast(TEXTS)
+def _texts_of(maps: pa.Array[Any]) -> StringMapArray:
+    return as_string_maps(maps if maps.type == TEXTS else pc.cast(maps, TEXTS))
 
 
-def _wrong(heads: Mapping[str, pa.Array], columns: Mapping[str, pa.Array]) -> dict[int, Diagnostic]:
+def _wrong(heads: Mapping[str, pa.Array[Any]], columns: Mapping[str, pa.Array[Any]]) -> dict[int, Diagnostic]:
     """By row why it is no operation."""
-    op, table = heads["op_type"], heads["table"]
+    op, table = as_strings(heads["op_type"]), as_strings(heads["table"])
     has_before, has_after = (columns[name].is_valid() for name in IMAGES)
     known = pc.is_in(op, value_set=pa.array(OP_TYPES))
     wrong = contradictions(pc.if_else(known, op, pa.scalar(None, TEXT)), has_before, has_after)
-    for row in pc.indices_nonzero(pc.invert(known)).to_pylist():
+    for row in non_null_values(pc.indices_nonzero(pc.invert(known))):
         word = op[row].as_py()
         wrong[row] = _lacks("op_type") if word is None else _unknown_type(word)
     for name in pc.unique(table).to_pylist():
         problem = _lacks("table") if name is None else name_problem(name)
         if problem is not None:
             same = table.is_null() if name is None else pc.equal(table, name).fill_null(False)
-            wrong |= dict.fromkeys(pc.indices_nonzero(same).to_pylist(), problem)
-    if "tokens" in heads and heads["tokens"].items.null_count:
-        rows = pc.list_parent_indices(pa.ListArray.from_arrays(heads["tokens"].offsets, heads["tokens"].items))
+            wrong |= dict.fromkeys(non_null_values(pc.indices_nonzero(same)), problem)
+    tokens = as_string_maps(heads["tokens"]) if "tokens" in heads else None
+    if tokens is not None and tokens.items.null_count:
+        rows = pc.list_parent_indices(list_array(tokens.offsets, tokens.items))
         valueless = Diagnostic("GG308", "one of the `tokens` has no value")
-        wrong |= dict.fromkeys(rows.filter(heads["tokens"].items.is_null()).to_pylist(), valueless)
+        wrong |= dict.fromkeys(non_null_values(rows.filter(tokens.items.is_null())), valueless)
     if "seq" in columns:
-        wrong |= dict.fromkeys(pc.indices_nonzero(columns["seq"].is_null()).to_pylist(), _lacks("seq"))
+        wrong |= dict.fromkeys(non_null_values(pc.indices_nonzero(columns["seq"].is_null())), _lacks("seq"))
     return wrong
 
 

@@ -240,7 +240,7 @@ def narrowed(wanted: FrameProjection, told: Mapping[str, Any]) -> FrameProjectio
     return replace(wanted, schema=schema)
 
 
-def _check_struct(asked: pa.Field, had: pa.StructType) -> None:
+def _check_struct(asked: pa.Field[Any], had: pa.StructType) -> None:
     names = [column.name for column in had]
     for column in asked.type:
         if column.name not in names:

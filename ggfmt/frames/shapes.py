@@ -32,7 +32,7 @@ INSTANT = pa.timestamp("us", tz="UTC")
 MOST_DIGITS = 38  # of a decimal, in Spark as in 128 bits
 _DIGITS_OF_LONG = 18  # that any 64 bits hold
 
-HEAD = (
+HEAD: tuple[pa.Field[Any], ...] = (
     pa.field("table", TEXT),
     pa.field("op_type", TEXT),
     pa.field("op_ts", INSTANT),
@@ -124,7 +124,9 @@ def ddl_type(type: pa.DataType) -> str:
 
 def from_spark(schema: Mapping[str, Any]) -> pa.Schema:
     """The schema that Spark tells as JSON (`StructType.jsonValue`); KeyError for a type that no shape has."""
-    return pa.schema(list(_of_spark(schema)))
+    struct = _of_spark(schema)
+    assert isinstance(struct, pa.StructType), "Spark has the schema of a frame as a struct"
+    return pa.schema(list(struct))
 
 
 def _of_spark(told: Any) -> pa.DataType:

@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructT
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.frames.shapes import INSTANT
 
-_ARROW = {
+_ARROW: dict[str, pa.DataType] = {
     "string": pa.string(),
     "boolean": pa.bool_(),
     "tinyint": pa.int8(),

@@ -97,7 +97,7 @@ class FrameWriter(DataSourceArrowWriter):
         self._owner = owner
         self._started = time.time()
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartWritten:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartWritten:  # type: ignore[override]
         """One partition. A mistake in the data is part of what it came to, since another try would meet it again."""
         context = TaskContext.get()
         assert context is not None

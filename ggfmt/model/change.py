@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, string_maps
 from ggfmt.model.table import TableDef
 
 
@@ -46,7 +48,7 @@ class ImageColumn:
     present: pa.BooleanArray | None = None
     json: pa.BooleanArray | None = field(default=None, kw_only=True)
 
-    def take(self, indices: pa.Array) -> ImageColumn:
+    def take(self, indices: pa.Array[Any]) -> ImageColumn:
         present, json = (None if mask is None else mask.take(indices) for mask in (self.present, self.json))
         return ImageColumn(self.values.take(indices), present, json=json)
 
@@ -62,7 +64,7 @@ class Image:
     columns: tuple[ImageColumn, ...]
     exists: pa.BooleanArray | None = None
 
-    def take(self, indices: pa.Array) -> Image:
+    def take(self, indices: pa.Array[Any]) -> Image:
         exists = None if self.exists is None else self.exists.take(indices)
         return Image(tuple(column.take(indices) for column in self.columns), exists)
 
@@ -90,7 +92,7 @@ class ChangeBatch:
     before: Image
     after: Image
     ordinal: pa.Int64Array
-    tokens: pa.MapArray | None = None
+    tokens: StringMapArray | None = None
     key_update: pa.BooleanArray | None = None
 
     def __post_init__(self) -> None:
@@ -103,7 +105,7 @@ class ChangeBatch:
     def __len__(self) -> int:
         return len(self.op)
 
-    def take(self, indices: pa.Array) -> ChangeBatch:
+    def take(self, indices: pa.Array[Any]) -> ChangeBatch:
         """The operations at `indices` (int64), which may repeat and leave out operations."""
         before, after = self.before.take(indices), self.after.take(indices)
         if self.before.columns is self.after.columns:  # they share what belongs to either
@@ -164,7 +166,7 @@ def in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
         before=before,
         after=after,
         ordinal=ordinal,
-        tokens=None if batches[0].tokens is None else pa.concat_arrays([batch.tokens for batch in batches]),
+        tokens=_tokens_of(batches),
         key_update=key_update,
     )
     if all(one.ordinal[-1].as_py() < next.ordinal[0].as_py() for one, next in pairwise(batches)):
@@ -182,6 +184,19 @@ def _images_of(images: Sequence[Image], batches: Sequence[ChangeBatch]) -> Image
         for same in zip(*(image.columns for image in images), strict=True)
     )
     return Image(columns, _masks([image.exists for image in images], batches, True))
+
+
+def _tokens_of(batches: Sequence[ChangeBatch]) -> StringMapArray | None:
+    """The tokens of batches one after the other: those of a batch without any are empty maps."""
+    if all(batch.tokens is None for batch in batches):
+        return None
+    return pa.concat_arrays([no_tokens(len(batch)) if batch.tokens is None else batch.tokens for batch in batches])
+
+
+def no_tokens(rows: int) -> StringMapArray:
+    """n empty maps."""
+    nothing = pa.array([], pa.string())
+    return string_maps(pa.repeat(pa.scalar(0, pa.int32()), rows + 1), nothing, nothing)
 
 
 def _masks(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.existing import ConnectSpark
@@ -134,10 +134,10 @@ class ConnectJobs(Jobs):
             assert context is not None
             task = unpacked()
             for batch in batches:
-                numbers, items = (column.to_pylist() for column in batch.columns)
+                numbers, items = cast("list[list[Any]]", [column.to_pylist() for column in batch.columns])
                 done = (task(pickle.loads(item), context.taskAttemptId()) for item in items)
                 results = [cloudpickle.dumps(result) for result in done]  # type: ignore[no-untyped-call]
-                columns = [pa.array(numbers, pa.int64()), pa.array(results, pa.binary())]
+                columns: list[pa.Array[Any]] = [pa.array(numbers, pa.int64()), pa.array(results, pa.binary())]
                 yield pa.RecordBatch.from_arrays(columns, ["number", "result"])
 
         try:
@@ -149,8 +149,8 @@ class ConnectJobs(Jobs):
                 table = frame.mapInArrow(attempt, "number long, result binary").toArrow()
         except PySparkException as error:
             raise self._failed(cause_of_job(str(error)), str(error)) from None
-        results: list[Result] = [pickle.loads(result) for result in table.sort_by("number")["result"].to_pylist()]
-        return results
+        done = cast("list[bytes]", table.sort_by("number")["result"].to_pylist())
+        return [pickle.loads(result) for result in done]
 
     @contextmanager
     def _listening(self, name: str) -> Iterator[None]:

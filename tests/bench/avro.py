@@ -147,7 +147,7 @@ def main() -> int:
         schema = fastavro.parse_schema(dict(avro_schema(TABLE, AvroOptions(), Context(), by_image).document))
         data = records(operations, by_image)
 
-        def by_kernels() -> list[pa.Array]:
+        def by_kernels() -> list[pa.Array[Any]]:
             return [formatter.format(batch) for batch in batches]  # noqa: B023
 
         def by_fastavro() -> list[bytes]:

@@ -197,7 +197,7 @@ def batches(contract: Contract) -> None:
         formatter = format.write_support.formatter(batch.table, options, case.context, Clock(NOW))
 
         def messages(part: Any) -> list[Any]:
-            made: pa.Array = formatter.format(formatter.arrange(part)[0])
+            made: pa.Array[Any] = formatter.format(formatter.arrange(part)[0])
             listed: list[Any] = made.to_pylist()
             return listed
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, counts_by_value, non_null_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.output.layout import Partition
 from ggfmt.model.change import ChangeBatch, Image
@@ -37,15 +38,15 @@ class Partitioner:
         distinct: list[list[str]] = []
         for index in self._indices:
             encoded = _states(image, index, len(batch)).dictionary_encode()
-            distinct.append(encoded.dictionary.to_pylist())
+            distinct.append(non_null_values(as_strings(encoded.dictionary)))
             places = pc.multiply(of_row, len(distinct[-1]))
-            of_row = pc.add(places, encoded.indices.cast(pa.int64()))
-        numbers = pc.unique(of_row).to_pylist()
+            of_row = pc.add(places, pc.cast(encoded.indices, pa.int64()))
+        numbers = non_null_values(pc.unique(of_row))
         if len(numbers) == 1:
             return [(_values(numbers[0], distinct), pa.array(range(len(batch)), pa.int64()))]
         rows = pa.table({"number": of_row, "row": pa.array(range(len(batch)), pa.int64())})
-        order = pc.sort_indices(rows, sort_keys=[("number", "ascending"), ("row", "ascending")]).cast(pa.int64())
-        counts = {item["values"]: item["counts"] for item in pc.value_counts(of_row).to_pylist()}
+        order = pc.cast(pc.sort_indices(rows, sort_keys=[("number", "ascending"), ("row", "ascending")]), pa.int64())
+        counts = counts_by_value(of_row)
         start, slices = 0, {}
         for number in sorted(counts):
             slices[number] = order.slice(start, counts[number])

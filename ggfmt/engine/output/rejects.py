@@ -124,7 +124,7 @@ def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[RejectEntry
         fs, inner = file_system(resolved(name, root))
         reasons, records = inner, f"{inner.removesuffix(REASONS)}{RECORDS}"
         with fs.open_input_stream(reasons, compression=None) as lines, fs.open_input_file(records) as data:
-            for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):
+            for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):  # type: ignore[type-var]
                 reason = msgspec.json.decode(line)
-                record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))
+                record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))  # type: ignore[call-arg]
                 yield RejectEntry(entry["handler"], record=record, **reason)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.engine.files import child, file_system, is_local
 from ggfmt.engine.job import HandlerOutput
 from ggfmt.engine.output.layout import Partition
@@ -125,7 +127,7 @@ class StagedSeries:
 
     def write(
         self,
-        messages: pa.Array,
+        messages: pa.Array[Any],
         positions: pa.StringArray,
         preambles: Sequence[Preamble] = (),
         preamble_of: pa.Int32Array | None = None,
@@ -163,7 +165,7 @@ class StagedSeries:
         self._waiting.limit()
 
     def _pieces(
-        self, messages: pa.Array, preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
+        self, messages: pa.Array[Any], preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
     ) -> tuple[list[pa.Buffer | bytes | Preamble], int]:
         """The framed messages, and between them the preambles that the present file lacks; and how many characters
         the encoding could not carry."""
@@ -184,7 +186,7 @@ class StagedSeries:
         """The preambles that the present file lacks, with the first message that each must stand before."""
         firsts = [(0, place) for place in range(len(preambles))]
         if preamble_of is not None:
-            places = pc.unique(preamble_of).to_pylist()
+            places = non_null_values(pc.unique(preamble_of))
             firsts = [(pc.index(preamble_of, place).as_py(), place) for place in places]
         said = dict(self._said)
         lacking: list[tuple[int, Preamble | None]] = []
@@ -284,12 +286,12 @@ class InterleavedWriter:
 
     def __init__(self, series: StagedSeries) -> None:
         self.series = series
-        self._messages: list[pa.Array] = []
+        self._messages: list[pa.Array[Any]] = []
         self._ordinals: list[pa.Int64Array] = []
         self._positions: list[pa.StringArray] = []
         self._preambles: list[Preamble] = []
 
-    def write(self, messages: pa.Array, batch: ChangeBatch, preamble: Preamble | None) -> None:
+    def write(self, messages: pa.Array[Any], batch: ChangeBatch, preamble: Preamble | None) -> None:
         """Takes the messages of a batch. Either all batches have a preamble or none has."""
         self._messages.append(messages)
         self._ordinals.append(batch.ordinal)
@@ -313,7 +315,7 @@ class InterleavedWriter:
         self.series.write(messages, positions, preambles, of)
 
 
-def _stable_order(ordinals: Sequence[pa.Int64Array]) -> pa.Array:
+def _stable_order(ordinals: Sequence[pa.Int64Array]) -> pa.Array[Any]:
     """Rows by ordinal; rows of the same ordinal, which one operation made, stay in their order."""
     flat = pa.concat_arrays(ordinals)
     keys = pa.table({"ordinal": flat, "row": pa.array(range(len(flat)), pa.int64())})

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.engine.files import child
@@ -127,7 +129,7 @@ class HandlerWriter:
                 (diagnostic,) = error.diagnostics
                 if diagnostic.code != "GG516":
                     raise
-                homeless |= dict.fromkeys((formatted.sources[row] for row in rows.to_pylist()), diagnostic)
+                homeless |= dict.fromkeys((formatted.sources[row] for row in non_null_values(rows)), diagnostic)
         kept = pa.array([source not in homeless for source in formatted.sources], pa.bool_())
         for partition, rows in divided:
             rows = rows.filter(kept.take(rows)) if homeless else rows
@@ -139,7 +141,7 @@ class HandlerWriter:
         for row, diagnostic in sorted(homeless.items(), key=lambda item: item[0]):
             yield formatted.rows[row], diagnostic.at(position=formatted.operations.position[row].as_py())
 
-    def _write(self, table: _Table, partition: Partition, messages: pa.Array, positions: pa.StringArray) -> None:
+    def _write(self, table: _Table, partition: Partition, messages: pa.Array[Any], positions: pa.StringArray) -> None:
         preambles = () if table.preamble is None else (table.preamble,)
         self._series_of(table, partition).write(messages, positions, preambles)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.formats.api.writing import Framing
 from ggfmt.java.charsets import byte_order_mark, codec_of, encoder
@@ -22,11 +25,11 @@ class TextFraming(Framing):
         self._encoder = encoder(charset)
         self.header = byte_order_mark(charset) + self._encoder.encode(head)[0]
 
-    def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
+    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         data = text_buffer(messages)
         if self._unchanged:
             return data, 0
         if self._encoder.whole:
             return self._encoder.encode(str(data, "utf-8"))
-        encoded = [self._encoder.encode(message) for message in messages.to_pylist()]
+        encoded = [self._encoder.encode(message) for message in non_null_values(messages)]
         return b"".join(part for part, _ in encoded), sum(lost for _, lost in encoded)

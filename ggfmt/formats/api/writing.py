@@ -66,12 +66,12 @@ class Formatter(ABC):
         if values:
             self.notes[LossNote(loss.code, self.table.full_name, field, loss.note.format(**words), loss.id)] += values
 
-    def traced(self, messages: pa.Array) -> Iterator[str]:
+    def traced(self, messages: pa.Array[Any]) -> Iterator[str]:
         """The messages as text, for a log at level TRACE, where they are no text themselves."""
         return iter(())
 
     @abstractmethod
-    def format(self, batch: ChangeBatch) -> pa.Array:
+    def format(self, batch: ChangeBatch) -> pa.Array[Any]:
         """n messages, text or binary, for a batch of n operations; RowErrors if some cannot be formatted."""
 
 
@@ -81,7 +81,7 @@ class Framing(ABC):
     header: bytes = b""
 
     @abstractmethod
-    def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
+    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         """The bytes of the messages, to be appended to a file, and how many characters they could not carry."""
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
 from ggfmt.columnar.pieces import Piece
@@ -46,7 +47,7 @@ class _Fields:
                 quoted = pc.replace_substring(quoted, character, escaped)
             quoted = join([self._quote, quoted.fill_null(""), self._quote])
             texts = pc.if_else(wanted.fill_null(False), quoted, texts)
-        return texts.fill_null(self._null)
+        return pc.fill_null(texts, self._null)
 
 
 class ArcionCsvFormatter(DialectFormatter):
@@ -88,7 +89,7 @@ class _CsvFraming(TextFraming):
         super().__init__("UTF-8")
         assert table is not None, "a file has the rows of one table"
         if options.include_header:
-            names = _Fields(options).of(pa.array(_names(table, options), pa.string())).to_pylist()
+            names = non_null_values(_Fields(options).of(pa.array(_names(table, options), pa.string())))
             self.header = (options.delimiter.join(names) + "\n").encode()
 
 

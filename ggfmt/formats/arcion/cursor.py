@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, as_strings
 from ggfmt.columnar.join import join
 from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.pieces import Conditional, Piece
@@ -68,18 +69,19 @@ def _mended(name: str) -> str:
     return joined if joined in _KNOWN else name
 
 
-def cursor_texts(micros: pa.Int64Array, positions: pa.StringArray, tokens: pa.MapArray | None) -> pa.StringArray:
+def cursor_texts(micros: pa.Int64Array, positions: pa.StringArray, tokens: StringMapArray | None) -> pa.StringArray:
     """The cursors of n changes."""
     millis = floor_millis(micros).cast(pa.string()).fill_null("null")
     parts = pc.extract_regex(positions, _LOG_AND_POSITION)
-    in_log = join([',"log":', quote_json(parts.field("log")), ',"position":', parts.field("position").fill_null("")])
+    log, position = (as_strings(parts.field(name)) for name in ("log", "position"))
+    in_log = join([',"log":', quote_json(log), ',"position":', pc.fill_null(position, "")])
     alone = join([',"position":', _scalars(positions)])
     place = pc.if_else(parts.is_valid(), in_log, alone)
     others = token_texts(tokens, _members_of((*COUNTS, *RESERVED), within=False), "")
     return join(['{"timestamp":', millis, place, others, "}"])
 
 
-def count_texts(tokens: pa.MapArray | None, rows: int) -> pa.StringArray:
+def count_texts(tokens: StringMapArray | None, rows: int) -> pa.StringArray:
     """The counts of n changes, as far as there are tokens with them."""
     members = join([token_texts(tokens, _members_of(COUNTS), "")], rows)
     return join(["{", pc.replace_substring_regex(members, "^,", ""), "}"], rows)
@@ -88,7 +90,7 @@ def count_texts(tokens: pa.MapArray | None, rows: int) -> pa.StringArray:
 def _scalars(texts: pa.StringArray) -> pa.StringArray:
     """Texts as JSON: whole numbers as such, so that they are read back as the same texts, all others as strings."""
     number = pc.match_substring_regex(texts, _WHOLE).fill_null(False)
-    return pc.if_else(number, texts.fill_null(""), quote_json(texts))
+    return pc.if_else(number, pc.fill_null(texts, ""), quote_json(texts))
 
 
 def _members_of(names: Sequence[str], within: bool = True) -> Callable[[pa.StringArray, pa.StringArray], list[Piece]]:

@@ -102,7 +102,7 @@ class Arcion(ArcionDialect):
             return None
         return bytes(int(states[name] or 0) if name in states else NOT_NAMED for name in table.column_names)
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         return scan.heads(scanned)
 
     def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.arcion.changes import OPS
 from ggfmt.formats.records.scanner import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 
@@ -25,7 +25,7 @@ def states(batch: ChangeBatch) -> list[pa.StringArray]:
     rows = len(batch)
     codes = []
     for old, new in zip(_present(batch.before, rows), _present(batch.after, rows), strict=True):
-        number = pc.add(new.cast(pa.int8()), pc.multiply(old.cast(pa.int8()), 2))
+        number = pc.add(pc.cast(new, pa.int64()), pc.multiply(pc.cast(old, pa.int64()), 2))
         codes.append(_STATES.take(number))
     return codes
 

@@ -7,8 +7,8 @@ option `schemaFiller` says what then stands as the schema. The hashes of names a
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.join import join
@@ -75,7 +75,7 @@ class ArcionFormatter(DialectFormatter):
         for column, values in zip(self.table.columns, values_of(image), strict=True):
             equal = pc.equal(values, null).true_count
             self.count(TEXT_AS_STATE, column.name, equal, state="a NULL")
-            columns.append(ImageColumn(values.fill_null(null)))
+            columns.append(ImageColumn(pc.fill_null(values, null)))
         return self.objects(Image(tuple(columns)), rows)
 
 

@@ -12,6 +12,7 @@ import hashlib
 import lzma
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 
@@ -52,7 +53,7 @@ _COMPRESS: dict[str, Callable[[pa.Buffer], pa.Buffer | bytes]] = {
 class MessageStream(Framing):
     """Binary messages, one after the other; delimiters are part of the messages."""
 
-    def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
+    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         return text_buffer(messages), 0
 
 
@@ -67,7 +68,7 @@ class ObjectContainer(Framing):
         entries = b"".join(text_bytes(name) + text_bytes(value) for name, value in metadata.items())
         self.header = MAGIC + zigzag_varint(len(metadata)) + entries + END + self.sync
 
-    def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
+    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         size = text_buffer(messages).size
         count = len(messages)
         step = max(1, count * BLOCK_BYTES // max(size, BLOCK_BYTES))

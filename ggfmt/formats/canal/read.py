@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Raw
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.by_value import booleans, by_value
 from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.api.context import WriterSettings
@@ -131,7 +131,7 @@ class Canal(Dialect):
         notes = self.notes((), ("_tidb",))
         return None if notes is None else scan.grammar(*notes)
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         gtid, identity = scanned.values("gtid"), scanned.values("id")
         position = pc.if_else(pc.not_equal(gtid, "").fill_null(False), gtid, identity)
         return scaled(scanned.values("es"), 1000), position

@@ -10,10 +10,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.by_value import by_value, json_texts
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
@@ -92,14 +94,14 @@ class CanalFormatter(DialectFormatter):
                 "sqlType": self._sql_types,
                 "table": self._name,
                 "ts": str(self.clock.millis()),
-                "type": at(_TYPES.of(batch.op)),
+                "type": at(as_strings(_TYPES.of(batch.op))),
             }
         )
         messages = join([*message, "\n"])
         if ends is None:
             return messages
         places = pc.index_in(pa.array(range(rows), pa.int64()), ends)
-        return messages.take(places).fill_null("")
+        return pc.fill_null(messages.take(places), "")
 
     def _changed(self, batch: ChangeBatch) -> Image:
         """Of updates the columns of the before image that the after image shows otherwise, or not at all."""
@@ -112,7 +114,7 @@ class CanalFormatter(DialectFormatter):
         return Image(tuple(columns), update)
 
 
-def _groups(parts: Sequence[pa.Array], alone: pa.BooleanArray, most: int) -> list[int] | None:
+def _groups(parts: Sequence[pa.Array[Any]], alone: pa.BooleanArray, most: int) -> list[int] | None:
     """Where runs of at most `most` operations that are alike in all parts start, and where the last ends; None if every
     operation is a run of its own."""
     if most == 1:

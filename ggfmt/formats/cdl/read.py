@@ -148,7 +148,7 @@ class Cdl(Dialect):
             return None
         return scan.grammar(payload.message_version, *notes)
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         time = "TIMESTAMP" if "TIMESTAMP" in scanned.places else "ts_ms"
         return scaled(scanned.values(time), 1000), scanned.values("lsn")
 

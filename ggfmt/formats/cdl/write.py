@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import and_present, with_nulls
@@ -66,7 +66,7 @@ class CdlFormatter(DialectFormatter):
 
         head, tail = self._schema
         payload = {
-            "DATA_STORE": quote_json(text("DATA_STORE").fill_null(self.options.data_store)),
+            "DATA_STORE": quote_json(pc.fill_null(text("DATA_STORE"), self.options.data_store)),
             "SEG_OWNER": escape_json_text(self.table.schema or ""),
             "TABLE_NAME": escape_json_text(self.table.name),
             "TIMESTAMP": stamps.cast(pa.string()).fill_null("null"),
@@ -77,7 +77,7 @@ class CdlFormatter(DialectFormatter):
             "data": self._object(batch.after, rows),
             "before": self._object(batch.before, rows),
             "message_version": '"1.0"',
-            "message_type": quote_json(text("message_type").fill_null("0")),
+            "message_type": quote_json(pc.fill_null(text("message_type"), "0")),
             "HEARTBEAT_IDENTIFIER": quote_json(text("HEARTBEAT_IDENTIFIER")),
         }
         schema = [head, pc.if_else(stamps.is_null(), "true", "false"), tail]

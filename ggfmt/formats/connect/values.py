@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.by_value import Converted, Kernel, none
 from ggfmt.columnar.join import join
 from ggfmt.columnar.strings import TextPattern, all_match, json_numbers
@@ -43,8 +44,8 @@ def _int(value: Any) -> int | None:
 def _numbers(values: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
     """Texts of whole numbers, and the rows whose text is none."""
     fits = pc.match_substring_regex(values, r"^-?[0-9]{1,18}$")
-    numbers = pc.if_else(fits, values, pa.scalar(None, pa.string())).cast(pa.int64())
-    return numbers, pc.indices_nonzero(pc.invert(fits.fill_null(True))).to_pylist()
+    numbers = pc.cast(pc.if_else(fits, values, pa.scalar(None, pa.string())), pa.int64())
+    return numbers, non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
 
 
 def _times(scale: int, first: int, last: int | None, most: int = _FARTHEST) -> Kernel:
@@ -58,7 +59,7 @@ def _times(scale: int, first: int, last: int | None, most: int = _FARTHEST) -> K
     def kernel(values: pa.StringArray) -> Converted:
         numbers, bad = _numbers(values)
         inside = pc.and_(pc.greater_equal(numbers, low), pc.less_equal(numbers, high))
-        bad += pc.indices_nonzero(pc.invert(inside.fill_null(True))).to_pylist()
+        bad += non_null_values(pc.indices_nonzero(pc.invert(inside.fill_null(True))))
         texts, far = micros_text(pc.multiply(pc.if_else(inside, numbers, pa.scalar(None, pa.int64())), scale))
         return pc.utf8_slice_codeunits(texts, first, last), [*bad, *far]
 
@@ -80,7 +81,7 @@ _FINER_THAN_MILLIS = r"\.[0-9]{3}[0-9]*[1-9]"
 def millis(values: pa.StringArray) -> Converted:
     """Time stamps as milliseconds since 1970 in UTC; what is finer is cut off."""
     numbers, bad = instant_micros(pc.replace_substring_regex(values, _FINER_THAN_MICROS, r"\1\2"))
-    return floor_millis(numbers).cast(pa.string()).fill_null("null"), bad
+    return pc.fill_null(pc.cast(floor_millis(numbers), pa.string()), "null"), bad
 
 
 def too_fine(values: pa.StringArray) -> int:
@@ -91,14 +92,14 @@ def too_fine(values: pa.StringArray) -> int:
 def whole(values: pa.StringArray) -> Converted:
     """Whole numbers of 64 bits."""
     if all_match(values, TextPattern.SHORT_INTEGER):
-        return values.fill_null("null"), []
+        return pc.fill_null(values, "null"), []
     numbered, bad = json_numbers(values)
     texts = join([numbered])
     odd = pc.indices_nonzero(pc.invert(pc.match_substring_regex(texts, r"^(?:null|-?(?:0|[1-9][0-9]{0,17}))$")))
     if not len(odd):
         return texts, bad
-    numbers = texts.to_pylist()
-    for row in odd.to_pylist():
+    numbers = non_null_values(texts)
+    for row in non_null_values(odd):
         number = Decimal(numbers[row])
         if abs(number.adjusted()) > 20 or number != number.to_integral_value() or not -(1 << 63) <= number < 1 << 63:
             bad.append(row)

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.avro import (
     NULL,
     VALUE,
@@ -76,14 +77,14 @@ def _by_value(make: Callable[[str], bytes]) -> AvroEncoder:
     def encoder(column: pa.StringArray) -> Encoded:
         distinct = column.dictionary_encode()
         made: list[bytes | None] = []
-        for text in distinct.dictionary.to_pylist():
+        for text in non_null_values(as_strings(distinct.dictionary)):
             try:
                 made.append(VALUE + make(text))
             except ValueError:
                 made.append(None)
         values = pa.array(made, _BINARY).take(distinct.indices)
         wrong = rows_where(pc.and_(column.is_valid(), values.is_null()))
-        return [values.fill_null(pa.scalar(NULL, _BINARY))], wrong
+        return [pc.fill_null(values, pa.scalar(NULL, _BINARY))], wrong
 
     return encoder
 

@@ -15,8 +15,9 @@ from typing import Any
 import fastavro
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.avro import NULL, VALUE, Columns, longs, optional_longs, optional_strings, string_maps, strings
 from ggfmt.columnar.avro import text_bytes as text
 from ggfmt.columnar.clock import Clock
@@ -92,9 +93,9 @@ class DebeziumAvroFormatter(DebeziumFormatter):
             rows,
         )
 
-    def traced(self, messages: pa.BinaryArray) -> Iterator[str]:
+    def traced(self, messages: pa.Array[Any]) -> Iterator[str]:
         parsed = fastavro.parse_schema(self.schema)
-        for message in messages.to_pylist():
+        for message in non_null_values(narrow(messages, pa.BinaryArray)):
             yield _shown(message, len(self._head), parsed)
 
     def _image_pieces(self, image: Image, rows: int) -> list[Piece]:
@@ -116,7 +117,7 @@ class DebeziumAvroFormatter(DebeziumFormatter):
             *strings(event.connector.fill_null(OWN)),
             *strings(event.name.fill_null(self._options.topic_prefix)),
             *_longs(floor_millis(micros)),
-            *optional_strings(event.snapshot.fill_null("false"))[0],
+            *optional_strings(pc.fill_null(event.snapshot, "false"))[0],
             *_strings(event.database),
             *_strings(event.schema),
             text(self.table.name),
@@ -138,7 +139,7 @@ def _strings(texts: pa.StringArray | str | None) -> list[Piece]:
 
 def _longs(numbers: pa.Int64Array) -> list[Piece]:
     """n unions of null and long."""
-    return optional_longs(numbers.cast(pa.string()))[0]
+    return optional_longs(pc.cast(numbers, pa.string()))[0]
 
 
 def _tokens(tokens: TokenColumns) -> list[Piece]:
@@ -146,7 +147,7 @@ def _tokens(tokens: TokenColumns) -> list[Piece]:
     objects = join([tokens.others()], tokens.rows)
     if pc.all(pc.equal(objects, "null"), min_count=0).as_py():
         return [NULL]
-    listed = [msgspec.json.decode(item) or {} for item in objects.to_pylist()]
+    listed = [msgspec.json.decode(item) or {} for item in non_null_values(objects)]
     maps = join_binary([VALUE, string_maps(token_maps(listed))], tokens.rows)
     return [pc.if_else(pc.equal(objects, "null"), pa.scalar(NULL, pa.binary()), maps)]
 

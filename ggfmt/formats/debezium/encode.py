@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.by_value import by_value, json_texts, json_values
 from ggfmt.columnar.join import join
 from ggfmt.columnar.json_image import JsonValues, Values
@@ -27,7 +28,7 @@ from ggfmt.formats.debezium.types import (
     SOURCE_TYPE,
     VARIABLE_DECIMAL,
 )
-from ggfmt.formats.debezium.values import DIGITS
+from ggfmt.formats.debezium.values import DIGITS, TimeUnit
 from ggfmt.formats.records.formatter import quoted
 from ggfmt.model.table import Kind, SqlType
 
@@ -116,7 +117,7 @@ def _longs(values: pa.StringArray) -> JsonValues:
     numbers = join([numbered])
     fits = pc.match_substring_regex(numbers, "^(?:-?[0-9]{1,18}|null)$")
     if fits.true_count < len(numbers):
-        for row in pc.indices_nonzero(pc.invert(fits)).to_pylist():
+        for row in non_null_values(pc.indices_nonzero(pc.invert(fits))):
             text = numbers[row].as_py()
             if not re.fullmatch("-?[0-9]{1,19}", text) or not -(1 << 63) <= int(text) < 1 << 63:
                 bad.append(row)
@@ -174,6 +175,7 @@ def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]
     family = connect.LOGICAL if of_connect else "io.debezium.time."
     if kind is Kind.DATE:
         return Encoding(_days, {"type": "int32", "name": f"{family}Date", "version": 1}, help=help)
+    unit: TimeUnit
     if of_connect:
         unit = "ms"
     elif kind is Kind.TIME or type.scale is None:
@@ -194,7 +196,7 @@ def _iso(values: pa.StringArray, kind: Kind) -> JsonValues:
     pattern, form = _ISO_FORMS[kind]
     fits = pc.match_substring_regex(values, pattern)
     wrong = pc.invert(fits.fill_null(True))
-    bad = pc.indices_nonzero(wrong).to_pylist() if wrong.true_count else []
+    bad = non_null_values(pc.indices_nonzero(wrong)) if wrong.true_count else []
     return json_strings(pc.replace_substring_regex(values, pattern, form)), bad
 
 
@@ -202,7 +204,7 @@ def _days(values: pa.StringArray) -> JsonValues:
     return _cast(values, pa.date32(), lambda text: None)
 
 
-def _moments(values: pa.StringArray, unit: str) -> JsonValues:
+def _moments(values: pa.StringArray, unit: TimeUnit) -> JsonValues:
     """Times since 1970 in a unit of Arrow."""
 
     def other(text: str) -> int | None:
@@ -221,7 +223,7 @@ def _moments(values: pa.StringArray, unit: str) -> JsonValues:
     return _cast(values, pa.timestamp(unit), other)
 
 
-def _clocks(values: pa.StringArray, unit: str) -> JsonValues:
+def _clocks(values: pa.StringArray, unit: TimeUnit) -> JsonValues:
     """Times of day in a unit of Arrow."""
     if not values.null_count and pc.match_substring_regex(
         values, "^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.]|$)"

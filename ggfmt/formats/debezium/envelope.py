@@ -14,8 +14,9 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text
 from ggfmt.columnar.strings import json_number, json_strings
@@ -55,10 +56,10 @@ FIXED = (
 class TokenColumns:
     """The tokens of n operations by name, and which of them have found their place."""
 
-    def __init__(self, tokens: pa.MapArray | None, rows: int) -> None:
+    def __init__(self, tokens: StringMapArray | None, rows: int) -> None:
         self.rows = rows
         self._tokens = tokens
-        self.names: frozenset[str] = frozenset(() if tokens is None else pc.unique(tokens.keys).to_pylist())
+        self.names: frozenset[str] = frozenset(() if tokens is None else non_null_values(pc.unique(tokens.keys)))
         self._none = pa.nulls(rows, pa.string())
         self._placed: dict[str, pa.BooleanArray] = {}
         self._columns: dict[str, pa.StringArray] = {}
@@ -181,9 +182,9 @@ class EventEnvelope:
         if not tokens.names & {"connector", "db"}:
             return "", self._schema
         mysql = pc.is_in(connector, _MYSQL)
-        database = tokens.place("db", lambda column: pc.and_(pc.invert(mysql), pc.not_equal(column, ""))).fill_null("")
+        database = tokens.place("db", lambda column: pc.and_(pc.invert(mysql), pc.not_equal(column, "")))
         null = pa.scalar(None, pa.string())
-        return pc.if_else(mysql, self._schema, database), pc.if_else(mysql, null, self._schema)
+        return pc.if_else(mysql, self._schema, pc.fill_null(database, "")), pc.if_else(mysql, null, self._schema)
 
     @staticmethod
     def _members(tokens: TokenColumns, connector: pa.StringArray) -> tuple[list[Piece], list[Piece]]:

@@ -121,7 +121,7 @@ class Debezium(Dialect):
         in_name = sources.database_in_name(sources.decode(block), self.options)
         return scan.grammar(record.is_payload, in_name, tuple(of_message), tuple(of_envelope))
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         return scan.micros(scanned), scan.positions(scanned)
 
     # Changes

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Raw
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.debezium import OWN
 from ggfmt.formats.debezium.source import PARTS, TIMES

@@ -169,16 +169,16 @@ class Types:
         if unit is None:
             help = "give the scale of the column by `--definitions`, or the unit by `timePrecision`"
             return ValueDecoding(self.placeholders, None, none, help)
-        make: Callable[[str], Kernel] = values.timestamps if type.kind is Kind.TIMESTAMP else values.clocks
+        make: Callable[[values.TimeUnit], Kernel] = values.timestamps if type.kind is Kind.TIMESTAMP else values.clocks
         return ValueDecoding(self.placeholders, None, make(unit))
 
 
-def _unit(mode: str, type: SqlType) -> str | None:
+def _unit(mode: str, type: SqlType) -> values.TimeUnit | None:
     """The unit of numbers in columns of times; None where the scale decides and is not known."""
     if type.kind is Kind.INTERVAL:
         return "ns" if mode == NANOS else "us"
     if mode in (CONNECT, MICROS, NANOS):
-        return {CONNECT: "ms", MICROS: "us", NANOS: "ns"}[mode]
+        return "ms" if mode == CONNECT else "us" if mode == MICROS else "ns"
     assert mode in (ADAPTIVE, ADAPTIVE_TIME_MICROS)
     if type.kind is Kind.TIME and mode == ADAPTIVE_TIME_MICROS:
         return "us"

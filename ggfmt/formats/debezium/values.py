@@ -13,11 +13,12 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 from functools import partial
+from typing import Literal, TypeAlias
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.by_value import Converted, Kernel, by_value, rows_where
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.from_python import JsonColumn, texts
@@ -25,6 +26,8 @@ from ggfmt.formats.connect.decimals import bytes_of, decoded
 from ggfmt.formats.debezium import placeholder_bytes
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind
+
+TimeUnit: TypeAlias = Literal["ms", "us", "ns"]
 
 DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
@@ -67,7 +70,7 @@ def numbers(values: pa.StringArray) -> Converted:
 
 def unsigned_longs(values: pa.StringArray) -> Converted:
     """Whole numbers of 64 bits without a sign, which were written as if the first bit were one."""
-    negative = rows_where(pc.starts_with(values, "-").fill_null(False))
+    negative = rows_where(pc.fill_null(pc.starts_with(values, "-"), False))
     if not negative:
         return values, []
     mended = by_value(lambda text: str(int(text) + (1 << 64)) if re.fullmatch("-[0-9]{1,19}", text) else None)
@@ -83,11 +86,12 @@ def int64s(values: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
     """Whole numbers of 64 bits, and the rows that have none."""
     try:
         if text_buffer(values).to_pybytes().find(b"x") < 0:  # Arrow takes hexadecimal digits
-            return values.cast(pa.int64()), []
+            return pc.cast(values, pa.int64()), []
     except pa.ArrowInvalid:
         pass
     fits = pc.match_substring_regex(values, _INTEGER)
-    numbers = [int(text) if fit else None for text, fit in zip(values.to_pylist(), fits.to_pylist(), strict=True)]
+    marked = zip(values.to_pylist(), fits.to_pylist(), strict=True)
+    numbers = [int(text) if text is not None and fit else None for text, fit in marked]
     kept = [n if n is not None and -(1 << 63) <= n < 1 << 63 else None for n in numbers]
     longs = pa.array(kept, pa.int64())
     return longs, rows_where(pc.and_(values.is_valid(), longs.is_null()))
@@ -100,7 +104,7 @@ def _epoch(values: pa.StringArray, first: int, end: int, type: pa.DataType, othe
     odd = rows_where(pc.invert(fits.fill_null(True)))
     inside = pc.if_else(fits, numbers, pa.scalar(None, pa.int64())) if odd else numbers
     narrow = inside.cast(pa.int32()) if type.bit_width == 32 else inside
-    printed = narrow.cast(type).cast(_STRING)
+    printed = pc.cast(narrow.cast(type), _STRING)
     if odd:
         mask = pc.invert(fits.fill_null(True))
         printed = pc.replace_with_mask(printed, mask, texts([other(numbers[row].as_py()) for row in odd]))
@@ -132,7 +136,7 @@ def or_texts(kernel: Kernel, kind: Kind) -> Kernel:
     pattern = _TIME_TEXTS[kind]
 
     def convert(values: pa.StringArray) -> Converted:
-        written = pc.match_substring_regex(values, pattern).fill_null(False)
+        written = pc.fill_null(pc.match_substring_regex(values, pattern), False)
         if not written.true_count:
             return kernel(values)
         nothing = pa.scalar(None, _STRING)
@@ -148,7 +152,7 @@ def dates(values: pa.StringArray) -> Converted:
     return _epoch(values, _FIRST_DAY, _LAST_DAY + 1, pa.date32(), day_text)
 
 
-def timestamps(unit: str) -> Kernel:
+def timestamps(unit: TimeUnit) -> Kernel:
     """Times since 1970 in a unit of Arrow, without a zone."""
     if unit == "ns":
         return _nanos
@@ -168,12 +172,12 @@ def timestamps(unit: str) -> Kernel:
 def _nanos(values: pa.StringArray) -> Converted:
     """64 bits of nanoseconds span the years 1677 to 2262."""
     numbers, bad = int64s(values)
-    return numbers.cast(pa.timestamp("ns")).cast(_STRING), bad
+    return pc.cast(pc.cast(numbers, pa.timestamp("ns")), _STRING), bad
 
 
-def clocks(unit: str) -> Kernel:
+def clocks(unit: TimeUnit) -> Kernel:
     """Times of day in a unit of Arrow, and durations: they may be negative and over 24 hours."""
-    type = pa.time32(unit) if unit == "ms" else pa.time64(unit)
+    type: pa.DataType = pa.time32(unit) if unit == "ms" else pa.time64(unit)
     other = partial(clock_text, unit=unit)
     return partial(_epoch, first=0, end=_DAY * 10 ** DIGITS[unit], type=type, other=other)
 
@@ -262,9 +266,9 @@ class ValueDecoding:
     def _texts(self, values: pa.StringArray, column: ImageColumn) -> Converted:
         if self._quoted is self._plain:
             return (values, []) if self._plain is None else self._plain(values)
-        quoted = column.quoted if isinstance(column, JsonColumn) else True
-        if quoted is True:
+        if not isinstance(column, JsonColumn):
             return (values, []) if self._quoted is None else self._quoted(values)
+        quoted = column.quoted
         if quoted is None:
             return (values, []) if self._plain is None else self._plain(values)
         null = pa.scalar(None, _STRING)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
 from ggfmt.columnar.pieces import Conditional, Piece
@@ -34,14 +35,14 @@ class DebeziumFormatter(DialectFormatter):
         super().__init__(table, context, clock, [encoding.values for encoding in self.encodings], keeps)
         self._options = options
         self._forms = placeholder_forms(options.unavailable_value_placeholder)
-        self._form_texts = tuple(self._forms.to_pylist())
+        self._form_texts = tuple(non_null_values(self._forms))
         row = [
             {**encoding.schema, "optional": True, "field": column.name}
             for column, encoding in zip(table.columns, self.encodings, strict=True)
         ]
         self.envelope = EventEnvelope(table, options, row, context.include_tokens)
 
-    def format(self, batch: ChangeBatch) -> pa.StringArray:
+    def format(self, batch: ChangeBatch) -> pa.StringArray | pa.BinaryArray:
         rows = len(batch)
         tokens = TokenColumns(batch.tokens, rows)
         source, transaction, snapshot, schemas = self.envelope.parts(tokens, self.micros(batch), batch.position)

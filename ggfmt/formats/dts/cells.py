@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.avro import NULL, VALUE, doubles, longs, strings, text_bytes, zigzag_varint
 from ggfmt.columnar.join import join_binary
 from ggfmt.columnar.pieces import Piece
@@ -104,8 +105,7 @@ def _objects(type: str) -> CellEncoder:
 
 
 def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
-    rows: list[int] = pc.indices_nonzero(pc.invert(pc.match_substring_regex(values, pattern))).to_pylist()
-    return rows
+    return non_null_values(pc.indices_nonzero(pc.invert(pc.match_substring_regex(values, pattern))))
 
 
 def _integers(values: pa.StringArray) -> EncodedColumn:
@@ -127,8 +127,8 @@ def _decimals(type: SqlType) -> CellEncoder:
 
 def _sized_decimals(values: pa.StringArray) -> EncodedColumn:
     bad = _unlike(values, _NUMBER)
-    precision = pc.utf8_length(pc.replace_substring_regex(values, "[^0-9]", "")).cast(pa.int64())
-    scale = pc.utf8_length(pc.replace_substring_regex(values, r"^[^.]*\.?", "")).cast(pa.int64())
+    precision = pc.cast(pc.utf8_length(pc.replace_substring_regex(values, "[^0-9]", "")), pa.int64())
+    scale = pc.cast(pc.utf8_length(pc.replace_substring_regex(values, r"^[^.]*\.?", "")), pa.int64())
     with_exponent = _unlike(values, _PLAIN_NUMBER)
     if with_exponent:
         mask = pc.is_in(pa.array(range(len(values)), pa.int64()), pa.array(with_exponent, pa.int64()))
@@ -170,9 +170,8 @@ def _booleans(source_type: str) -> CellEncoder:
 
     def encode(values: pa.StringArray) -> EncodedColumn:
         places = pc.index_in(values, _BOOLEAN_TEXTS)
-        return EncodedColumn(
-            [encoded.take(places).fill_null(_NOTHING)], pc.indices_nonzero(places.is_null()).to_pylist()
-        )
+        bad = non_null_values(pc.indices_nonzero(places.is_null()))
+        return EncodedColumn([pc.fill_null(encoded.take(places), _NOTHING)], bad)
 
     return encode
 
@@ -183,7 +182,7 @@ def _bytes(type: str) -> CellEncoder:
     def encode(values: pa.StringArray) -> EncodedColumn:
         decoded: list[bytes] = []
         bad = []
-        for row, text in enumerate(values.to_pylist()):
+        for row, text in enumerate(non_null_values(values)):
             try:
                 decoded.append(base64.b64decode(text, validate=True))
             except ValueError:
@@ -211,7 +210,7 @@ def _dates(digits: int, midnight: bool) -> CellEncoder:
 
     def encode(values: pa.StringArray) -> EncodedColumn:
         parts = pc.extract_regex(values, _TIMESTAMP)
-        bad = pc.indices_nonzero(parts.is_null()).to_pylist()
+        bad = non_null_values(pc.indices_nonzero(parts.is_null()))
         if bad:
             return EncodedColumn([b""], bad)
         part = _parts(parts)
@@ -222,7 +221,7 @@ def _dates(digits: int, midnight: bool) -> CellEncoder:
         year = pc.if_else(pc.equal(part["era"], "-"), pc.binary_join_element_wise("-", part["year"], ""), part["year"])
         fraction, cut = _fraction(part["fraction"], digits, None)
         pieces = [
-            VALUE, *longs(year.cast(pa.int64())), _small(part["month"]), _small(part["day"]),
+            VALUE, *longs(pc.cast(year, pa.int64())), _small(part["month"]), _small(part["day"]),
             *(pc.if_else(has_time, _small(part[name]), _ABSENT) for name in ("hour", "minute", "second")),
             *fraction,
         ]  # fmt: skip
@@ -241,12 +240,12 @@ def _dates(digits: int, midnight: bool) -> CellEncoder:
 
 def _times(values: pa.StringArray) -> EncodedColumn:
     parts = pc.extract_regex(values, _TIME)
-    bad = pc.indices_nonzero(parts.is_null()).to_pylist()
+    bad = non_null_values(pc.indices_nonzero(parts.is_null()))
     if bad:
         return EncodedColumn([b""], bad)
     part = _parts(parts)
     minus = pc.equal(part["minus"], "-")
-    hour = part["hour"].cast(pa.int64())
+    hour = pc.cast(part["hour"], pa.int64())
     if minus.true_count:
         hour = pc.if_else(minus, pc.negate(hour), hour)
     fraction, cut = _fraction(part["fraction"], 6, minus)
@@ -261,7 +260,8 @@ def _times(values: pa.StringArray) -> EncodedColumn:
 
 
 def _parts(parts: pa.StructArray) -> Mapping[str, pa.StringArray]:
-    return dict(zip((parts.type.field(i).name for i in range(parts.type.num_fields)), parts.flatten(), strict=True))
+    names = (parts.type.field(i).name for i in range(parts.type.num_fields))
+    return dict(zip(names, map(as_strings, parts.flatten()), strict=True))
 
 
 def _small(texts: pa.StringArray, minus: pa.BooleanArray | None = None) -> pa.BinaryArray:
@@ -279,7 +279,7 @@ def _fraction(texts: pa.StringArray, digits: int, minus: pa.BooleanArray | None)
     if not there.true_count:
         return [NULL], 0
     cut = pc.match_substring_regex(texts, f"^[0-9]{{{digits}}}0*[1-9]").true_count
-    numbers = pc.utf8_slice_codeunits(pc.utf8_rpad(texts, digits, "0"), 0, digits).cast(pa.int64())
+    numbers = pc.cast(pc.utf8_slice_codeunits(pc.utf8_rpad(texts, digits, "0"), 0, digits), pa.int64())
     if minus is not None and minus.true_count:
         numbers = pc.if_else(minus, pc.negate(numbers), numbers)
     encoded = pc.if_else(there, join_binary([VALUE, *longs(numbers)], len(texts)), _ABSENT)

@@ -16,11 +16,12 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.escapes import text_buffer
 from ggfmt.columnar.join import join_binary
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -140,8 +141,8 @@ def _too_long(source: Source, size: int) -> Chunk:
 class LengthPrefixed(Framing):
     """Each message behind its length."""
 
-    def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
-        lengths = array("i", pc.binary_length(messages).to_pylist())
+    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
+        lengths = array("i", non_null_values(pc.binary_length(messages)))
         lengths.byteswap()
         wide = pa.Array.from_buffers(pa.binary(PREFIX_BYTES), len(messages), [None, pa.py_buffer(lengths)])
         return text_buffer(join_binary([wide.cast(pa.binary()), messages], len(messages))), 0
@@ -150,5 +151,5 @@ class LengthPrefixed(Framing):
 class Base64Lines(Framing):
     """Each message as Base64 in a line."""
 
-    def frame(self, messages: pa.Array) -> tuple[pa.Buffer | bytes, int]:
-        return b"".join(base64.b64encode(message) + b"\n" for message in messages.to_pylist()), 0
+    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
+        return b"".join(base64.b64encode(message) + b"\n" for message in non_null_values(messages)), 0

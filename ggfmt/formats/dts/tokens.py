@@ -11,8 +11,9 @@ import json
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, list_array
 from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, zigzag_varint
 from ggfmt.columnar.join import join_binary
 from ggfmt.columnar.pieces import Piece
@@ -84,7 +85,7 @@ class TokenMembers:
         if name not in self._numbers or texts.null_count == self._rows:
             return [zigzag_varint(0)]
         fits = pc.match_substring_regex(texts, self._numbers[name]).fill_null(False)
-        return longs(pc.if_else(fits, texts, "0").cast(pa.int64()))
+        return longs(pc.cast(pc.if_else(fits, texts, "0"), pa.int64()))
 
     def text(self, name: str, default: str = "") -> list[Piece]:
         """A member that is a text."""
@@ -96,14 +97,11 @@ class TokenMembers:
 
     def process_timestamps(self) -> list[Piece]:
         texts = token(self._tokens, PROCESS, self._rows)
-        fits = pc.match_substring_regex(texts, _LISTS).fill_null(False)
+        fits = pc.fill_null(pc.match_substring_regex(texts, _LISTS), False)
         if not fits.true_count:
             return [NULL]
-        return [
-            pa.array(
-                [_list(text) if fit else NULL for text, fit in zip(texts.to_pylist(), fits.to_pylist(), strict=True)]
-            )
-        ]
+        marked = zip(texts.to_pylist(), fits.to_pylist(), strict=True)
+        return [pa.array([_list(text) if text is not None and fit else NULL for text, fit in marked])]
 
     def snapshots(self) -> pa.BooleanArray:
         """Which inserts are rows of an initial load."""
@@ -119,15 +117,15 @@ class TokenMembers:
         size = 0 if maps is None else maps.offsets[-1].as_py() - first
         if maps is None or not size:
             return [zigzag_varint(len(own)) + constant + END if own else END]
-        names, texts = maps.keys.slice(first, size), maps.items.slice(first, size)
+        names, texts = (as_strings(part).slice(first, size) for part in (maps.keys, maps.items))
         offsets = pc.subtract(maps.offsets, first)
-        rows = pc.list_parent_indices(pa.ListArray.from_arrays(offsets, names))
+        rows = pc.list_parent_indices(list_array(offsets, names))
         kept = pc.invert(self._placed(names, texts, self._op.take(rows)))
-        before = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(kept.cast(pa.int32()))])
+        before = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(pc.cast(kept, pa.int32()))])
         names, texts = names.filter(kept), texts.filter(kept)
         entries = join_binary([*strings(names), *strings(texts)], len(names))
-        lists = pa.ListArray.from_arrays(before.take(offsets), entries)
-        counts = pc.add(pc.list_value_length(lists).cast(pa.int64()), len(own))
+        lists = list_array(before.take(offsets), entries)
+        counts = pc.add(pc.cast(pc.list_value_length(lists), pa.int64()), len(own))
         if not own:  # an empty map has no block
             counts = pc.if_else(pc.equal(counts, 0), pa.scalar(None, pa.int64()), counts)
         return [*longs(counts), constant, pc.binary_join(lists, b""), END]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, text_bytes, zigzag_varint
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.images import and_present
@@ -59,10 +60,11 @@ class DtsFormatter(DialectFormatter):
         rows = len(batch)
         truncate = pc.equal(batch.op, OpType.TRUNCATE.value)
         if truncate.true_count and len(self.table.parts) < 2:
-            raise RowErrors([(row, self._nameless(batch, row)) for row in pc.indices_nonzero(truncate).to_pylist()])
+            rows_of = non_null_values(pc.indices_nonzero(truncate))
+            raise RowErrors([(row, self._nameless(batch, row)) for row in rows_of])
         micros = self.micros(batch)
         rest = pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999_999, 0))
-        seconds = pc.divide(rest, 1_000_000).fill_null(0)
+        seconds = pc.fill_null(pc.divide(rest, 1_000_000), 0)
         before, wrong_before = self._image(batch.before, rows)
         after, wrong_after = self._image(batch.after, rows)
         if wrong_before or wrong_after:

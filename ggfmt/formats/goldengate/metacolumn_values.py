@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
 from ggfmt.columnar.metadata import OpKeys, or_empty
@@ -104,7 +104,7 @@ def _number(positions: pa.StringArray, start: int, stop: int | None) -> pa.Strin
 
 
 def _micros(batch: ChangeBatch) -> pa.StringArray:
-    return or_empty(text_micros(batch.op_ts)[0].cast(_STRING))
+    return or_empty(pc.cast(text_micros(batch.op_ts)[0], _STRING))
 
 
 _OF_BATCH: dict[str, Callable[[ChangeBatch], pa.StringArray]] = {

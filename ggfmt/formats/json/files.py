@@ -18,8 +18,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import from_buffers
 from ggfmt.formats.api.reading import Chunk, Layout, SplitBoundaryError
 from ggfmt.formats.api.source import Source
 from ggfmt.formats.json.cut import BOM as BOM
@@ -126,7 +127,7 @@ def starts_of_lines(chunk: Chunk, count: int) -> pa.Int64Array | None:
     if data.count(b"}\n{") != lines - 1:
         return None
     ends = pc.split_pattern(pa.array([data], pa.large_binary()), b"\n").flatten().buffers()[1]
-    without_newlines = pa.Array.from_buffers(pa.int64(), lines, [None, ends])
+    without_newlines = from_buffers(pa.int64(), lines, [None, ends])
     return pc.add(without_newlines, pa.array(range(lines), pa.int64()))
 
 

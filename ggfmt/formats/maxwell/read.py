@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Raw
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.maxwell import COMMIT, NUMBER_TOKENS, SNAPSHOT, TEXT_TOKENS, scan
@@ -126,7 +126,7 @@ class Maxwell(Dialect):
         notes = self.notes(())
         return None if notes is None else scan.grammar(*notes)
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         position, gtid = scanned.values("position"), scanned.values("gtid")
         position = pc.if_else(pc.not_equal(position, "").fill_null(False), position, gtid)
         return scaled(scanned.values("ts"), 1_000_000), position

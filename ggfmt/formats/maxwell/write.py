@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import and_present, any_present, count_missing, differs_or_missing, updates_from, with_nulls
@@ -57,8 +57,8 @@ class MaxwellFormatter(DialectFormatter):
             return whole_numbers(token(batch.tokens, name, rows))
 
         first = pc.and_(pc.equal(batch.op, OpType.INSERT.value), token(batch.tokens, SNAPSHOT, rows).is_valid())
-        seconds = self.micros(batch).cast(pa.timestamp("us"))
-        seconds = pc.floor_temporal(seconds, unit="second").cast(pa.timestamp("s")).cast(pa.int64()).cast(pa.string())
+        whole = pc.floor_temporal(self.micros(batch).cast(pa.timestamp("us")), unit="second")
+        seconds = pc.cast(pc.cast(whole.cast(pa.timestamp("s")), pa.int64()), pa.string())
         commit = pc.equal(token(batch.tokens, COMMIT, rows), "true").fill_null(False)
         before, after = self._images(batch)
         delete = pc.equal(batch.op, OpType.DELETE.value)
@@ -74,7 +74,7 @@ class MaxwellFormatter(DialectFormatter):
                 "table": self._name,
                 "query": quoted_if_valid(token(batch.tokens, "query", rows)),
                 "type": pc.if_else(first, '"bootstrap-insert"', _TYPES.of(batch.op)),
-                "ts": seconds.fill_null("null"),
+                "ts": pc.fill_null(seconds, "null"),
                 "xid": number("xid"),
                 "commit": pc.if_else(commit, "true", _NOTHING),
                 "xoffset": pc.if_else(commit, _NOTHING, number("xoffset")),

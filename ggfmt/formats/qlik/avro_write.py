@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import from_buffers, narrow
 from ggfmt.columnar.avro import (
     NULL,
     VALUE,
@@ -49,7 +50,7 @@ class QlikAvroFormatter(QlikFormatter):
         if self._problem is not None:
             places = ((row, batch.position[row].as_py()) for row in range(len(batch)))
             raise RowErrors([(row, self._problem.at(position=position)) for row, position in places])
-        return super().format(batch)
+        return narrow(super().format(batch), pa.BinaryArray)
 
     def messages(self, parts: Parts, rows: int) -> pa.BinaryArray:
         data, wrong = self._row(parts.data, rows, required=True)
@@ -106,7 +107,8 @@ def _bytes(column: ImageColumn) -> tuple[ImageColumn, list[int]]:
         except ValueError:
             made.append(None)
             bad.append(row)
-    return ImageColumn(pa.array(made, pa.binary())), bad
+    # Strings and bytes are encoded alike, and nothing reads these as texts.
+    return ImageColumn(from_buffers(pa.string(), len(made), pa.array(made, pa.binary()).buffers())), bad
 
 
 WRITE_SIDES = {

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.qlik import CHANGE_SEQUENCE, STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
@@ -94,7 +94,7 @@ class Qlik(Dialect):
     def common_tokens(self, table: TableDef) -> dict[str, str]:
         return self._told.get(table.full_name, {})
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         prefix = "" if "timestamp" in scanned.places else "headers_"
         position = scanned.values(f"{prefix}{self.position}")
         position = pc.if_else(pc.equal(position, ""), pa.scalar(None, pa.string()), position)

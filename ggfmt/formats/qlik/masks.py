@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.records.refused import RecordError
 
@@ -48,7 +49,7 @@ def mask_of(text: str, name: str, table: str) -> int:
     return int(text, 16)
 
 
-_SYMBOLS: Mapping[int, pa.Array] = {
+_SYMBOLS: Mapping[int, pa.Array[Any]] = {
     4: pa.array(list("0123456789ABCDEF"), pa.string()),
     8: pa.array([bytes([number]) for number in range(256)], pa.binary()),
 }

@@ -11,10 +11,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.images import and_present, differs_or_missing, updates_from, with_nulls
 from ggfmt.columnar.join import join
@@ -50,7 +51,7 @@ class Parts:
 
     data: Image
     before: Image
-    operation: pa.Array
+    operation: pa.Array[Any]
     sequence: pa.StringArray
     timestamp: pa.StringArray
     place: pa.StringArray
@@ -74,10 +75,10 @@ class QlikFormatter(DialectFormatter):
         self.fields = ("data", "beforeData", *(f"headers.{name}" for name in HEADERS))
 
     @abstractmethod
-    def messages(self, parts: Parts, rows: int) -> pa.Array:
+    def messages(self, parts: Parts, rows: int) -> pa.Array[Any]:
         """n changes; RowErrors for values that are not of their type."""
 
-    def format(self, batch: ChangeBatch) -> pa.Array:
+    def format(self, batch: ChangeBatch) -> pa.Array[Any]:
         self.refuse(batch, (OpType.TRUNCATE,), "Qlik Replicate")
         parts = self._parts(batch)
         messages = self.messages(parts, len(batch))
@@ -88,8 +89,8 @@ class QlikFormatter(DialectFormatter):
         rows = len(batch)
         row = batch.row_image()
         updates = updates_from(batch)
-        snapshot = token(batch.tokens, "snapshot", rows)
-        snapshot = pc.and_(pc.not_equal(snapshot, "false").fill_null(False), pc.equal(batch.op, "I"))
+        no_change = pc.not_equal(token(batch.tokens, "snapshot", rows), "false").fill_null(False)
+        snapshot = pc.and_(no_change, pc.equal(batch.op, "I"))
         present: Bits = [True if column.present is None else column.present for column in row.columns]
         incomplete = pc.invert(_all(present, rows))
         stamps, _ = micros_text(self.micros(batch))
@@ -162,7 +163,7 @@ def _all(bits: Bits, rows: int) -> pa.BooleanArray:
 
 
 def _or_empty(texts: pa.StringArray) -> pa.StringArray:
-    return texts.fill_null("") if texts.null_count else texts
+    return pc.fill_null(texts, "") if texts.null_count else texts
 
 
 class QlikJsonFormatter(QlikFormatter):

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import map_items, non_null_values
 from ggfmt.columnar.from_python import int64s, texts, token_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
@@ -123,7 +124,7 @@ class PlacingReader(Reader):
         return self.ordinal
 
     def offsets(self, ordinals: pa.Int64Array) -> pa.Int64Array:
-        numbers = ordinals.to_pylist()
+        numbers = non_null_values(ordinals)
         parts, place = [], 0
         index = bisect_right(self._chunks, numbers[0], key=lambda held: held.first) - 1
         while place < len(numbers):
@@ -248,12 +249,12 @@ class BatchingReader(PlacingReader, Generic[Table]):
     def _with_messages(self, batch: ChangeBatch) -> ChangeBatch:
         """The batch with the places of the messages that its operations were in: as tokens, and as positions of those
         that have none."""
-        messages = [self.message(ordinal) for ordinal in batch.ordinal.to_pylist()]
+        messages = [self.message(ordinal) for ordinal in non_null_values(batch.ordinal)]
         places = texts([None if message is None else _place(message) for message in messages])
         batch = replace(batch, position=pc.coalesce(batch.position, places))
         if not self.projection.tokens:
             return batch
-        own = [()] * len(batch) if batch.tokens is None else batch.tokens.to_pylist()
+        own = [()] * len(batch) if batch.tokens is None else map_items(batch.tokens)
         tokens = (_tokens(message, dict(pairs)) for message, pairs in zip(messages, own, strict=True))
         return replace(batch, tokens=token_maps(tokens))
 

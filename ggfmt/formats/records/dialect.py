@@ -262,7 +262,7 @@ class Dialect(ABC):
         """The tokens, behind all others, of any operation of a table that the scanner took."""
         return {}
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         """Of operations that the scanner took, `op_ts`, texts or microseconds since 1970 (int64), and `position`."""
         raise NotImplementedError
 

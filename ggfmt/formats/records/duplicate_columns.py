@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.formats.records.rows import json_values
 from ggfmt.model.change import ImageColumn
 
@@ -38,7 +39,7 @@ def _nested_names(column: ImageColumn) -> int:
     nested = json_values(column, scalars=False, nested=True)
     if nested is None:
         return 0
-    return sum(_names(text.encode(), 0) for text in column.values.filter(nested).to_pylist())
+    return sum(_names(text.encode(), 0) for text in non_null_values(column.values.filter(nested)))
 
 
 def _has_twice(image: bytes) -> bool:

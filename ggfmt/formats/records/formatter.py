@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.join import join
@@ -49,7 +50,7 @@ def json_object(members: Mapping[str, Piece | list[Piece]]) -> list[Piece]:
     n texts. A member is left out where it is NULL, or None for all, which the first never is."""
     pieces: list[Piece] = []
     for name, value in members.items():
-        if isinstance(value, pa.Array) and value.null_count:
+        if isinstance(value, pa.StringArray) and value.null_count:
             pieces.append(member(name, value))
         elif value is not None:
             pieces.append(f"{',' if pieces else '{'}{escape_json_text(name)}:")
@@ -70,7 +71,7 @@ def quoted_if_valid(texts: pa.StringArray) -> pa.StringArray:
 def member(name: str, values: pa.StringArray) -> pa.StringArray:
     """A member of n JSON objects, with a comma before it: nothing where the JSON value is NULL."""
     if values.null_count == len(values):
-        return values.fill_null("")
+        return pc.fill_null(values, "")
     members = join([f",{escape_json_text(name)}:", values.fill_null("")])
     return pc.if_else(values.is_valid(), members, "") if values.null_count else members
 
@@ -131,7 +132,7 @@ class DialectFormatter(Formatter):
 
     def refuse(self, batch: ChangeBatch, ops: Sequence[OpType], system: str) -> None:
         """RowErrors for operations that the system has no form for."""
-        rows = pc.indices_nonzero(pc.is_in(batch.op, pa.array([op.value for op in ops], pa.string()))).to_pylist()
+        rows = non_null_values(pc.indices_nonzero(pc.is_in(batch.op, pa.array([op.value for op in ops], pa.string()))))
         if rows:
             raise RowErrors([(row, self._no_form(batch, row, system)) for row in rows])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ggfmt.arrow.arrays import StringMapArray
 from ggfmt.columnar.from_python import texts
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -23,13 +24,14 @@ class Heads:
     has_before: pa.BooleanArray
     has_after: pa.BooleanArray
     ordinal: pa.Int64Array
-    tokens: pa.MapArray | None
+    tokens: StringMapArray | None
 
 
 def stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
     """The time stamps as texts; numbers are microseconds since 1970."""
-    if all(value is None or isinstance(value, str) for value in values):
-        return texts(values), {}  # type: ignore[arg-type]
+    alone = [value for value in values if value is None or isinstance(value, str)]
+    if len(alone) == len(values):
+        return texts(alone), {}
     found, wrong = stamps_of([value if isinstance(value, int) else None for value in values])
     if any(isinstance(value, str) for value in values):
         found = texts([v if isinstance(v, str) else s for v, s in zip(values, found.to_pylist(), strict=True)])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.model.change import OpType
 from ggfmt.model.table import split_name
@@ -68,7 +69,7 @@ def contradictions(
             for image in lacking:
                 wrong = pc.or_(wrong, pc.and_not(rows, has[image]))
     problems = {}
-    for row in pc.indices_nonzero(wrong).to_pylist():
+    for row in non_null_values(pc.indices_nonzero(wrong)):
         problem = contradiction(op[row].as_py(), has_before[row].as_py(), has_after[row].as_py())
         assert problem is not None, "the kernel and the rule of one operation disagree"
         problems[row] = problem

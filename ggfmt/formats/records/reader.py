@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
 from ggfmt.columnar.images import filled, overlaid, unless_all, with_columns
 from ggfmt.columnar.tokens import with_common
@@ -188,7 +188,7 @@ class DialectReader(ScanningReader[DialectTable]):
         """The times and positions of operations that the scanner took, and what is wrong with times."""
         if self._placed[0] is not scanned:
             op_ts, position = self._dialect.heads(scanned)
-            op_ts, wrong = stamps_of(op_ts) if op_ts.type == pa.int64() else (op_ts, {})
+            op_ts, wrong = stamps_of(op_ts) if isinstance(op_ts, pa.Int64Array) else (op_ts, {})
             self._placed = scanned, (op_ts, position, wrong)
         placed: tuple[pa.StringArray, pa.StringArray, Wrong] = self._placed[1]
         return placed

@@ -15,9 +15,10 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Raw
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.from_python import MISSING, MISSING_RAW, JsonColumn, raw_column, text_column
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.json.values import json_kind, plain_name, raw_members, raw_text
@@ -222,7 +223,7 @@ def keys_alone(
     if not table.key_indices:
         message = f"the table `{table.full_name}` has no primary key, and before images have key columns alone"
         problem = Diagnostic("GG205", message, help="give its key by `primaryKeys` or `--definitions`")
-        return columns, dict.fromkeys(pc.indices_nonzero(rows).to_pylist(), problem)
+        return columns, dict.fromkeys(non_null_values(pc.indices_nonzero(rows)), problem)
     kept = pc.invert(rows)
     done = []
     for definition, column in zip(table.columns, columns, strict=True):
@@ -241,7 +242,7 @@ def json_values(column: ImageColumn, scalars: bool, nested: bool) -> pa.BooleanA
     values = column.values
     where = values.is_valid()
     if not (scalars and nested):
-        containers = pc.or_(pc.starts_with(values, "{"), pc.starts_with(values, "[")).fill_null(False)
+        containers = pc.fill_null(pc.or_(pc.starts_with(values, "{"), pc.starts_with(values, "[")), False)
         where = containers if nested else pc.and_not(where, containers)
     if column.quoted is not None:
         where = pc.and_not(where, column.quoted)

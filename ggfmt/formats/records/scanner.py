@@ -15,8 +15,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray
 from ggfmt.columnar import from_kernel
 from ggfmt.columnar.images import unless_all
 from ggfmt.formats.api.spans import Spans
@@ -166,7 +167,7 @@ class ScannedBatch:
     has_before: pa.BooleanArray
     has_after: pa.BooleanArray
     slots: tuple[ImageColumn, ...]
-    tokens: pa.MapArray | None
+    tokens: StringMapArray | None
     ordinal: pa.Int64Array
     places: Mapping[str, int]
 

@@ -61,7 +61,7 @@ class SharePlex(Dialect):
         notes = self.notes((), ("meta",))
         return None if notes is None or self.options.complete_after else scan.grammar(tuple(_OPS.items()), *notes)
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         return scanned.values("time"), scanned.values("scn")
 
     @staticmethod

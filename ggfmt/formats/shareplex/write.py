@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import count_missing, differs_or_missing, updates_from
@@ -52,7 +53,7 @@ class SharePlexFormatter(DialectFormatter):
         has_key = updates_from(batch)
         members = {
             "time": quoted_if_valid(self._times(batch)),
-            "op": self._names.of(batch.op),
+            "op": as_strings(self._names.of(batch.op)),
             "scn": quoted_if_valid(batch.position),
             "table": repeat(self._table, rows),
         }
@@ -64,7 +65,7 @@ class SharePlexFormatter(DialectFormatter):
 
     def _times(self, batch: ChangeBatch) -> pa.StringArray:
         seconds = pc.floor_temporal(self.micros(batch).cast(pa.timestamp("us")), unit="second")
-        texts = pc.replace_substring(seconds.cast(pa.timestamp("s")).cast(pa.string()), " ", "T")
+        texts = pc.replace_substring(pc.cast(seconds.cast(pa.timestamp("s")), pa.string()), " ", "T")
         if not self._suffix:
             return texts
         return pc.if_else(texts.is_valid(), join([texts.fill_null(""), self._suffix]), texts)
@@ -79,7 +80,7 @@ class SharePlexFormatter(DialectFormatter):
         columns = []
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
             changed = differs_or_missing(new, old)
-            whole = True if new.present is None else new.present
+            whole = pa.scalar(True) if new.present is None else new.present
             columns.append(ImageColumn(new.values, pc.if_else(update, changed, whole)))
             if new.present is not None:
                 self.count(AFTER_CHANGES_ONLY, column.name, count_missing(update, new, old))

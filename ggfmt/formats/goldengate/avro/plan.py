@@ -13,6 +13,7 @@ import fastavro
 import pyarrow as pa
 from fastavro.types import Schema as FastSchema
 
+from ggfmt.arrow.arrays import StringMapArray
 from ggfmt.columnar.from_python import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.formats.goldengate.avro.described import (
@@ -97,7 +98,7 @@ class Plan:
             return times_of_micros(self._at(messages, self.roles.micros))
         return self._at(messages, self.roles.op_ts)
 
-    def _tokens(self, messages: Sequence[dict[str, Any]]) -> pa.MapArray | None:
+    def _tokens(self, messages: Sequence[dict[str, Any]]) -> StringMapArray | None:
         """The tokens: those of the field with all of them, else those that are fields of their own."""
         roles = self.roles
         if roles.tokens is not None:

@@ -7,11 +7,13 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import fastavro
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes, zigzag_varint
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join_binary
@@ -107,10 +109,10 @@ class AvroFormatter(Formatter):
             return [text_bytes(value)]
         return [text_bytes(value.as_py())] if isinstance(value, pa.Scalar) else strings(value)
 
-    def traced(self, messages: pa.BinaryArray) -> Iterator[str]:
+    def traced(self, messages: pa.Array[Any]) -> Iterator[str]:
         document = avro_schema(self.table, self.options, self._context, self.by_image).document
         schema, outer = fastavro.parse_schema(dict(document)), wrapper(self.options, self._context)
-        for message in messages.to_pylist():
+        for message in non_null_values(narrow(messages, pa.BinaryArray)):
             if outer is not None:
                 parsed = fastavro.parse_schema(dict(outer.document))
                 message = decoded(message, parsed)["payload"]

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, as_strings, non_null_values
 from ggfmt.columnar.delimited import count_fields, image_column, split, table_of_fields, tokens_of, unquoted
 from ggfmt.columnar.from_python import token_maps
 from ggfmt.columnar.join import join
@@ -191,7 +192,7 @@ class DelimitedTextReader(PlacingReader):
             lines = pc.if_else(marked, pc.utf8_slice_codeunits(lines, 1), lines)
         counts = count_fields(lines, self.source.options.field_delimiter)
         few = pc.less(counts, self._head)
-        for row in pc.indices_nonzero(few).to_pylist():
+        for row in non_null_values(pc.indices_nonzero(few)):
             yield self.reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), None))
         enough = pc.invert(few)
         lines, ordinals, counts = lines.filter(enough), ordinals.filter(enough), counts.filter(enough)
@@ -206,28 +207,28 @@ class DelimitedTextReader(PlacingReader):
             return {None: pa.repeat(pa.scalar(True), len(lines))}
         delimiter = self.source.options.field_delimiter
         heads = pc.split_pattern(lines, delimiter, max_splits=self._head)
-        parts = [pc.list_element(heads, self._field(place)) for place in self._roles.name]
+        parts = [as_strings(pc.list_element(heads, self._field(place))) for place in self._roles.name]
         names = parts[0]
         for part in parts[1:]:
             names = pc.if_else(pc.equal(names, ""), part, join([names, ".", part]))
-        return {name: pc.equal(names, name) for name in pc.unique(names).to_pylist()}
+        return {name: pc.equal(names, name) for name in non_null_values(pc.unique(names))}
 
     def _field(self, place: int) -> int:
         """The place of the field with the value of a metadata column."""
         return place * self._step + self._step - 1
 
     def _table(
-        self, name: str | None, lines: pa.StringArray, ordinals: pa.Int64Array, counts: pa.Int32Array
+        self, name: str | None, lines: pa.StringArray, ordinals: pa.Int64Array, counts: pa.Int64Array
     ) -> Iterator[Event]:
         table = self._definition(name)
         if isinstance(table, Diagnostic):
-            yield from (self.reject(ordinal, table) for ordinal in ordinals.to_pylist())
+            yield from (self.reject(ordinal, table) for ordinal in non_null_values(ordinals))
             return
         options = self.source.options
         cells = options.cells(len(table.columns))
         width = self._head + len(cells)
         fits = pc.equal(counts, width)
-        for row in pc.indices_nonzero(pc.invert(fits)).to_pylist():
+        for row in non_null_values(pc.indices_nonzero(pc.invert(fits))):
             yield self.reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), table, width))
         lines, ordinals = lines.filter(fits), ordinals.filter(fits)
         if not len(lines):
@@ -236,7 +237,7 @@ class DelimitedTextReader(PlacingReader):
         assert self._roles.op is not None  # by the layout
         words = fields[self._field(self._roles.op)]
         kinds = pc.index_in(words, self._keys)
-        for row in pc.indices_nonzero(kinds.is_null()).to_pylist():
+        for row in non_null_values(pc.indices_nonzero(kinds.is_null())):
             yield self.reject(ordinals[row].as_py(), self._wrong_key(words[row].as_py(), table))
         known = kinds.is_valid()
         if not pc.any(known).as_py():
@@ -300,7 +301,7 @@ class DelimitedTextReader(PlacingReader):
             return times_of_micros(metadata[self._roles.micros])
         return _at(metadata, self._roles.op_ts, rows)
 
-    def _tokens(self, metadata: Mapping[int, pa.StringArray]) -> pa.MapArray | None:
+    def _tokens(self, metadata: Mapping[int, pa.StringArray]) -> StringMapArray | None:
         """The tokens: those of the column with all of them, else those that are columns of their own."""
         options, roles = self.source.options, self._roles
         if roles.tokens is not None:
@@ -340,7 +341,7 @@ class DelimitedTextReader(PlacingReader):
     def _wrong_key(self, key: str, table: TableDef) -> Diagnostic:
         word = key if len(key) <= 40 and key.isprintable() else "the first field"
         message = f"the operation type cannot be `{word}`"
-        return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(self._keys.to_pylist()))
+        return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(non_null_values(self._keys)))
 
     def _reject_undecodable(self, chunk: Chunk) -> Iterator[Event]:
         """The lines of a chunk one by one: those that are not of the encoding are rejects."""

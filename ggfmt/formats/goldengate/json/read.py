@@ -23,8 +23,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.from_python import int64s, texts, token_maps
 from ggfmt.columnar.images import unless_all, with_columns
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import JACKSON_ESCAPES, escape_json_text
 from ggfmt.columnar.images import and_present, with_nulls
@@ -156,7 +157,7 @@ class KafkaConnectFormatter(Formatter):
 
 
 def _rows(mask: pa.BooleanArray) -> list[int]:
-    rows: list[int] = pc.indices_nonzero(mask).to_pylist()
+    rows: list[int] = non_null_values(pc.indices_nonzero(mask))
     return rows
 
 

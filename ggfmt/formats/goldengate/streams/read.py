@@ -96,7 +96,7 @@ class Streams(Dialect):
         names = {field.name: field.encode_name for field in msgspec.structs.fields(self.record)}
         return scan.grammar(names["before"], names["after"], self._scanned_ops, *notes)
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.Array, pa.StringArray]:
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         return scanned.values("op_ts"), scanned.values("pos")
 
     @staticmethod

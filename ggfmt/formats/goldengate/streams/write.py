@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.join import join

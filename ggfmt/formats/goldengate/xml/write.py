@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, map_items, non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join
 from ggfmt.columnar.metadata import OpKeys, token_texts
@@ -65,7 +66,7 @@ class XmlFormatter(Formatter):
             tokens, mask = self._tokens(batch)
             pieces += [" <tokens>\n", tokens, " </tokens>\n"]
             masks.append(mask)
-        rows = {row for mask in masks if mask is not None for row in pc.indices_nonzero(mask).to_pylist()}
+        rows = {row for mask in masks if mask is not None for row in non_null_values(pc.indices_nonzero(mask))}
         if rows:
             raise RowErrors([(row, self._misfit(batch, row)) for row in sorted(rows)])
         return join([*pieces, "</operation>\n"], count)
@@ -74,9 +75,11 @@ class XmlFormatter(Formatter):
     def _tokens(batch: ChangeBatch) -> tuple[Piece, pa.BooleanArray | None]:
         """The elements of each operation's tokens, and where XML cannot carry one of them."""
         texts = token_texts(batch.tokens, _token_element, "")
-        if batch.tokens is None or (foreign(batch.tokens.keys) is None and foreign(batch.tokens.items) is None):
+        if batch.tokens is None:
             return texts, None
-        held = ["".join(text or "" for item in tokens for text in item) for tokens in batch.tokens.to_pylist()]
+        if foreign(as_strings(batch.tokens.keys)) is None and foreign(as_strings(batch.tokens.items)) is None:
+            return texts, None
+        held = ["".join(text or "" for item in tokens for text in item) for tokens in map_items(batch.tokens)]
         return texts, pa.array([foreign_character(text) is not None for text in held], pa.bool_())
 
     def _misfit(self, batch: ChangeBatch, row: int) -> Diagnostic:

@@ -1,0 +1,130 @@
+"""Arrays of a class that is known, made or proved in one place.
+
+pyarrow-stubs types a column of a batch, the keys of a map and the like as `pa.Array[Any]`: what it holds is known from
+the schema, which no type checker sees. `narrow` states the class and checks it, once for a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from pyarrow import lib
+    from pyarrow.lib import MapType, StringType, _BasicDataType
+
+    DecimalType: TypeAlias = (
+        lib.Decimal32Type[Any, Any]
+        | lib.Decimal64Type[Any, Any]
+        | lib.Decimal128Type[Any, Any]
+        | lib.Decimal256Type[Any, Any]
+    )
+    StringMapArray: TypeAlias = pa.MapArray[StringType, StringType]
+    StringMapType: TypeAlias = MapType[StringType, StringType, Any]
+else:
+    DecimalType = pa.DataType
+    StringMapArray = pa.MapArray
+
+_A = TypeVar("_A", bound="pa.Array[Any]")
+_T = TypeVar("_T")
+
+
+def narrow(array: pa.Array[Any], kind: type[_A]) -> _A:
+    """Return the array, which is of the class that its schema promises. TypeError if it is of another."""
+    if not isinstance(array, kind):
+        raise TypeError(f"an array of {array.type} is no {kind.__name__}")
+    return array
+
+
+def as_strings(array: pa.Array[Any]) -> pa.StringArray:
+    """Return an array that holds strings, as such. TypeError if it holds anything else."""
+    return narrow(array, pa.StringArray)
+
+
+def as_string_maps(array: pa.Array[Any]) -> StringMapArray:
+    """Return an array that holds maps of strings, as such. TypeError if it holds anything else."""
+    maps: StringMapArray = narrow(array, pa.MapArray)
+    return maps
+
+
+def non_null_values(
+    array: pa.Array[pa.Scalar[_BasicDataType[_T]]] | pa.ChunkedArray[pa.Scalar[_BasicDataType[_T]]],
+) -> list[_T]:
+    """Return the values of an array that has no NULL, such as row numbers, as Python's. ValueError if it has one."""
+    if array.null_count:
+        raise ValueError(f"{array.null_count} of {len(array)} values are NULL, where none may be")
+    return cast("list[_T]", array.to_pylist())
+
+
+def counts_by_value(array: pa.Array[pa.Scalar[_BasicDataType[_T]]]) -> dict[_T, int]:
+    """Return how often an array has each of its values, in the order in which they are met."""
+    counted = pc.value_counts(array)
+    values, counts = counted.field("values"), counted.field("counts")
+    return cast("dict[_T, int]", dict(zip(values.to_pylist(), counts.to_pylist(), strict=True)))
+
+
+def string_maps(
+    offsets: pa.Int32Array,
+    keys: pa.StringArray,
+    items: pa.StringArray,
+    type: StringMapType | None = None,
+    mask: pa.BooleanArray | None = None,
+) -> StringMapArray:
+    """Return maps of strings: those of row `n` are from `offsets[n]` to `offsets[n + 1]`; rows of the mask are NULL."""
+    # Offsets are of 32 bits; the stubs have 64.
+    maps: StringMapArray = pa.MapArray.from_arrays(offsets, keys, items, type, mask=mask)  # type: ignore[call-overload]
+    return maps
+
+
+def map_items(maps: StringMapArray) -> list[list[tuple[str, str]]]:
+    """Return the names and values of each row's map, as Python's; no map is NULL, nor is a name or a value."""
+    return cast("list[list[tuple[str, str]]]", maps.to_pylist())  # type: ignore[misc]  # the stubs leave out maps
+
+
+def list_array(offsets: pa.Int32Array | pa.Int64Array, values: pa.Array[Any]) -> pa.ListArray[Any]:
+    """Return lists: that of row `n` has the values from `offsets[n]` to `offsets[n + 1]`."""
+    # Arrow makes 32 bits of 64; the stubs refuse them.
+    return pa.ListArray.from_arrays(offsets, values)  # type: ignore[arg-type]
+
+
+def memory(buffer: pa.Buffer | None) -> memoryview:
+    """Return the bytes of a buffer, which is there, without copying."""
+    return memoryview(buffer)  # type: ignore[arg-type]  # the stubs lack `__buffer__`
+
+
+def nulls(count: int, type: pa.DataType) -> pa.Array[Any]:
+    """Return so many NULLs of a type that is known at run time only."""
+    array: pa.Array[Any] = pa.nulls(count, type)  # type: ignore[call-overload]
+    return array
+
+
+def repeated(value: pa.Scalar[Any], count: int) -> pa.Array[Any]:
+    """Return a value so many times, of a type that is known at run time only."""
+    array: pa.Array[Any] = pa.repeat(value, count)  # type: ignore[call-overload]
+    return array
+
+
+_Buffers = Sequence["pa.Buffer | None"]
+
+
+@overload
+def from_buffers(type: lib.BoolType, length: int, buffers: _Buffers, null_count: int = ...) -> pa.BooleanArray: ...
+@overload
+def from_buffers(type: lib.StringType, length: int, buffers: _Buffers, null_count: int = ...) -> pa.StringArray: ...
+@overload
+def from_buffers(type: lib.Int32Type, length: int, buffers: _Buffers, null_count: int = ...) -> pa.Int32Array: ...
+@overload
+def from_buffers(type: lib.Int64Type, length: int, buffers: _Buffers, null_count: int = ...) -> pa.Int64Array: ...
+@overload
+def from_buffers(type: lib.UInt8Type, length: int, buffers: _Buffers, null_count: int = ...) -> pa.UInt8Array: ...
+@overload
+def from_buffers(type: pa.DataType, length: int, buffers: _Buffers, null_count: int = ...) -> pa.Array[Any]: ...
+def from_buffers(type: Any, length: int, buffers: Any, null_count: int = -1) -> Any:
+    """Return an array over buffers, as `pa.Array.from_buffers`, of the class that its type has."""
+    return pa.Array.from_buffers(type, length, buffers, null_count)
