@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ggfmt.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from ggfmt.api.comparison import compare
-    from ggfmt.api.consolidation import consolidate
-    from ggfmt.api.conversion import Result, convert
-    from ggfmt.api.inspection import lint, preview, schema
     from ggfmt.cli import main
+    from ggfmt.commands.conversion import Result
+    from ggfmt.commands.functions import compare, consolidate, convert, lint, preview, schema
     from ggfmt.consolidation import changes, current, history
     from ggfmt.diagnostics.codes import Severity
     from ggfmt.diagnostics.diagnostic import (
@@ -56,11 +54,10 @@ __all__ = [
 ]
 
 _ERRORS = ("Abend", "Committed", "ConfigurationError", "Diagnostic", "GgfmtError", "Span", "UsageError")
+_FUNCTIONS = ("compare", "consolidate", "convert", "lint", "preview", "schema")
 _MODULES = {
-    "compare": "ggfmt.api.comparison",
-    **dict.fromkeys(("Result", "convert"), "ggfmt.api.conversion"),
-    "consolidate": "ggfmt.api.consolidation",
-    **dict.fromkeys(("lint", "preview", "schema"), "ggfmt.api.inspection"),
+    **dict.fromkeys(_FUNCTIONS, "ggfmt.commands.functions"),
+    "Result": "ggfmt.commands.conversion",
     **dict.fromkeys(_ERRORS, "ggfmt.diagnostics.diagnostic"),
     "Severity": "ggfmt.diagnostics.codes",
     "main": "ggfmt.cli",

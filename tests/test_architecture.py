@@ -41,10 +41,10 @@ LAYERS["doctor"] = {"diagnostics", "kernels", "spark", "engine", "version"}
 LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
 LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs"}
-LAYERS["api"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "consolidation"}
-LAYERS["cli"] = LAYERS["render"] | {"render", "api", "spark", "logs"}
+LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "consolidation"}
+LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs"}
 LAYERS["__main__"] = {"cli", "signals", "without_pandas"}
-LAYERS["ggfmt"] = {"api", "cli", "consolidation", "diagnostics", "frames", "version"}
+LAYERS["ggfmt"] = {"cli", "commands", "consolidation", "diagnostics", "frames", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
 # `goldengate` shares with its neighbours lies beside them.

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from ggfmt.cli.validate import validate_config
+from ggfmt.commands.inspection import LintRequest
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.lint.fix import apply_fixes, apply_rewrites, fix_file, patch
 from ggfmt.config.lint.foreign import has_properties
@@ -68,7 +69,8 @@ def checked(*files: str | Path, given: bytes = b"", **options: Any) -> tuple[int
     before, sys.stdin = sys.stdin, standard_input
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            validate_config([str(file) for file in files], **options)
+            request = LintRequest([str(file) for file in files], settings=options.pop("settings", None))
+            validate_config(request, **options)
     except typer.Exit as end:
         code = end.exit_code
     finally:

@@ -6,15 +6,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import typer
-from typer.models import OptionInfo
 
 from ggfmt import logs, signals
 from ggfmt.cli.messages import emit
+from ggfmt.cli.parameters import command_parameters
+from ggfmt.commands.declaration import Panel
 
-PANEL = "What is told"
+PANEL: Panel = "What is told"
 
 LogLevel = Annotated[
     Literal["error", "warn", "info", "debug", "trace"] | None,
@@ -45,18 +46,6 @@ COMMON: dict[str, tuple[Any, object]] = {  # by name: the type, and the default
     "quiet": (Quiet, False),
 }
 
-GROUPS: dict[str, tuple[str, ...]] = {  # the options of large commands; those of small ones stay together
-    "Input": ("input_format", "input_config", "input_options", "definitions", "allow_empty", "checkpoint", "settle"),
-    "Handlers": ("config", "to", "handlers", "settings", "current_timestamp"),
-    "Output": ("output", "mode", "on_reject", "strict_fidelity", "report", "dry_run"),
-    "Spark": ("master", "remote", "spark_conf", "java_home", "split_size", "max_record"),
-    "What is shown": ("count", "table", "output_format", "stdin_filename"),
-    "What is checked": ("strict", "select", "ignore", "extend_ignore", "machine", "isolated", "check"),
-    "Fixes": ("fix", "diff", "unsafe_fixes"),
-    PANEL: ("progress",),
-}
-_GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
-
 
 def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quiet: bool) -> None:
     """Let the log be as these options say; what none of them says stays."""
@@ -69,12 +58,19 @@ def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quie
 def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
     """The function of a command with the options that all have, and with a line for a signal that ends it."""
 
+    own = command_parameters(command)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    common = (
+        inspect.Parameter(name, kind, default=default, annotation=type_) for name, (type_, default) in COMMON.items()
+    )
+    parameters = [*own.parameters, *common]
+
     @functools.wraps(command)
     def called(**arguments: Any) -> None:
         set_up_log(**{name: arguments.pop(name) for name in COMMON})
         try:
             signals.resume()
-            command(**arguments)
+            command(**own.arguments(arguments))
         except KeyboardInterrupt as error:
             signals.suspend()
             emit("error", str(error) or signals.interruption())
@@ -82,17 +78,7 @@ def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
         finally:
             signals.suspend()
 
-    kind = inspect.Parameter.KEYWORD_ONLY
-    hints = {**get_type_hints(command, include_extras=True), **{name: hint for name, (hint, _) in COMMON.items()}}
-    for name, hint in hints.items():
-        for about in getattr(hint, "__metadata__", ()):
-            if isinstance(about, OptionInfo) and name in _GROUP_OF:
-                about.rich_help_panel = _GROUP_OF[name]
-    defaults = {name: item.default for name, item in inspect.signature(command).parameters.items()}
-    defaults |= {name: default for name, (_, default) in COMMON.items()}
-    called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, kind, default=default, annotation=hints[name]) for name, default in defaults.items()]
-    )
-    called.__annotations__ = hints
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {item.name: item.annotation for item in parameters}
     del called.__wrapped__
     return called

@@ -7,32 +7,16 @@ from typing import Annotated, Literal
 
 import typer
 
+from ggfmt.commands.comparison import CompareRequest, run_comparison
+from ggfmt.commands.declaration import Option
+
 ComparisonFormat = Literal["text", "json", "github"]
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="A directory of tables or of files of one, or a file.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same, for example a dump of the database.")],
-    key: Annotated[
-        str | None,
-        typer.Option("--key", metavar="KEYS", help="`ID`, or by table `S.ORDERS=ID;S.LINES=ID,LINE`."),
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Option("--table", metavar="NAME", help="Only this table, in full or by the last part of its name."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="A column that is not compared.")
-    ] = None,
-    csv_options: Annotated[
-        list[str] | None,
-        typer.Option("--csv-option", metavar="NAME=VALUE", help="How CSV is written; `b.null=\\\\N` of one side."),
-    ] = None,
-    examples: Annotated[
-        int, typer.Option("--examples", metavar="N", min=0, help="How many rows of each kind to show for a table.")
-    ] = 5,
+    request: CompareRequest,
     output_format: Annotated[
-        ComparisonFormat, typer.Option("--output-format", help="How to print what is found.")
+        ComparisonFormat, Option(panel="What is shown", help="How to print what is found.")
     ] = "text",
 ) -> None:
     """Compare two sets of rows, such as a consolidated result and a dump of the database.
@@ -46,11 +30,10 @@ def compare(
     Ends with 0 if both have the same rows, with 1 if not, with 2 if there is nothing to compare, with 3 if a file
     cannot be read.
     """
-    from ggfmt.api import comparison
     from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
     from ggfmt.render.diagnostics.text import write_text
 
-    found = comparison.compare(a, b, key, table, ignore, csv_options, examples)
+    found = run_comparison(request)
     if output_format == "json":
         write_text(comparison_json(found), sys.stdout)
     elif output_format == "github":

@@ -5,81 +5,29 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ggfmt.api.conversion import Mode, OnReject, convert
 from ggfmt.cli.dry_run import show_plan
 from ggfmt.cli.gc_control import gc_disabled
 from ggfmt.cli.messages import emit_findings, interrupt_before_commit
-from ggfmt.cli.parameters import (
-    AllowEmpty,
-    CheckpointOption,
-    Configuration,
-    CurrentTimestamp,
-    Definitions,
-    Handlers,
-    InputConfig,
-    InputFormat,
-    InputOptions,
-    Inputs,
-    JavaHome,
-    Master,
-    MaxRecord,
-    Progress,
-    Remote,
-    Settings,
-    SettleOption,
-    SparkConf,
-    SplitSize,
-    To,
-)
+from ggfmt.commands import options
+from ggfmt.commands.conversion import ConvertRequest, run_conversion
+from ggfmt.commands.declaration import After, Option
 from ggfmt.spark.existing import detect_spark
 
 
 def run(
-    inputs: Inputs,
-    config: Configuration = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Where to write; default: the handler's `rootFilePath`. `-`: to standard output.",
-        ),
+    request: ConvertRequest,
+    report: Annotated[
+        Path | None,
+        Option(metavar="FILE", panel="Output", help="Write the totals as JSON."),
+        After("max_record"),
     ] = None,
-    to: To = None,
-    handlers: Handlers = None,
-    input_format: InputFormat = "auto",
-    input_config: InputConfig = None,
-    input_options: InputOptions = None,
-    definitions: Definitions = None,
-    settings: Settings = None,
-    mode: Annotated[Mode, typer.Option("--mode", help="What to do with output that exists.")] = "error",
-    on_reject: Annotated[
-        OnReject, typer.Option("--on-reject", help="Stop at a bad record, or set it aside and go on.")
-    ] = "abend",
-    strict_fidelity: Annotated[
-        bool, typer.Option("--strict-fidelity", help="Stop where a handler cannot show a value as it is.")
-    ] = False,
-    allow_empty: AllowEmpty = False,
-    checkpoint: CheckpointOption = None,
-    settle: SettleOption = None,
-    current_timestamp: CurrentTimestamp = None,
-    master: Master = None,
-    remote: Remote = None,
-    spark_conf: SparkConf = None,
-    java_home: JavaHome = None,
-    split_size: SplitSize = None,
-    max_record: MaxRecord = None,
-    report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the totals as JSON.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check all, show what the run would do, and write nothing.")
-    ] = False,
-    progress: Progress = None,
+    progress: Annotated[bool | None, options.PROGRESS] = None,
 ) -> None:
     """Convert change files to the messages of the configured handlers.
 
@@ -99,36 +47,9 @@ def run(
         import ggfmt.config.handlers
         import ggfmt.engine.run  # noqa: F401 - both are much to load
     there = detect_spark()
-    shown = False if dry_run or (progress is None and there is not None and there.shows_progress) else progress
-    with progress_bar(shown, output == "-" and sys.stdout.isatty()) as tell, interrupt_before_commit():
-        result = convert(
-            inputs,
-            config=config,
-            output=output,
-            to=to,
-            handlers=handlers,
-            input_format=input_format,
-            input_config=input_config,
-            input_options=input_options,
-            definitions=definitions,
-            settings=settings,
-            mode=mode,
-            on_reject=on_reject,
-            strict_fidelity=strict_fidelity,
-            allow_empty=allow_empty,
-            checkpoint=checkpoint,
-            settle=settle,
-            current_timestamp=current_timestamp,
-            master=master,
-            spark_conf=spark_conf,
-            java_home=java_home,
-            remote=remote,
-            split_size=split_size,
-            max_record=max_record,
-            dry_run=dry_run,
-            warn=emit_findings,
-            progress=tell,
-        )
+    shown = False if request.dry_run or (progress is None and there is not None and there.shows_progress) else progress
+    with progress_bar(shown, request.output == "-" and sys.stdout.isatty()) as tell, interrupt_before_commit():
+        result = run_conversion(replace(request, warn=emit_findings, progress=tell))
     if result.plan is not None:
         show_plan(result.plan)
         return

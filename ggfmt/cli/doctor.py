@@ -7,27 +7,25 @@ from typing import Annotated
 
 import typer
 
-from ggfmt.api.arguments import pairs
-from ggfmt.cli import completion
-from ggfmt.cli.parameters import JavaHome, SparkConf
+from ggfmt.commands import options
+from ggfmt.commands.arguments import Properties, pairs
+from ggfmt.commands.declaration import Option
 
 
 def doctor(
     master: Annotated[
         str | None,
-        typer.Option(
-            "--master",
+        Option(
             metavar="URL",
+            panel="Spark",
             help="Also run a small job on this Spark master.",
-            autocompletion=completion.spark_masters,
+            complete="spark_masters",
         ),
     ] = None,
-    spark_conf: SparkConf = None,
-    java_home: JavaHome = None,
-    class_archive: Annotated[
-        bool, typer.Option("--class-archive", help="Make the class archive, with which Spark starts faster.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    spark_conf: Annotated[Properties, options.SPARK_CONF] = None,
+    java_home: Annotated[str | None, options.JAVA_HOME] = None,
+    class_archive: Annotated[bool, Option(help="Make the class archive, with which Spark starts faster.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Tell what this machine has of what a run needs, and what to do about the rest.
 

@@ -8,16 +8,14 @@ from typing import Annotated
 
 import typer
 
-from ggfmt.cli import completion
+from ggfmt.commands.declaration import Argument, Option
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, did_you_mean, suggestion
 
 
 def docs(
     topic: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TOPIC", help="A page, a code, or the id of a format.", autocompletion=completion.topics
-        ),
+        Argument(metavar="TOPIC", help="A page, a code, or the id of a format.", complete="topics"),
     ] = None,
 ) -> None:
     """Show a page of the documents, or list them.
@@ -54,13 +52,11 @@ def _next_step(topic: str) -> str:
 
 
 def init(
-    format: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="The id of a format.", autocompletion=completion.written_formats)
-    ],
+    format: Annotated[str, Argument(metavar="FORMAT", help="The id of a format.", complete="written_formats")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the file; default: print it.")
+        Path | None, Option("-o", "--output", metavar="FILE", panel="Output", help="Write the file; default: print it.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, Option(help="Replace a file that is there.")] = False,
 ) -> None:
     """Make a handler file for a format, with a comment on every property.
 

@@ -25,11 +25,19 @@ def usage_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:
     return "\n".join(("```", *calls, "```", "\n\u00a0\n".join(paragraphs)))
 
 
+def command_name(command: Callable[..., None]) -> str:
+    """Return what the command of a function is called."""
+    return command.__name__.replace("_", "-")
+
+
 def register(app: typer.Typer, command: Callable[..., None], *, bare: bool = False) -> None:
     """Make a function a command; `bare`: it can be called without anything, otherwise that shows its help."""
     paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n")]
     calls = [match[1] for paragraph in paragraphs if (match := _CALL.fullmatch(paragraph))]
     sentences = [paragraph for paragraph in paragraphs if not _CALL.fullmatch(paragraph)]
     help = usage_first(calls, sentences)
-    make = app.command(cls=Command, no_args_is_help=not bare, help=help, short_help=sentences[0], context_settings=HELP)
+    name = command_name(command)
+    make = app.command(
+        name, cls=Command, no_args_is_help=not bare, help=help, short_help=sentences[0], context_settings=HELP
+    )
     make(with_common_options(command))

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ggfmt.cli import completion
+from ggfmt.commands.declaration import Argument, Option
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.version import VERSION
 
@@ -29,13 +29,13 @@ def formats() -> None:
 def options(
     format: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FORMAT",
             help="The id of a format, or `handler`, or `ggfmt`.",
-            autocompletion=completion.option_sets,
+            complete="option_sets",
         ),
     ],
-    output_format: Annotated[OptionsFormat, typer.Option("--output-format", help="How to print them.")] = "text",
+    output_format: Annotated[OptionsFormat, Option(panel="What is shown", help="How to print them.")] = "text",
 ) -> None:
     """List the properties of a format, or those that every handler has.
 
@@ -65,13 +65,13 @@ def options(
 def explain(
     word: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="WORD",
             help="A code, a property, a key of a handler file, or the id of a format.",
-            autocompletion=completion.words,
+            complete="words",
         ),
     ],
-    output_format: Annotated[OptionsFormat, typer.Option("--output-format", help="How to print it.")] = "text",
+    output_format: Annotated[OptionsFormat, Option(panel="What is shown", help="How to print it.")] = "text",
 ) -> None:
     """Tell what a code or a property means, its legal values, and what it changes in a message.
 

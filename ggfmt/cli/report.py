@@ -6,18 +6,18 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from ggfmt.commands.declaration import Argument, Option
 
 
 def report(
-    output: Annotated[str, typer.Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
+    output: Annotated[str, Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page for a browser; `-`: to standard output."),
+        Option(metavar="FILE", help="Write a page for a browser; `-`: to standard output."),
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="RUN", help="The id of a run, or the start of it; by default the last one."),
+        Option(metavar="RUN", help="The id of a run, or the start of it; by default the last one."),
     ] = None,
 ) -> None:
     """Show what a run did, from its manifest.

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ggfmt.api import inspection
-from ggfmt.api.inspection import SchemaKind
 from ggfmt.cli.messages import emit_findings
-from ggfmt.cli.parameters import (
-    Configuration,
-    Definitions,
-    Handlers,
-    InputFormat,
-    OptionalInputs,
-    Settings,
-)
+from ggfmt.commands.declaration import Option
+from ggfmt.commands.inspection import SchemaRequest, make_schemas
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 
 
 def schema(
-    inputs: OptionalInputs = None,
-    config: Configuration = None,
-    definitions: Definitions = None,
-    settings: Settings = None,
-    handlers: Handlers = None,
-    input_format: InputFormat = "auto",
+    request: SchemaRequest,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write files here; default: print them.")
+        Path | None,
+        Option("-o", "--output", metavar="DIR", panel="Output", help="Write files here; default: print them."),
     ] = None,
-    kind: Annotated[SchemaKind | None, typer.Option("--kind", help="Default: what each handler's format has.")] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing, and end with 1 if the files in the `-o` directory differ.")
+        bool,
+        Option(
+            panel="What is checked", help="Write nothing, and end with 1 if the files in the `-o` directory differ."
+        ),
     ] = False,
 ) -> None:
     """Print or write the schemas of the messages, for the tables of `--definitions` or those found in the inputs.
@@ -49,16 +40,7 @@ def schema(
     from ggfmt.engine.schema import drift, write
     from ggfmt.java.text import visible
 
-    files_of_schemas = inspection.schema(
-        inputs,
-        config=config,
-        definitions=definitions,
-        settings=settings,
-        handlers=handlers,
-        input_format=input_format,
-        kind=kind,
-        warn=emit_findings,
-    )
+    files_of_schemas = make_schemas(replace(request, warn=emit_findings))
     if check:
         if output is None:
             raise typer.BadParameter("give the directory to compare with", param_hint="-o")

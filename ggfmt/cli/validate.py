@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 import typer
 
 from ggfmt.cli.messages import emit, emit_findings
-from ggfmt.cli.parameters import Settings
+from ggfmt.commands import arguments
+from ggfmt.commands.declaration import Option
+from ggfmt.commands.inspection import LintRequest
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
@@ -23,38 +25,37 @@ _Codes = list[str] | None
 
 
 def validate_config(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="Handler files, directories of them, globs, or `-` for standard input."),
-    ],
-    output_format: Annotated[
-        FindingsFormat, typer.Option("--output-format", help="How to print the findings.")
-    ] = "text",
-    strict: Annotated[bool, typer.Option("--strict", help="End with 1 for warnings too.")] = False,
+    request: LintRequest,
+    output_format: Annotated[FindingsFormat, Option(panel="What is shown", help="How to print the findings.")] = "text",
+    strict: Annotated[bool, Option(panel="What is checked", help="End with 1 for warnings too.")] = False,
     select: Annotated[
-        _Codes, typer.Option("--select", metavar="CODES", help="Tell these: `GG101`, `GG11` for all such, `ALL`.")
+        _Codes,
+        Option(metavar="CODES", panel="What is checked", help="Tell these: `GG101`, `GG11` for all such, `ALL`."),
     ] = None,
-    ignore: Annotated[_Codes, typer.Option("--ignore", metavar="CODES", help="Do not tell these.")] = None,
+    ignore: Annotated[_Codes, Option(metavar="CODES", panel="What is checked", help="Do not tell these.")] = None,
     extend_ignore: Annotated[
-        _Codes, typer.Option("--extend-ignore", metavar="CODES", help="Nor these, beside those of `--ignore`.")
+        _Codes, Option(metavar="CODES", panel="What is checked", help="Nor these, beside those of `--ignore`.")
     ] = None,
     machine: Annotated[
         bool | None,
-        typer.Option("--machine/--no-machine", help="Check what depends on this machine; default: unless `CI` is set."),
+        Option(
+            "--machine/--no-machine",
+            panel="What is checked",
+            help="Check what depends on this machine; default: unless `CI` is set.",
+        ),
     ] = None,
-    settings: Settings = None,
     isolated: Annotated[
-        bool, typer.Option("--isolated", help="Take no settings from `ggfmt.toml` and `pyproject.toml`.")
+        bool, Option(panel="What is checked", help="Take no settings from `ggfmt.toml` and `pyproject.toml`.")
     ] = False,
     stdin_filename: Annotated[
-        str | None, typer.Option("--stdin-filename", metavar="FILE", help="The name of standard input in what is told.")
+        str | None, Option(metavar="FILE", panel="What is shown", help="The name of standard input in what is told.")
     ] = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Put the fixes into the files; what remains is printed.")] = False,
+    fix: Annotated[bool, Option(panel="Fixes", help="Put the fixes into the files; what remains is printed.")] = False,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Print the fixes as a patch; findings go to standard error.")
+        bool, Option(panel="Fixes", help="Print the fixes as a patch; findings go to standard error.")
     ] = False,
     unsafe_fixes: Annotated[
-        bool, typer.Option("--unsafe-fixes", help="Fix what may not be what was meant, too; see the page `checking`.")
+        bool, Option(panel="Fixes", help="Fix what may not be what was meant, too; see the page `checking`.")
     ] = False,
 ) -> None:
     """Check handler files, and mend what can be mended.
@@ -77,12 +78,13 @@ def validate_config(
     from ggfmt.config.lint.linter import lint
     from ggfmt.diagnostics.codes import Severity
 
+    files = arguments.texts(request.files)
     if fix and STANDARD_INPUT in files:
         raise typer.BadParameter("standard input cannot be written; use `--diff`", param_hint="--fix")
     chosen = of_linter.Settings(of_linter.command_line(select, ignore, extend_ignore, machine), isolated)
     sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT)
     rules = {source.name: chosen.rules(source.name) for source in sources.found}
-    given = settings or []
+    given = arguments.lines(request.settings)
     mending = _FixApplier(fix, diff, unsafe_fixes, given)
     found: dict[str, Sequence[Diagnostic]] = {}
     for source in sources.found:

@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 import typer
 
+from ggfmt.commands.declaration import Argument, Option
+
 OutputFormat = Literal["text", "json"]
 
 
 def verify(
-    output: Annotated[str, typer.Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
-    output_format: Annotated[
-        OutputFormat, typer.Option("--output-format", help="How to print what is found.")
-    ] = "text",
+    output: Annotated[str, Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
+    output_format: Annotated[OutputFormat, Option(panel="What is shown", help="How to print what is found.")] = "text",
 ) -> None:
     """Read an output back, and tell what is not as its manifests say.
 

@@ -25,8 +25,8 @@ from strategies import examples, make_batch, slice_batch
 
 from contract import Case, Contract, contract_of
 from contract.shown import as_held
-from ggfmt.api.inspection import SchemaKind
 from ggfmt.columnar.clock import Clock
+from ggfmt.commands.inspection import SchemaKind
 from ggfmt.engine.inputs import detect_format
 from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ggfmt.api.arguments import Properties, pairs
+from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 
 if TYPE_CHECKING:

@@ -21,6 +21,10 @@ Paths = Path | Sequence[Path] | None
 Properties = Mapping[str, str] | Sequence[str] | None
 
 
+def ignore_warnings(_: Sequence[Diagnostic]) -> None:
+    """Do nothing: what becomes of warnings that nobody asks for."""
+
+
 def argument_error(message: str, help: str | None) -> UsageError:
     return UsageError(Diagnostic("GG565", message, help=help))
 

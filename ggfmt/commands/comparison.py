@@ -1,0 +1,74 @@
+"""`ggfmt.compare`: the command of this name, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from ggfmt.commands import arguments, options
+from ggfmt.commands.arguments import Path, Properties
+from ggfmt.commands.declaration import Argument, Option, settings_from
+
+if TYPE_CHECKING:
+    from ggfmt.comparison.comparison import Comparison
+    from ggfmt.options.table_keys import Keys
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompareRequest:
+    """The rows of two places compared: whether they are the same, how many are not, and examples of those.
+
+    The arguments are the options of `ggfmt compare`. `key` is a text as the command takes it, the columns of the key of
+    every table, or those of each table by its name.
+
+    Raises UsageError where there is nothing to compare or what is asked for makes no sense, Abend for a file that
+    cannot be read. Differences are no errors.
+    """
+
+    a: Annotated[Path, Argument(metavar="A", help="A directory of tables or of files of one, or a file.")]
+    b: Annotated[Path, Argument(metavar="B", help="The same, for example a dump of the database.")]
+    key: Annotated[
+        str | Sequence[str] | Mapping[str, Sequence[str]] | None,
+        Option(metavar="KEYS", multiple=False, help="`ID`, or by table `S.ORDERS=ID;S.LINES=ID,LINE`."),
+    ] = None
+    table: Annotated[str | None, options.TABLE] = None
+    ignore: Annotated[
+        str | Sequence[str] | None,
+        Option(metavar="COLUMN", panel="What is checked", help="A column that is not compared."),
+    ] = None
+    csv_options: Annotated[
+        Properties, Option("--csv-option", metavar="NAME=VALUE", help="How CSV is written; `b.null=\\\\N` of one side.")
+    ] = None
+    examples: Annotated[int, Option(metavar="N", min=0, help="How many rows of each kind to show for a table.")] = 5
+
+
+def run_comparison(request: CompareRequest) -> Comparison:
+    """Compare two places."""
+    from ggfmt.comparison.comparison import ComparisonOptions
+    from ggfmt.comparison.comparison import compare as compare_places
+
+    asked = settings_from(request, ComparisonOptions)(
+        arguments.text(request.a) or "",
+        arguments.text(request.b) or "",
+        keys=_keys(request.key),
+        ignored=arguments.words(request.ignore),
+        csv=arguments.pairs(request.csv_options, "the option of CSV files", "`null=\\N`"),
+    )
+    return compare_places(asked)
+
+
+def _keys(key: str | Sequence[str] | Mapping[str, Sequence[str]] | None) -> Keys:
+    from ggfmt.java.text import InvalidValueError
+    from ggfmt.options.table_keys import EVERY_TABLE, parse_keys
+
+    if key is None:
+        return ()
+    if isinstance(key, Mapping):
+        return tuple((table, tuple(arguments.words(columns))) for table, columns in key.items())
+    if not isinstance(key, str):
+        return ((EVERY_TABLE, tuple(key)),)
+    try:
+        return parse_keys(key)
+    except InvalidValueError as error:
+        raise arguments.argument_error(f"the key {error}", error.help) from None

@@ -1,0 +1,159 @@
+"""`ggfmt.consolidate`: what `ggfmt consolidate` does, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from ggfmt.commands import arguments, options
+from ggfmt.commands.arguments import Path, Paths, Properties
+from ggfmt.commands.declaration import After, Option, PythonOnly, settings_from
+from ggfmt.commands.runners import choose_runner
+
+if TYPE_CHECKING:
+    from ggfmt.engine.progress import ProgressSnapshot
+    from ggfmt.model.table import TableDef
+    from ggfmt.options.table_keys import Keys
+
+RowFormat = Literal["parquet", "csv", "json", "orc", "avro"]
+RowOrder = Literal["auto", "position", "input"]
+RowMode = Literal["error", "overwrite"]
+Moment = str | datetime | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)  # options of Spark may be passwords
+class ConsolidateRequest:
+    """Writes the rows of all tables in change files as they are after the last operation, as `ggfmt consolidate` does.
+
+    The arguments are the options of `ggfmt consolidate`, with the same names, meanings and defaults. Those that
+    `ggfmt.convert` has too are as there; `types` is a mapping of patterns, `keep` has one or several words, and moments
+    may be times.
+
+    The manifest, which is also in `_ggfmt/manifest.json`: by table its rows, and the files with their digests.
+
+    Raises ConfigurationError for definitions, UsageError for what makes no sense, Abend where nothing was committed
+    because of the data, and Committed where something failed after the commit.
+    """
+
+    inputs: Annotated[Path | Sequence[Path], options.INPUTS]
+    output: Annotated[
+        Path, Option("-o", "--output", metavar="DIR", panel="Output", help="Where to write: a directory by table.")
+    ]
+    to: Annotated[RowFormat, Option(panel="Handlers", help="The format of rows.")] = "parquet"
+    as_of: Annotated[
+        Moment, Option(metavar="MOMENT", help="A time or a position: what came after it does not count.")
+    ] = None
+    since: Annotated[Moment, Option(metavar="MOMENT", help="With `--changes`: those after this moment.")] = None
+    history: Annotated[bool, Option(help="Every version of each row.")] = False
+    changes: Annotated[bool, Option(help="Net changes: one insert, update or delete for each key.")] = False
+    base: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="The rows from before: an earlier result, or a directory by table."),
+    ] = None
+    checkpoint: Annotated[Path | None, options.CHECKPOINT] = None
+    settle: Annotated[float | None, options.SETTLE] = None
+    keep: Annotated[
+        str | Sequence[str] | None,
+        Option(metavar="STATES", multiple=False, help="Other rows, too: `deleted`, `unresolved`, with a mark."),
+    ] = None
+    primary_keys: Annotated[
+        str | None, Option(metavar="KEYS", help="`ID` for all tables, or `S.ORDERS=ID;S.LINES=ID,LINE`.")
+    ] = None
+    order: Annotated[RowOrder, Option(help="What orders operations.")] = "auto"
+    types: Annotated[
+        Mapping[str, str] | Sequence[str] | None,
+        Option("--type", metavar="TABLE.COLUMN=TYPE", help="The type of columns, such as `*.PRICE=string`."),
+    ] = None
+    strict: Annotated[bool, Option(panel="What is checked", help="Stop if an operation cannot be decided.")] = False
+    mode: Annotated[RowMode, options.MODE] = "error"
+    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
+    input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
+    input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
+    master: Annotated[str | None, Option(metavar="URL", panel="Spark", help="The Spark master; default local.")] = None
+    spark_conf: Annotated[Properties, options.SPARK_CONF] = None
+    java_home: Annotated[Path | None, options.JAVA_HOME] = None
+    split_size: Annotated[int | str | None, options.SPLIT_SIZE] = None
+    max_record: Annotated[int | str | None, options.MAX_RECORD] = None
+    remote: Annotated[str | None, options.REMOTE] = None
+    _: KW_ONLY
+    allow_empty: Annotated[bool, options.ALLOW_EMPTY, After("base")] = False
+    spark: Annotated[object | None, PythonOnly()] = None
+    progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
+
+
+def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
+    """Run a consolidation; its manifest."""
+    from ggfmt.consolidation.asked import Asked, unusable
+    from ggfmt.consolidation.run import ConsolidationSettings, execute
+    from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+
+    if request.history and request.changes:
+        raise unusable("a history and net changes are two results", "leave out one of `history` and `changes`")
+    files, target = arguments.texts(request.inputs), arguments.text(request.output)
+    assert target is not None
+    runner = choose_runner(
+        request.master, request.spark_conf, arguments.text(request.java_home), request.remote, request.spark
+    )
+    runner.check_reach(files, None)
+    kept = [word.strip() for text in arguments.words(request.keep) for word in text.split(",")]
+    asked = Asked(
+        "history" if request.history else "changes" if request.changes else "current",
+        _moment(request.as_of),
+        _moment(request.since),
+        arguments.check_choice("order", request.order, RowOrder),  # type: ignore[arg-type]
+        frozenset(filter(None, kept)),
+    )
+    input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
+    settings = settings_from(request, ConsolidationSettings)(
+        inputs=files,
+        output=target,
+        asked=asked,
+        to=arguments.check_choice("to", request.to, RowFormat),
+        mode=arguments.check_choice("mode", request.mode, RowMode),
+        base=arguments.text(request.base),
+        checkpoint=arguments.text(request.checkpoint),
+        keys=_keys(request.primary_keys),
+        types=_types(request.types),
+        input_format=input_format,
+        source=source,
+        definitions=arguments.tables(request.definitions, source),
+        split_size=arguments.size(request.split_size, "the split size"),
+        max_record=arguments.size(request.max_record, "the longest record") or MAX_RECORD_BYTES,
+    )
+    return execute(settings, runner.start, request.progress)
+
+
+def _moment(given: Moment) -> str | None:
+    return given.isoformat() if isinstance(given, datetime) else given
+
+
+def _keys(text: str | None) -> Keys:
+    """Keys by table, or of all tables: `ID`, or `S.ORDERS=ID;S.LINES=ID,LINE`."""
+    from ggfmt.java.text import InvalidValueError
+    from ggfmt.options.table_keys import TableKeys
+
+    if text is None:
+        return ()
+    try:
+        return TableKeys().parse(text if "=" in text else f"*={text}")
+    except InvalidValueError as error:
+        raise arguments.argument_error(f"the primary keys {error}", error.help) from None
+
+
+def _types(given: Mapping[str, str] | Sequence[str] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((pattern.strip(), type.strip()) for pattern, type in _pairs(given))
+
+
+def _pairs(given: Mapping[str, str] | Sequence[str] | None) -> Sequence[tuple[str, str]]:
+    if isinstance(given, Mapping):
+        return list(given.items())
+    split = [text.rpartition("=") for text in arguments.words(given)]
+    for pattern, equals, type in split:
+        if not equals or not pattern or not type:
+            raise arguments.argument_error(
+                f"`{pattern}{equals}{type}` is not TABLE.COLUMN=TYPE", "for example `*.PRICE=string`"
+            )
+    return [(pattern, type) for pattern, _, type in split]

@@ -1,0 +1,173 @@
+"""`ggfmt.convert`: what `ggfmt run` does, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from ggfmt.commands import arguments, options
+from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
+from ggfmt.commands.declaration import After, Option, PythonOnly, settings_from
+from ggfmt.commands.runners import STREAM, choose_runner
+from ggfmt.diagnostics.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from ggfmt.engine.dry_run import DryRun
+    from ggfmt.engine.output.rejects import RejectEntry
+    from ggfmt.engine.progress import ProgressSnapshot
+    from ggfmt.model.table import TableDef
+
+Mode = Literal["error", "append", "overwrite"]
+OnReject = Literal["abend", "quarantine"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run that is committed.
+
+    totals     what was read, written and lost, as `--report` has it
+    manifests  by output directory, what its `_ggfmt/manifest.json` says; none of a run that had nothing to do, or that
+               wrote to standard output
+    warnings   of the handler files
+    plan       of a dry run, which has nothing else
+    """
+
+    totals: Mapping[str, Any]
+    manifests: Mapping[str, Mapping[str, Any]]
+    warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
+    plan: DryRun | None = field(default=None, repr=False)
+
+    @property
+    def manifest(self) -> Mapping[str, Any] | None:
+        """That of the first output directory."""
+        return next(iter(self.manifests.values()), None)
+
+    @property
+    def reject_count(self) -> int:
+        """Of all handlers together: a record that none of two can write counts twice."""
+        return sum(sum(handler["rejects"].values()) for handler in self.totals["handlers"].values())
+
+    @property
+    def rejects(self) -> Iterator[RejectEntry]:
+        """The records that were set aside, and why, as their files have them: handler by handler, in the order of the
+        input. They are read as they are asked for, and anew each time."""
+        from ggfmt.engine.output.rejects import read_rejects
+
+        for root, manifest in self.manifests.items():
+            yield from read_rejects(root, manifest)
+
+
+@dataclass(frozen=True, eq=False, repr=False)  # options of Spark may be passwords
+class ConvertRequest:
+    """Converts change files to the messages of the configured handlers, as `ggfmt run` does.
+
+    The arguments are the options of `ggfmt run`, with the same names, meanings and defaults: see `ggfmt run --help`, or
+    the page Commands. Paths are texts or `Path`s, one or several; `settings`, `input_options` and `spark_conf` are
+    mappings, or texts like `KEY=VALUE`; `definitions` are files, or table definitions by name; sizes are numbers of
+    bytes, or texts like `64m`.
+
+    `spark` is a SparkSession, a session of Spark Connect or a SparkContext for the run to take. Without it a run takes
+    the one that this process has, and starts one of its own where there is none; see the page Spark.
+
+    `warn` is called with the warnings of the handler files before the run starts, `progress` with where it stands
+    whenever that changes, on any thread.
+
+    Raises ConfigurationError for handler files and definitions, UsageError for a run that makes no sense, Abend where
+    nothing was committed because of the data, and Committed where something failed after the commit.
+    """
+
+    inputs: Annotated[Path | Sequence[Path], options.INPUTS]
+    config: Annotated[Paths, options.CONFIG] = None
+    output: Annotated[
+        Path | None,
+        Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            panel="Output",
+            help="Where to write; default: the handler's `rootFilePath`. `-`: to standard output.",
+        ),
+    ] = None
+    to: Annotated[str | None, options.TO] = None
+    handlers: Annotated[str | Sequence[str] | None, options.HANDLERS] = None
+    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
+    input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
+    input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
+    settings: Annotated[Properties, options.SETTINGS] = None
+    mode: Annotated[Mode, options.MODE] = "error"
+    on_reject: Annotated[OnReject, Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")] = (
+        "abend"
+    )
+    strict_fidelity: Annotated[
+        bool, Option(panel="Output", help="Stop where a handler cannot show a value as it is.")
+    ] = False
+    allow_empty: Annotated[bool, options.ALLOW_EMPTY] = False
+    checkpoint: Annotated[Path | None, options.CHECKPOINT] = None
+    settle: Annotated[float | None, options.SETTLE] = None
+    current_timestamp: Annotated[datetime | str | None, options.CURRENT_TIMESTAMP] = None
+    master: Annotated[
+        str | None,
+        Option(
+            metavar="URL",
+            panel="Spark",
+            complete="masters",
+            help="The Spark master; default local. `none`: in this process, without Spark.",
+        ),
+    ] = None
+    spark_conf: Annotated[Properties, options.SPARK_CONF] = None
+    java_home: Annotated[Path | None, options.JAVA_HOME] = None
+    split_size: Annotated[int | str | None, options.SPLIT_SIZE] = None
+    max_record: Annotated[int | str | None, options.MAX_RECORD] = None
+    dry_run: Annotated[
+        bool, Option(panel="Output", help="Check all, show what the run would do, and write nothing.")
+    ] = False
+    remote: Annotated[str | None, options.REMOTE, After("master")] = None
+    _: KW_ONLY
+    spark: Annotated[object | None, PythonOnly()] = None
+    warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
+    progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
+
+
+def run_conversion(request: ConvertRequest) -> Result:
+    """Run a conversion, or plan it if the request is for a dry run."""
+    from ggfmt.engine.run import RunSettings, execute
+    from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+
+    files = arguments.texts(request.inputs)
+    target = arguments.text(request.output)
+    runner = choose_runner(
+        request.master, request.spark_conf, arguments.text(request.java_home), request.remote, request.spark
+    )
+    runner.check_reach(files, target)
+    configuration = arguments.configuration(
+        request.config, request.settings, request.handlers, request.to, stream=target == STREAM
+    )
+    request.warn(configuration.diagnostics)
+    input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
+    settings = settings_from(request, RunSettings)(
+        inputs=files,
+        handlers=configuration.handlers,
+        output=target,
+        input_format=input_format,
+        definitions=arguments.tables(request.definitions, source),
+        mode=arguments.check_choice("mode", request.mode, Mode),
+        quarantine=arguments.check_choice("on_reject", request.on_reject, OnReject) == "quarantine",
+        strict=request.strict_fidelity,
+        current_timestamp=arguments.parse_timestamp(request.current_timestamp),
+        split_size=arguments.size(request.split_size, "the split size"),
+        max_record=arguments.size(request.max_record, "the longest record") or MAX_RECORD_BYTES,
+        own=configuration.run,
+        source=source,
+        replacements=configuration.replacements,
+        checkpoint=arguments.text(request.checkpoint),
+    )
+    if request.dry_run:
+        from ggfmt.engine.dry_run import as_planned
+
+        planned = as_planned(settings, runner.parallelism)
+        return Result(planned.totals, {}, configuration.diagnostics, planned)
+    done = execute(settings, runner.start, request.progress)
+    return Result(done.report, done.manifests, configuration.diagnostics)

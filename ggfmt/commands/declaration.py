@@ -1,0 +1,186 @@
+"""Declare the arguments of a command once: as the fields of a dataclass, its request.
+
+A field has a name, a Python type, a default, and what the command line needs besides: an `Option` or an `Argument`.
+`python_function` makes the Python function of a request, `ggfmt.cli.parameters` the parameters of its command.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from types import ModuleType
+from typing import Any, Literal, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_ANNOTATED = "Annotated["
+Panel = Literal["Input", "Handlers", "Output", "Spark", "What is shown", "What is checked", "Fixes", "What is told"]
+
+
+# Classes are written out here: at every start of the command line, a dataclass takes longer to make than to use.
+
+
+class Argument:
+    """A value without a name on the command line.
+
+    complete  the function of `ggfmt.cli.completion` that offers values
+    file      a file of this machine; other paths may be URIs
+    multiple  whether it may be repeated; None: if the Python type has a sequence
+    required  on the command line, although Python has a default
+    """
+
+    def __init__(
+        self,
+        *,
+        metavar: str | None = None,
+        help: str = "",
+        complete: str | None = None,
+        file: bool = False,
+        multiple: bool | None = None,
+        required: bool = False,
+    ) -> None:
+        self.metavar, self.help, self.complete = metavar, help, complete
+        self.file, self.multiple, self.required = file, multiple, required
+
+
+class Option(Argument):
+    """A value with a name on the command line: `--NAME` as the parameter is called, or `names`.
+
+    panel  the part of the help that lists it
+    min    the least number
+    """
+
+    def __init__(
+        self,
+        *names: str,
+        metavar: str | None = None,
+        help: str = "",
+        panel: Panel | None = None,
+        complete: str | None = None,
+        file: bool = False,
+        multiple: bool | None = None,
+        min: int | None = None,
+    ) -> None:
+        super().__init__(metavar=metavar, help=help, complete=complete, file=file, multiple=multiple)
+        self.names, self.panel, self.min = names, panel, min
+
+
+class PythonOnly:
+    """What the command line does not have."""
+
+
+class After:
+    """Where the help of the command has an option: after the one of this name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Parameter:
+    """A parameter as it is declared, by a field of a request or by a function. `type` is its Python type, with Any for
+    names that are imported for type checkers alone; `default` is `inspect.Parameter.empty` if there is none."""
+
+    def __init__(
+        self,
+        name: str,
+        type: Any,
+        default: Any,
+        metadata: Sequence[object],
+        annotation: Any = None,
+        keyword_only: bool = False,
+    ) -> None:
+        self.name, self.type, self.default, self.metadata = name, type, default, metadata
+        self.annotation, self.keyword_only = annotation, keyword_only
+
+    @property
+    def shown_type(self) -> Any:
+        """The type as it is written."""
+        if not isinstance(self.annotation, str):
+            return self.type
+        if not self.annotation.startswith(_ANNOTATED):
+            return self.annotation
+        annotated = ast.parse(self.annotation, mode="eval").body
+        assert isinstance(annotated, ast.Subscript) and isinstance(annotated.slice, ast.Tuple)
+        return ast.unparse(annotated.slice.elts[0])
+
+
+@cache
+def parameters(request: type) -> tuple[Parameter, ...]:
+    """List the fields of a request, in their order; those that are given by name alone come last."""
+    owners = {name: owner for owner in reversed(request.__mro__) for name in inspect.get_annotations(owner)}
+    found = []
+    for field in fields(request):
+        type_, metadata = type_and_metadata(field.type, sys.modules[owners[field.name].__module__])
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        found.append(Parameter(field.name, type_, default, metadata, field.type, bool(field.kw_only)))
+    return tuple(sorted(found, key=lambda each: each.keyword_only))
+
+
+def type_and_metadata(annotation: Any, module: ModuleType) -> tuple[Any, Sequence[object]]:
+    """Evaluate an annotation of a module, and split it where it is `Annotated`."""
+    if not isinstance(annotation, str):
+        metadata = getattr(annotation, "__metadata__", ())
+        return annotation.__origin__ if metadata else annotation, metadata
+    if not annotation.startswith(_ANNOTATED):
+        return _evaluated(annotation, module), ()
+    type_, *metadata = _evaluated(annotation[len(_ANNOTATED) : -1], module)  # `Annotated[...]` itself is slow to make
+    return type_, metadata
+
+
+def _evaluated(expression: str, module: ModuleType) -> Any:
+    code = compile(expression, module.__name__, "eval")
+    names = vars(module)
+    unknown = [name for name in code.co_names if name not in names and not hasattr(builtins, name)]
+    return eval(code, {**names, **dict.fromkeys(unknown, Any)} if unknown else names)
+
+
+def python_function(request: Callable[P, R], body: Callable[[R], T], name: str) -> Callable[P, T]:
+    """Make the function that takes the fields of a request as arguments. Type checkers see the arguments of the
+    request's constructor; `help()` shows their types without what the command line needs."""
+    assert isinstance(request, type)
+    given = parameters(request)
+    types = {p.name: p.shown_type for p in given}
+    kinds = {False: inspect.Parameter.POSITIONAL_OR_KEYWORD, True: inspect.Parameter.KEYWORD_ONLY}
+    returned = body.__annotations__["return"]
+    signature = inspect.Signature(
+        [inspect.Parameter(p.name, kinds[p.keyword_only], default=p.default, annotation=types[p.name]) for p in given],
+        return_annotation=returned,
+    )
+
+    def function(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        return body(request(*args, **kwargs))
+
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__wrapped__ = body  # type: ignore[attr-defined]
+    function.__annotations__ = {**types, "return": returned}
+    function.__doc__, function.__module__ = request.__doc__, "ggfmt"  # where programs, `help()` and pickle find it
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def settings_from(request: object, settings: Callable[P, T]) -> Callable[P, T]:
+    """Return the constructor of a settings class of the engine that takes from the request what needs no parsing: the
+    fields with the same name and the same type. Arguments win over them."""
+    plain = {name: getattr(request, name) for name in shared_fields(type(request), settings)}
+
+    def make(*args: P.args, **kwargs: P.kwargs) -> T:
+        return settings(*args, **{**plain, **kwargs})
+
+    return make
+
+
+def shared_fields(request: type, settings: Any) -> list[str]:
+    """List the fields that both have with the same name and type."""
+    types = {field.name: field.type for field in fields(settings)}
+    return [each.name for each in parameters(request) if each.name in types and types[each.name] == each.shown_type]

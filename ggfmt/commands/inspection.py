@@ -1,0 +1,145 @@
+"""`ggfmt.preview`, `ggfmt.schema` and `ggfmt.lint`: the commands of these names, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from ggfmt.commands import arguments, options
+from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
+from ggfmt.commands.declaration import After, Argument, Option, PythonOnly, settings_from
+from ggfmt.diagnostics.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from ggfmt.engine.preview.preview import Preview
+    from ggfmt.formats.api.writing import SchemaFile
+    from ggfmt.model.table import TableDef
+
+SchemaKind = Literal["avro", "json", "xsd", "ddl"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreviewRequest:
+    """The first messages of each table as a run would write them; nothing is written, and no Spark is started.
+
+    The arguments are the options of `ggfmt preview`, in the forms that `convert` takes. The messages of a table are
+    among its items, with their bytes as `data`, and so are the diagnostics of rejects.
+
+    Raises what `convert` raises.
+    """
+
+    inputs: Annotated[Path | Sequence[Path], options.INPUTS]
+    config: Annotated[Paths, options.CONFIG] = None
+    count: Annotated[
+        int,
+        Option("-n", "--messages", metavar="N", min=1, panel="What is shown", help="How many messages of each table."),
+    ] = 5
+    table: Annotated[str | None, options.TABLE] = None
+    to: Annotated[str | None, options.TO] = None
+    handlers: Annotated[str | Sequence[str] | None, options.HANDLERS] = None
+    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
+    input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
+    input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
+    settings: Annotated[Properties, options.SETTINGS] = None
+    current_timestamp: Annotated[datetime | str | None, options.CURRENT_TIMESTAMP] = None
+    _: KW_ONLY
+    warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
+
+
+def run_preview(request: PreviewRequest) -> Preview:
+    """Make the first messages of each table."""
+    from ggfmt.engine.preview.preview import PreviewSettings
+    from ggfmt.engine.preview.preview import preview as look
+
+    configuration = arguments.configuration(request.config, request.settings, request.handlers, request.to)
+    request.warn(configuration.diagnostics)
+    input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
+    settings = settings_from(request, PreviewSettings)(
+        inputs=arguments.texts(request.inputs),
+        handlers=configuration.handlers,
+        input_format=input_format,
+        definitions=arguments.tables(request.definitions, source),
+        current_timestamp=arguments.parse_timestamp(request.current_timestamp),
+        own=configuration.run,
+        source=source,
+        replacements=configuration.replacements,
+    )
+    return look(settings)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SchemaRequest:
+    """The schemas of the messages, each with the `name` of its file and its `content` in bytes, for the tables of
+    `definitions` or those found in the inputs.
+
+    The arguments are the options of `ggfmt schema`, in the forms that `convert` takes. Raises ConfigurationError where
+    a schema cannot be made, UsageError where there is nothing to make one of.
+    """
+
+    inputs: Annotated[
+        Path | Sequence[Path] | None, Argument(metavar="INPUT", help="Files, directories or globs to find tables in.")
+    ] = None
+    config: Annotated[Paths, options.CONFIG] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
+    settings: Annotated[Properties, options.SETTINGS] = None
+    handlers: Annotated[str | Sequence[str] | None, options.HANDLERS] = None
+    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
+    kind: Annotated[SchemaKind | None, Option(help="Default: what each handler's format has."), After("output")] = None
+    _: KW_ONLY
+    warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
+
+
+def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
+    """Make the schemas of tables."""
+    from ggfmt.engine.schema import schemas
+
+    configuration = None
+    if arguments.texts(request.config) or arguments.lines(request.settings):
+        configuration = arguments.configuration(request.config, request.settings, request.handlers, None)
+        request.warn(configuration.diagnostics)
+    kind = None if request.kind is None else arguments.check_choice("kind", request.kind, SchemaKind)
+    definitions = arguments.tables(request.definitions)
+    return schemas(arguments.texts(request.inputs), configuration, definitions, request.input_format, kind)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LintRequest:
+    """All that `ggfmt validate-config` finds in handler files, or in the text of one, in order.
+
+    `files` are files, directories of them, or globs; `name` is what a text is called in what is told of it. Settings of
+    the linter in `ggfmt.toml` and `pyproject.toml` are not taken. Raises UsageError for a file that is not there.
+    """
+
+    files: Annotated[
+        Path | Sequence[Path] | None,
+        Argument(
+            metavar="FILE",
+            required=True,
+            help="Handler files, directories of them, globs, or `-` for standard input.",
+        ),
+    ] = None
+    text: Annotated[str | bytes | None, PythonOnly()] = None
+    settings: Annotated[Properties, options.SETTINGS, After("machine")] = None
+    name: Annotated[str, PythonOnly()] = "<text>"
+
+
+def find_mistakes(request: LintRequest) -> list[Diagnostic]:
+    """Check handler files and the text of one."""
+    import io
+
+    from ggfmt.config.lint.files import find_sources
+    from ggfmt.config.lint.linter import lint as check
+
+    given = arguments.lines(request.settings)
+    found: list[Diagnostic] = []
+    if request.text is not None:
+        text = request.text.encode() if isinstance(request.text, str) else request.text
+        found += check(text, request.name, settings=given)
+    files = arguments.texts(request.files)
+    if files:
+        for source in find_sources(files, io.BytesIO()).found:
+            found += check(source.content, source.name, settings=given)
+    return list(dict.fromkeys(found))
