@@ -451,7 +451,7 @@ def test_a_package_in_a_zip_file_is_sent_as_it_is(tmp_path: Path) -> None:
     """As of a driver that has it by `--py-files`."""
     file = zip_package(tmp_path)
     (tmp_path / "again").mkdir()
-    program = "from ggfmt.spark.shipping import zipped; from pathlib import Path; print(zipped(Path('again')))"
+    program = "from ggfmt.spark.package_upload import zip_package; from pathlib import Path; print(zip_package(Path('again')))"
     environment = {**os.environ, "PYTHONPATH": str(file)}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=tmp_path)

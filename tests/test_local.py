@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
 from ggfmt.engine.output import staging
-from ggfmt.engine.preparation import PreparedRun
+from ggfmt.engine.scan import Scan
 from ggfmt.engine.runner import InProcess
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,7 +78,7 @@ def test_a_run_in_one_process_makes_no_claim_on_speed(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(logging.getLogger("ggfmt"), "propagate", True)
-    monkeypatch.setattr(PreparedRun, "input_bytes", property(lambda _: 10**12))
+    monkeypatch.setattr(Scan, "size", property(lambda _: 10**12))
     with caplog.at_level(logging.INFO, "ggfmt"):
         run_ggfmt([source], tmp_path / "out")
     assert "operations read" in caplog.text

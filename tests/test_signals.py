@@ -77,9 +77,9 @@ def left(directory: Path) -> list[str]:
 
 RUN = ("run", "in", "-c", "h.properties", "-o", "out", "--master", "none")
 BEFORE_COMMIT = {
-    "listing": "ggfmt.engine.preparation:list_inputs",
-    "directories held": "ggfmt.engine.preparation:hold_all:after",
-    "discovery": "ggfmt.engine.execution:look_ahead",
+    "listing": "ggfmt.engine.scan:list_inputs",
+    "directories held": "ggfmt.engine.preparation:lock_all:after",
+    "discovery": "ggfmt.engine.scan:discover_from_head",
     "first task": "ggfmt.engine.execution:run_split",
     "after a task": "ggfmt.engine.execution:run_split:after",
     "join": "ggfmt.engine.execution:join_group:after",
@@ -145,7 +145,7 @@ def test_a_signal_in_the_commit_is_ended_by_the_next_run(name: str, source: Path
 
 
 @pytest.mark.parametrize("name", CODES)
-@pytest.mark.parametrize("place", ["ggfmt.engine.run:tell", "ggfmt.engine.output.commit:Participant._remove_leftovers"])
+@pytest.mark.parametrize("place", ["ggfmt.engine.run:log_summary", "ggfmt.engine.output.commit:Participant._remove_leftovers"])
 def test_a_signal_after_the_commit_says_that_it_is_done(place: str, name: str, source: Path) -> None:
     code, told = interrupt(start(source, place, RUN), [name])
     assert code == 5
@@ -156,19 +156,19 @@ def test_a_signal_after_the_commit_says_that_it_is_done(place: str, name: str, s
 
 
 def test_a_signal_when_the_command_has_ended_changes_nothing(source: Path) -> None:
-    code, told = interrupt(start(source, "ggfmt.cli.convert:convert:after", [*RUN, "--report", "r.json"]), ["TERM"])
+    code, told = interrupt(start(source, "ggfmt.cli.convert:run_conversion:after", [*RUN, "--report", "r.json"]), ["TERM"])
     assert (code, told) == (0, "")
     assert (source / "out" / "_SUCCESS").exists()
     assert (source / "r.json").exists()
 
 
 COMMANDS = {
-    "preview": ("ggfmt.cli.preview:looking.preview", ["preview", "in", "--to", "json"]),
-    "schema": ("ggfmt.api.looking:schema", ["schema", "in", "-c", "h.properties"]),
-    "compare": ("ggfmt.api.comparing:compare", ["compare", "in", "in"]),
+    "preview": ("ggfmt.cli.preview:run_preview", ["preview", "in", "--to", "json"]),
+    "schema": ("ggfmt.cli.schemas:make_schemas", ["schema", "in", "-c", "h.properties"]),
+    "compare": ("ggfmt.cli.compare:run_comparison", ["compare", "in", "in"]),
     "validate-config": ("ggfmt.config.lint.linter:lint", ["validate-config", "h.properties"]),
     "stream": ("ggfmt.engine.execution:run_split:after", ["run", "in", "--to", "json", "-o", "-", "--master", "none"]),
-    "dry run": ("ggfmt.engine.preparation:list_inputs", [*RUN, "--dry-run"]),
+    "dry run": ("ggfmt.engine.scan:list_inputs", [*RUN, "--dry-run"]),
     "verify": ("ggfmt.engine.output.verification:verify", ["verify", "in"]),
 }
 
@@ -249,7 +249,7 @@ def test_a_program_that_calls_ggfmt_keeps_its_handlers(source: Path, monkeypatch
     [
         "ggfmt.spark.jvm:_connection",
         "ggfmt.spark.jobs:wait",
-        "ggfmt.engine.run:carry_out:after",
+        "ggfmt.engine.run:execute_tasks:after",
     ],
 )
 def test_spark_and_its_workers_are_gone_after_a_signal(place: str, name: str, source: Path) -> None:
@@ -278,7 +278,7 @@ def test_spark_and_its_workers_are_gone_after_a_signal(place: str, name: str, so
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("place", ["ggfmt.consolidation.run:list_inputs", "ggfmt.spark.jobs:wait"])
+@pytest.mark.parametrize("place", ["ggfmt.engine.scan:list_inputs", "ggfmt.spark.jobs:wait"])
 def test_a_consolidation_ends_in_one_line(place: str, source: Path) -> None:
     code, told = interrupt(start(source, place, ["consolidate", "in", "-o", "rows", "--master", "local[2]"]), ["TERM"])
     assert (code, told) == (143, NAMED["TERM"] + NOTHING)
