@@ -37,15 +37,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from runs import JSON_LINES, content, operation, run_ggfmt
 
+from ggfmt.commit import store
+from ggfmt.commit.commit import CommitPart, Participant, commit, lock_all
+from ggfmt.commit.records import run_file
 from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.engine.checkpoint import open_checkpoint
-from ggfmt.engine.files import open_input
-from ggfmt.engine.inputs import PlannedInput
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.output import store
-from ggfmt.engine.output.commit import CommitPart, Participant, commit, lock_all
-from ggfmt.engine.output.records import run_file
 from ggfmt.formats.api.reading import Layout
+from ggfmt.scan.checkpoint import open_checkpoint
+from ggfmt.scan.files import open_input
+from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.recognition import PlannedInput
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,

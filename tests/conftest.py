@@ -40,7 +40,7 @@ settings.load_profile("ggfmt")
 @pytest.fixture(autouse=True, scope="session")
 def without_syncing() -> Iterator[None]:
     """Runs do not wait for the disk, which takes longer than most of them; those in processes of their own do."""
-    from ggfmt.engine.output import store
+    from ggfmt.commit import store
 
     store.durable = False
     yield

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ggfmt.consolidation.staging import Read, RowSink, stage_operations
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.scan import Scan, ScanRequest
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.model.table import TableDef
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import Scan, ScanRequest
 
 
 def stage(

@@ -43,13 +43,6 @@ from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.diagnostics.exit_codes import EXIT_CODES
 from ggfmt.doctor.finding import Finding, State
-from ggfmt.engine.inputs import source_of_handler
-from ggfmt.engine.preparation import make_targets
-from ggfmt.engine.report import field_summary
-from ggfmt.engine.run import RunSettings, execute
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.scan import Scan, ScanRequest
-from ggfmt.engine.steps import STEPS
 from ggfmt.formats import FORMATS
 from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
@@ -64,6 +57,13 @@ from ggfmt.options.releases import RELEASES
 from ggfmt.render.diagnostics.text import diagnostics_text
 from ggfmt.render.doctor import findings_text
 from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
+from ggfmt.scan.recognition import source_of_handler
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.scan.steps import STEPS
+from ggfmt.sinks.messages.preparation import make_targets
+from ggfmt.sinks.messages.report import field_summary
+from ggfmt.sinks.messages.run import RunSettings, execute
 from ggfmt.spark.java_home import OLDEST as OLDEST_JAVA
 from ggfmt.version import VERSION
 

@@ -37,9 +37,9 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 
+from ggfmt.commit import journal, locking, store
 from ggfmt.diagnostics.diagnostic import Abend, Committed, UsageError
-from ggfmt.engine.output import journal, locking, store
-from ggfmt.engine.output.verification import verify
+from ggfmt.sinks.messages.verification import verify
 
 FIRST, FAULTY, NEXT = (datetime(2020, 1, day) for day in (1, 2, 3))
 KINDS, MODES, FAULTS = ("disk", "objects"), ("error", "append", "overwrite"), ("before", "after", "death", "torn")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from survival import TABLES
 
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.scan import Scan, ScanRequest
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.frames.plan import Plan, Request, projection_for
 from ggfmt.model.table import TableDef
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import Scan, ScanRequest
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from processes import descendants, processes
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 from spark_cluster import standalone_cluster
 
-from ggfmt.engine.output.verification import verify
+from ggfmt.sinks.messages.verification import verify
 
 OPERATIONS, TABLES, SPLIT = 12_000, 60, "100k"
 FIRST, KILLED, NEXT = (datetime(2020, 1, day) for day in (1, 2, 3))

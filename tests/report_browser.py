@@ -23,9 +23,9 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 from reports import NAMES, changed, hostile_output, output
 
-from ggfmt.engine.output.run_history import read_run
 from ggfmt.java.text import visible
 from ggfmt.render.report.page import page
+from ggfmt.sinks.messages.run_history import read_run
 
 MANY = 5_000
 MOST_SECONDS = 5.0  # to open the page of many tables; on an idle machine it takes a third of one

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ggfmt.config.handlers import read_configuration
-from ggfmt.engine.run import RunResult, RunSettings, execute
-from ggfmt.engine.runner import InProcess, Runner
 from ggfmt.model.table import TableDef
+from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.sinks.messages.run import RunResult, RunSettings, execute
 
 MOMENT = datetime(2015, 9, 18, 13, 39, 35, 447000)
 JSON_LINES = (

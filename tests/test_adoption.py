@@ -17,8 +17,8 @@ from spark_cluster import QUICK_EXECUTORS, closed_port, connect_server, standalo
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.doctor.checks import LIBRARIES
-from ggfmt.engine.output.join import join_group
-from ggfmt.engine.runner import InProcess
+from ggfmt.scan.runner import InProcess
+from ggfmt.sinks.messages.join import join_group
 from ggfmt.spark.existing import SubmittedSpark, detect_spark
 from ggfmt.spark.home import spark_home
 from ggfmt.spark.java_home import find_java
@@ -451,7 +451,10 @@ def test_a_package_in_a_zip_file_is_sent_as_it_is(tmp_path: Path) -> None:
     """As of a driver that has it by `--py-files`."""
     file = zip_package(tmp_path)
     (tmp_path / "again").mkdir()
-    program = "from ggfmt.spark.package_upload import zip_package; from pathlib import Path; print(zip_package(Path('again')))"
+    program = (
+        "from ggfmt.spark.package_upload import zip_package; from pathlib import Path; "
+        "print(zip_package(Path('again')))"
+    )
     environment = {**os.environ, "PYTHONPATH": str(file)}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=tmp_path)
@@ -511,4 +514,4 @@ def test_a_worker_that_has_loaded_another_package_loads_it_anew(tmp_path: Path) 
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "old")}
     command = [sys.executable, "-c", program, str(file)]
     done = subprocess.run(command, env=environment, input=bytes_of_task, capture_output=True, check=True, cwd=tmp_path)
-    assert done.stdout.decode() == f"ggfmt.engine.output.join {file / 'ggfmt' / '__init__.py'}\n"
+    assert done.stdout.decode() == f"ggfmt.sinks.messages.join {file / 'ggfmt' / '__init__.py'}\n"

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import ggfmt
 from ggfmt.cli import app
 from ggfmt.cli.command import COMMON
-from ggfmt.engine.preview.handler import Message
+from ggfmt.sinks.preview.handler import Message
 
 LINES = {
     "gg.handlerlist": "j",

@@ -25,6 +25,7 @@ LAYERS: dict[str, set[str]] = {
     "docs": set(),
     "kernels": set(),
     "options": {"diagnostics", "java"},
+    "location": {"diagnostics"},
     "scratch": {"signals"},
     "signals": set(),
     "version": set(),
@@ -35,10 +36,12 @@ LAYERS["columnar"] = LAYERS["options"] | {"arrow", "kernels", "model", "options"
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
-LAYERS["engine"] = LAYERS["config"] | {"config", "scratch", "signals", "version"}
-LAYERS["comparison"] = LAYERS["engine"] | {"engine"}
-LAYERS["doctor"] = {"diagnostics", "kernels", "spark", "engine", "version"}
-LAYERS["frames"] = LAYERS["engine"] | {"engine", "spark"}
+LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
+LAYERS["scan"] = LAYERS["config"] | {"commit", "config", "location", "scratch", "signals"}
+LAYERS["sinks"] = LAYERS["scan"] | {"scan", "version"}
+LAYERS["comparison"] = LAYERS["sinks"] | {"sinks"}
+LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
+LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
 LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs"}
 LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "consolidation"}
@@ -67,9 +70,9 @@ LIBRARIES: dict[str, set[str]] = {
         "consolidation.conversion",
         *DEBEZIUM_AVRO,
     },
-    "msgspec": {"columnar", "formats", "engine", "definitions", "frames.stream", "comparison.files"},
-    "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "engine", "frames", "spark.connect"}
-    | {"comparison", "consolidation"},
+    "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"},
+    "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}
+    | {"spark.connect", "comparison", "consolidation"},
 }
 
 MOST_LINES = 800
@@ -77,7 +80,7 @@ HEAVY = {"pyspark", "py4j", "pandas"}
 
 
 def name_of(path: Path) -> str:
-    """`engine.run` for ggfmt/engine/run.py, `formats` for ggfmt/formats/__init__.py, `ggfmt` for the package itself."""
+    """`scan.files` for ggfmt/scan/files.py, `formats` for ggfmt/formats/__init__.py, `ggfmt` for the package itself."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "ggfmt"
 

@@ -39,8 +39,6 @@ from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.join import join_binary
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
-from ggfmt.engine.run import RunSettings, execute
-from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import Formatter, RowErrors
@@ -57,6 +55,8 @@ from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_proble
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.scan.runner import InProcess
+from ggfmt.sinks.messages.run import RunSettings, execute
 
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)
 GOLDEN = Path(__file__).parent / "golden"

@@ -19,13 +19,13 @@ from runs import JSON_LINES, content, run_ggfmt
 from ggfmt.columnar import replacement
 from ggfmt.columnar.avro import END, text_bytes, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.engine.run import RunResult
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.avro.blocks import unsafe
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
 from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.model.table import Column, TableDef
+from ggfmt.sinks.messages.run import RunResult
 
 TABLE = TableDef("GG.T", (Column("A"), Column("B")))
 LIMIT = 100_000

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from runs import JSON_LINES, PIPES, content, operation, run_ggfmt, snapshot, write_lines
 
+from ggfmt.commit import journal
+from ggfmt.commit.commit import CommitPart
 from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
-from ggfmt.engine import checkpoint
-from ggfmt.engine.checkpoint import Checkpoint
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.output import journal
-from ggfmt.engine.output.commit import CommitPart
-from ggfmt.engine.runner import Runner
+from ggfmt.scan import checkpoint
+from ggfmt.scan.checkpoint import Checkpoint
+from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.runner import Runner
 
 HOUR = 3600.0
 

@@ -19,10 +19,10 @@ from test_checkpoint import HOUR, Place, _no_runner
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.engine import checkpoint
-from ggfmt.engine.checkpoint import Checkpoint
-from ggfmt.engine.inputs import source_of_handler
 from ggfmt.model.table import Column, TableDef
+from ggfmt.scan import checkpoint
+from ggfmt.scan.checkpoint import Checkpoint
+from ggfmt.scan.recognition import source_of_handler
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,

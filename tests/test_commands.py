@@ -37,9 +37,9 @@ from ggfmt.commands.inspection import (
 )
 from ggfmt.comparison.comparison import ComparisonOptions
 from ggfmt.consolidation.run import ConsolidationSettings
-from ggfmt.engine.preview.preview import PreviewSettings
-from ggfmt.engine.run import RunSettings
 from ggfmt.formats import FORMATS
+from ggfmt.sinks.messages.run import RunSettings
+from ggfmt.sinks.preview.preview import PreviewSettings
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef

@@ -14,9 +14,9 @@ from typing import IO
 import pytest
 from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, run_ggfmt, snapshot, tables, write_lines
 
+from ggfmt.commit.directory import OutputDirectory
+from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Committed, UsageError
-from ggfmt.engine.output.directory import OutputDirectory
-from ggfmt.engine.output.store import Store
 
 
 @pytest.fixture

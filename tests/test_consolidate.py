@@ -32,8 +32,8 @@ from ggfmt.consolidation.asked import Asked
 from ggfmt.consolidation.operations import TableOperations
 from ggfmt.consolidation.profile import profile
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.engine.output.verification import verify
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.sinks.messages.verification import verify
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -26,9 +26,9 @@ from ggfmt.cli import app
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, MissingFileError, UsageError
 from ggfmt.diagnostics.exit_codes import EXIT_CODES
-from ggfmt.engine.run import execute
-from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
+from ggfmt.scan.runner import InProcess
+from ggfmt.sinks.messages.run import execute
 
 ROOT = documents.ROOT
 PAGES = {name: file.read_text(encoding="utf-8") for name, file in documents.documents().items()}
@@ -233,8 +233,8 @@ def test_the_names_of_the_developers_documents_are_those_of_the_code() -> None:
     named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+|[A-Z]+_[A-Z]+)`", prose))
     assert {"SchemaChange", "WriteSide", "WRITE_SIDES"} <= named
     assert [name for name in sorted(named) if not re.search(rf"^(?:class )?{name}\b", code, re.MULTILINE)] == []
-    modules = set(re.findall(r"`((?:engine|cli|config|spark|formats)/[\w/]+\.py)`", prose))
-    assert {"engine/task.py", "formats/records/dialect.py"} <= modules
+    modules = set(re.findall(r"`((?:scan|sinks|commit|commands|cli|config|spark|formats)/[\w/]+\.py)`", prose))
+    assert {"sinks/messages/task.py", "formats/records/dialect.py"} <= modules
     assert [name for name in sorted(modules) if not (ROOT / "ggfmt" / name).is_file()] == []
 
 

@@ -21,11 +21,11 @@ from dialects import chunk_bytes, lines, read
 from runs import JSON_LINES, content, run_ggfmt
 
 from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.engine.inputs import detect_format
-from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection
 from ggfmt.formats.json.kafka_keys import is_key
+from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.recognition import detect_format
 
 IN_JSON = (
     "json", "json_row", "goldengate_streams_json", "canal_json", "arcion_json", "cdl_json", "debezium_json",

@@ -23,13 +23,13 @@ from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.code_examples import EXAMPLES
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError
-from ggfmt.engine.pipeline import HandlerSettings
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.schema import schemas
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
+from ggfmt.scan.runner import InProcess
+from ggfmt.sinks.messages.pipeline import HandlerSettings
+from ggfmt.sinks.schema import schemas
 from ggfmt.spark.java_home import find_java
 
 ROOT = Path(__file__).resolve().parents[1]

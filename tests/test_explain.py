@@ -29,7 +29,6 @@ from ggfmt.config.symbols import (
 )
 from ggfmt.config.transforms import TRANSFORM_SPECS
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.engine.example import example
 from ggfmt.formats import FORMATS
 from ggfmt.options.spec import OptionSpec
 from ggfmt.options.value_types import Bool, Charset, Choice, Int, NamePart, Size, Text, ValueType
@@ -41,6 +40,7 @@ from ggfmt.render.explanation import (
     explanation_rich,
     explanation_text,
 )
+from ggfmt.sinks.messages.example import example
 
 PROPERTIES = [word for word, _ in titles() if isinstance(find_symbol(word), PropertySymbol)]
 CHANGE_NO_MESSAGE = {

@@ -14,12 +14,12 @@ import pytest
 from faults import FAULTS, KINDS, MODES, Faults, Laboratory, faulty
 from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_lines
 
+from ggfmt.commit import locking
+from ggfmt.commit.commit import Participant
+from ggfmt.commit.directory import OutputDirectory
+from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.engine.output import locking
-from ggfmt.engine.output.commit import Participant
-from ggfmt.engine.output.directory import OutputDirectory
-from ggfmt.engine.output.store import Store
-from ggfmt.engine.output.verification import verify
+from ggfmt.sinks.messages.verification import verify
 
 CASES = 40
 
@@ -138,7 +138,7 @@ def test_a_copy_that_is_not_whole_does_not_cost_the_original(tmp_path: Path, mon
         with pytest.raises(OSError, match="the copy of `a` has 10 bytes, not 11"):
             store.move("a", "b", 11)
         assert store.read("a") == b"0123456789"
-        monkeypatch.setattr("ggfmt.engine.output.store.COPIED_BY_THE_STORE", 5)  # what is larger goes by this machine
+        monkeypatch.setattr("ggfmt.commit.store.COPIED_BY_THE_STORE", 5)  # what is larger goes by this machine
         store.move("a", "b", 10)
         assert (store.read("a"), store.read("b")) == (None, b"0123456789")
 
@@ -158,20 +158,20 @@ def test_what_decides_is_synced_before_it_is_there(
     def fail(path: str) -> bool:
         raise AssertionError(path)
 
-    monkeypatch.setattr("ggfmt.engine.output.store.sync", note)
-    monkeypatch.setattr("ggfmt.engine.output.store.sync_file_system", note)
-    monkeypatch.setattr("ggfmt.engine.output.store.FEW_FILES", 0)
+    monkeypatch.setattr("ggfmt.commit.store.sync", note)
+    monkeypatch.setattr("ggfmt.commit.store.sync_file_system", note)
+    monkeypatch.setattr("ggfmt.commit.store.FEW_FILES", 0)
     run_ggfmt([source], out, *JSON_LINES, current_timestamp=datetime(2020, 1, 1))
     assert seen == [("out", False, False), ("_ggfmt", True, False), ("out", True, True)]
     seen.clear()
-    monkeypatch.setattr("ggfmt.engine.output.store.sync_file_system", lambda path: False)
+    monkeypatch.setattr("ggfmt.commit.store.sync_file_system", lambda path: False)
     run_ggfmt([source], out, *JSON_LINES, mode="append")
     several = [name for name, decided, _ in seen if not decided]
     assert several[-6:-4] == ["documents", "journal.json"]
     assert several[-3:] == ["staging", "_ggfmt", "out"]
     assert len(several) == 12, "each staged file, document and directory, where the system cannot sync all at once"
     seen.clear()
-    monkeypatch.setattr("ggfmt.engine.output.store.FEW_FILES", 32)
-    monkeypatch.setattr("ggfmt.engine.output.store.sync_file_system", fail)
+    monkeypatch.setattr("ggfmt.commit.store.FEW_FILES", 32)
+    monkeypatch.setattr("ggfmt.commit.store.sync_file_system", fail)
     run_ggfmt([source], out, *JSON_LINES, mode="append")
     assert len([name for name, decided, _ in seen if not decided]) == 12, "and where there are few of them"

@@ -32,7 +32,6 @@ from typer.testing import CliRunner
 from ggfmt.cli import app
 from ggfmt.config.handler_options import HandlerOptions
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api import losses as losses_module
 from ggfmt.formats.api.fidelity import Level, level
@@ -40,6 +39,7 @@ from ggfmt.formats.api.loss import MATRIX, Aspect, Loss
 from ggfmt.formats.api.losses import LOSSES
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.render.fidelity import LETTERS, format_table, in_letters, matrix_part, pair_table
+from ggfmt.scan.runner import InProcess
 
 TEXT = (
     "gg.handler.d.format=delimitedtext",

@@ -14,13 +14,13 @@ from strategies import examples, table_names
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
-from ggfmt.engine.output.layout import Layout
-from ggfmt.engine.output.verification import verify
-from ggfmt.engine.preparation import RunSettings, make_targets
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import TableDef
 from ggfmt.options.template_pieces import NameContext, Value
 from ggfmt.options.templates import FileNameTemplate, PathTemplate, parse_template
+from ggfmt.sinks.messages.layout import Layout
+from ggfmt.sinks.messages.preparation import RunSettings, make_targets
+from ggfmt.sinks.messages.verification import verify
 
 FACTS = NameContext(datetime(2026, 1, 5, 7, 8, 9, 4000), "CAT.GG.Orders", ("CAT", "GG", "Orders"), "RBD01")
 

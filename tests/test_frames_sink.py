@@ -14,7 +14,7 @@ from survival import STORY, TABLES, Operation, handler, write_as, write_story
 
 from ggfmt import frames
 from ggfmt.definitions import load_definitions
-from ggfmt.engine.schema import schemas, write
+from ggfmt.sinks.schema import schemas, write
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -18,12 +18,12 @@ from runs import JSON_LINES, MOMENT, PIPES, content, manifest, output_files, run
 from survival import STORY, STORY_FORMAT, TABLES, WRITTEN, Operation, handler, write_story
 
 from ggfmt.arrow.arrays import as_strings, string_maps
+from ggfmt.commit import shared_lease
+from ggfmt.commit.commit import lock_all
+from ggfmt.commit.directory import OutputDirectory
+from ggfmt.commit.locking import LEASE_SECONDS, lease_of, owner_of
+from ggfmt.commit.shared_lease import SharedLease
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
-from ggfmt.engine.output import shared_lease
-from ggfmt.engine.output.commit import lock_all
-from ggfmt.engine.output.directory import OutputDirectory
-from ggfmt.engine.output.locking import LEASE_SECONDS, lease_of, owner_of
-from ggfmt.engine.output.shared_lease import SharedLease
 from ggfmt.formats import FORMATS
 from ggfmt.frames.frame_shape import FrameShape
 from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, typed

@@ -19,8 +19,8 @@ from runs import manifest
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
-from ggfmt.engine.run import RunResult, RunSettings, execute
-from ggfmt.engine.runner import InProcess
+from ggfmt.scan.runner import InProcess
+from ggfmt.sinks.messages.run import RunResult, RunSettings, execute
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(path for format in GOLDEN.iterdir() for path in format.iterdir())

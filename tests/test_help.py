@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from ggfmt import __version__, kernels, logs
 from ggfmt.cli import app, main
 from ggfmt.cli.help import register, usage_first
-from ggfmt.engine.runner import InProcess
+from ggfmt.scan.runner import InProcess
 from ggfmt.spark import java_home as java_module
 from ggfmt.spark.java_home import find_java
 

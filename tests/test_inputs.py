@@ -20,13 +20,14 @@ from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_line
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
-from ggfmt.engine import discovery, execution, task
-from ggfmt.engine.files import InputFile, absolute, check_unchanged, open_unchanged, stat_file
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.output.verification import verify
-from ggfmt.engine.preview.preview import PreviewSettings, preview
-from ggfmt.engine.schema import schemas
-from ggfmt.engine.uris import StoreError, open_store
+from ggfmt.location import StoreError, absolute, open_store
+from ggfmt.scan import discovery
+from ggfmt.scan.files import InputFile, check_unchanged, open_unchanged, stat_file
+from ggfmt.scan.listing import list_inputs
+from ggfmt.sinks.messages import execution, task
+from ggfmt.sinks.messages.verification import verify
+from ggfmt.sinks.preview.preview import PreviewSettings, preview
+from ggfmt.sinks.schema import schemas
 
 
 def numbers(out: Path) -> list[int]:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from runs import operation, output_files, run_ggfmt, write_lines
 from strategies import examples
 
-from ggfmt.engine.output.join import JOIN_BYTES, MOST_JOINED_BYTES, Group, plan_groups, shares
-from ggfmt.engine.output.staging import StagedFile
+from ggfmt.sinks.messages.join import JOIN_BYTES, MOST_JOINED_BYTES, Group, plan_groups, shares
+from ggfmt.sinks.messages.staging import StagedFile
 
 
 def staged(table: str, split: int, sequence: int, size: int, definition: str = "") -> StagedFile:
@@ -79,7 +79,7 @@ def test_tasks_join_to_the_files_that_this_side_joins_to(tmp_path: Path, monkeyp
     records = [operation(number, f"A.T{number % 7}") for number in range(200)]
     source = write_lines(tmp_path / "in.json", records)
     run_ggfmt([source], tmp_path / "here", split_size=1000)
-    monkeypatch.setattr("ggfmt.engine.execution.JOIN_IN_TASKS_BYTES", 0)
+    monkeypatch.setattr("ggfmt.sinks.messages.execution.JOIN_IN_TASKS_BYTES", 0)
     run_ggfmt([source], tmp_path / "tasks", split_size=1000)
     names = [
         path.relative_to(tmp_path / "here")

@@ -19,9 +19,9 @@ from typer.testing import CliRunner, Result
 
 from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
-from ggfmt.engine.output import staging
-from ggfmt.engine.scan import Scan
-from ggfmt.engine.runner import InProcess
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import Scan
+from ggfmt.sinks.messages import staging
 
 ROOT = Path(__file__).resolve().parents[1]
 JSON = ("--set", "gg.handler.j.format=json")

@@ -24,12 +24,12 @@ from survival import (
     written_by,
 )
 
-from ggfmt.engine.inputs import detect_format
-from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.fidelity import Level, survivors
 from ggfmt.formats.api.loss import Aspect, Loss
+from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.recognition import detect_format
 
 
 def declared(name: str) -> tuple[Loss, ...]:

@@ -11,9 +11,9 @@ from runs import JSON_LINES, manifest, run_ggfmt
 from test_dumps import in_kcat, in_line
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.engine import task
-from ggfmt.engine.inputs import HEAD_BYTES, detect_format
-from ggfmt.engine.listing import list_inputs
+from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.recognition import HEAD_BYTES, detect_format
+from ggfmt.sinks.messages import task
 
 ONE = b'{"table":"S.T","op_type":"I","op_ts":"2013-06-02 22:14:36.000000","pos":"1","after":{"A":"1"}}\n'
 OTHER = json.dumps(

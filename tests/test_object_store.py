@@ -26,19 +26,19 @@ from strategies import examples
 from survival import Operation
 
 import ggfmt
+from ggfmt.commit import journal as output_journal
+from ggfmt.commit import locking
+from ggfmt.commit import store as output_store
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
-from ggfmt.engine import task
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.output import journal as output_journal
-from ggfmt.engine.output import locking
-from ggfmt.engine.output import store as output_store
-from ggfmt.engine.output.run_history import read_run
-from ggfmt.engine.output.verification import verify
-from ggfmt.engine.uris import Location, quoted
 from ggfmt.frames.shapes import GENERIC
+from ggfmt.location import Location, quoted
 from ggfmt.render.report.page import page
 from ggfmt.render.report.text import run_text
+from ggfmt.scan.listing import list_inputs
+from ggfmt.sinks.messages import task
+from ggfmt.sinks.messages.run_history import read_run
+from ggfmt.sinks.messages.verification import verify
 
 __all__ = ["s3_server"]
 

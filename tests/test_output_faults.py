@@ -17,12 +17,12 @@ from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, 
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
+from ggfmt.commit.commit import Participant
+from ggfmt.commit.store import Store, stored, with_credentials
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, UsageError
-from ggfmt.engine.output.commit import Participant
-from ggfmt.engine.output.store import Store, stored, with_credentials
-from ggfmt.engine.output.verification import verify
-from ggfmt.engine.runner import InProcess
+from ggfmt.scan.runner import InProcess
+from ggfmt.sinks.messages.verification import verify
 
 OLDER, NEWER = datetime(2015, 1, 1), datetime(2016, 1, 1)
 
@@ -419,7 +419,7 @@ def test_a_full_disk_in_a_join_is_an_error_of_one_line(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("ggfmt.engine.execution.join_group", full)
+    monkeypatch.setattr("ggfmt.sinks.messages.execution.join_group", full)
     with pytest.raises(Abend, match=r"GG506.*No space left on device"):
         run_ggfmt([source], tmp_path / "out", split_size=500)
     assert not (tmp_path / "out").exists()
@@ -490,7 +490,7 @@ def test_relative_schema_directories_lie_below_the_output(
 def test_parts_are_numbered_with_as_many_digits_as_the_last_one_needs(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ggfmt.engine.output.publish.LEAST_DIGITS", 1)
+    monkeypatch.setattr("ggfmt.sinks.messages.publish.LEAST_DIGITS", 1)
     many = write_lines(tmp_path / "many.json", [operation(n) for n in range(12)])
     run_ggfmt([many], tmp_path / "out", *JSON_LINES, "gg.handler.j.maxFileSize=1")
     assert [path.name[-6:-4] for path in output_files(tmp_path / "out", "j")] == [f"{n:02}" for n in range(12)]

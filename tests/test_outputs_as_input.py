@@ -14,14 +14,14 @@ import pytest
 from runs import JSON_LINES, MOMENT, PIPES, operation, output_files, run_ggfmt, snapshot, write_lines
 from s3_server import S3Server, s3_server
 
+from ggfmt.commit.journal import JOURNAL, POINTER, STAGING
+from ggfmt.commit.locking import lock_directory
+from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.engine import listing
-from ggfmt.engine.committed_output import CommittedOutput, output_at, stored_output_at
-from ggfmt.engine.files import file_system
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.output.journal import JOURNAL, POINTER, STAGING
-from ggfmt.engine.output.locking import lock_directory
-from ggfmt.engine.output.store import Store
+from ggfmt.location import file_system
+from ggfmt.scan import listing
+from ggfmt.scan.committed_output import CommittedOutput, output_at, stored_output_at
+from ggfmt.scan.listing import list_inputs
 
 __all__ = ["s3_server"]
 

@@ -29,15 +29,10 @@ from test_terminal import ESCAPE, on_terminal
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
+from ggfmt.commit.names import safe_name
 from ggfmt.config.handler_options import HandlerConfig, HandlerOptions
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
-from ggfmt.engine.output.names import safe_name
-from ggfmt.engine.preview.handler import DefinitionRecord, Message, ShownFields, TablePreview
-from ggfmt.engine.preview.preview import Preview, PreviewSettings, preview
-from ggfmt.engine.run import RunSettings, execute
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.splits import Window
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.show import ShownPiece, TextShow, hex_lines, json_lines, laid_out
 from ggfmt.formats.avro.blocks import parts, read_header
@@ -49,6 +44,11 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.table_keys import TableKeys
 from ggfmt.options.value_types import Bool, Charset, Choice, Int
 from ggfmt.render.preview import preview_text
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.splits import Window
+from ggfmt.sinks.messages.run import RunSettings, execute
+from ggfmt.sinks.preview.handler import DefinitionRecord, Message, ShownFields, TablePreview
+from ggfmt.sinks.preview.preview import Preview, PreviewSettings, preview
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "samples" / "tcustord.json"
@@ -478,7 +478,7 @@ def read_of(path: Path, monkeypatch: pytest.MonkeyPatch, **others: Any) -> tuple
         made.append(Window(*arguments))
         return made[-1]
 
-    monkeypatch.setattr("ggfmt.engine.scan.Window", make)
+    monkeypatch.setattr("ggfmt.scan.scan.Window", make)
     found = first([path], *JSON_LINES, **others)
     (only,) = made
     return found, only.used
@@ -876,7 +876,10 @@ def test_only_what_is_needed_is_loaded(name: str, unwanted: set[str]) -> None:
     libraries, modules = (set(line.split()) for line in ended.stdout.splitlines()[-2:])
     assert "pyarrow" in libraries
     assert libraries & unwanted == set()
-    assert modules & {"ggfmt.engine.run", "ggfmt.engine.task", "ggfmt.spark.session", "ggfmt.java.regex"} == set()
+    assert (
+        modules & {"ggfmt.sinks.messages.run", "ggfmt.sinks.messages.task", "ggfmt.spark.session", "ggfmt.java.regex"}
+        == set()
+    )
 
 
 @given(

@@ -20,11 +20,11 @@ from strategies import examples
 
 from ggfmt import cli
 from ggfmt.config.handlers import read_configuration
-from ggfmt.engine.progress import ProgressSnapshot, ProgressTracker, ends_of_tasks
-from ggfmt.engine.run import RunSettings, execute
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.steps import PHASES, READING, STARTING, STEPS
 from ggfmt.render.progress import facts, status_line
+from ggfmt.scan.progress import ProgressSnapshot, ProgressTracker, ends_of_tasks
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.steps import PHASES, READING, STARTING, STEPS
+from ggfmt.sinks.messages.run import RunSettings, execute
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -182,7 +182,7 @@ def test_lines_and_the_bar_are_not_glued_together() -> None:
     program = """
 import logging, sys, threading, time
 from ggfmt import logs
-from ggfmt.engine.progress import ProgressSnapshot
+from ggfmt.scan.progress import ProgressSnapshot
 from ggfmt.render.progress import progress_bar
 logs.set_up("info", "text")
 log = logging.getLogger("ggfmt")

@@ -40,12 +40,12 @@ from ggfmt.columnar.replacement import (
 from ggfmt.config.handlers import Configuration, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
-from ggfmt.engine.schema import schemas
 from ggfmt.java.regex import JavaRegex, translate
 from ggfmt.java.replacement import Replacement
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.replacements import Replacements, Transform
+from ggfmt.sinks.schema import schemas
 
 ROOT = Path(__file__).resolve().parents[1]
 

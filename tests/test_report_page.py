@@ -15,11 +15,11 @@ from lxml import etree, html
 from reports import NAMES, START, changed, hostile_output, output
 from runs import JSON_LINES, manifest, operation, run_ggfmt, write_lines
 
-from ggfmt.engine.output.run_history import read_run
 from ggfmt.java.text import visible
 from ggfmt.model.change import OpType
 from ggfmt.render.report import tables
 from ggfmt.render.report.page import page
+from ggfmt.sinks.messages.run_history import read_run
 
 ADDRESSES = {"src", "href", "action", "data", "poster", "srcset", "formaction", "background", "style", "ping"}
 TAGS = {

@@ -26,8 +26,8 @@ from runs import (
     write_lines,
 )
 
+from ggfmt.commit.names import safe_name
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.engine.output.names import safe_name
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.model.table import Column, TableDef
 

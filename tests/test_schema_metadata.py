@@ -19,8 +19,6 @@ from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError
-from ggfmt.engine.inputs import source_of_handler
-from ggfmt.engine.schema import schemas
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.goldengate.avro import AvroOpOptions
 from ggfmt.formats.goldengate.avro.schema import crc_64_avro, java_hash
@@ -28,6 +26,8 @@ from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, MetaColumn, Template
 from ggfmt.formats.goldengate.schema_metadata import METADATA_PROPERTY, PREFIXES_PROPERTY
 from ggfmt.model.table import Column, TableDef
+from ggfmt.scan.recognition import source_of_handler
+from ggfmt.sinks.schema import schemas
 
 TABLE = TableDef("GG.T", (Column("ID"), Column("NAME"), Column("pos"), Column("AMOUNT")))
 NAMES = TABLE.column_names

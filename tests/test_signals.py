@@ -77,14 +77,14 @@ def left(directory: Path) -> list[str]:
 
 RUN = ("run", "in", "-c", "h.properties", "-o", "out", "--master", "none")
 BEFORE_COMMIT = {
-    "listing": "ggfmt.engine.scan:list_inputs",
-    "directories held": "ggfmt.engine.preparation:lock_all:after",
-    "discovery": "ggfmt.engine.scan:discover_from_head",
-    "first task": "ggfmt.engine.execution:run_split",
-    "after a task": "ggfmt.engine.execution:run_split:after",
-    "join": "ggfmt.engine.execution:join_group:after",
-    "staged documents": "ggfmt.engine.output.commit:Participant.stage:after",
-    "before the journal": "ggfmt.engine.output.commit:_sync",
+    "listing": "ggfmt.scan.scan:list_inputs",
+    "directories held": "ggfmt.sinks.messages.preparation:lock_all:after",
+    "discovery": "ggfmt.scan.scan:discover_from_head",
+    "first task": "ggfmt.sinks.messages.execution:run_split",
+    "after a task": "ggfmt.sinks.messages.execution:run_split:after",
+    "join": "ggfmt.sinks.messages.execution:join_group:after",
+    "staged documents": "ggfmt.commit.commit:Participant.stage:after",
+    "before the journal": "ggfmt.commit.commit:_sync",
 }
 
 
@@ -97,7 +97,7 @@ def test_a_signal_before_the_commit_leaves_nothing(phase: str, name: str, source
 
 
 @pytest.mark.parametrize("names", [("TERM", "TERM"), ("TERM", "HUP", "INT"), ("INT", "INT", "INT")], ids="-".join)
-@pytest.mark.parametrize("place", ["ggfmt.engine.execution:run_split", "ggfmt.engine.output.store:Store.delete_tree"])
+@pytest.mark.parametrize("place", ["ggfmt.sinks.messages.execution:run_split", "ggfmt.commit.store:Store.delete_tree"])
 def test_more_signals_do_not_disturb_the_first(place: str, names: tuple[str, ...], source: Path) -> None:
     """Also where the first comes while the staging directory is removed after an error."""
     if "delete_tree" in place:
@@ -108,7 +108,7 @@ def test_more_signals_do_not_disturb_the_first(place: str, names: tuple[str, ...
 
 
 def test_signals_that_come_without_end_leave_nothing(source: Path) -> None:
-    process = start(source, "ggfmt.engine.execution:run_split:after", RUN)
+    process = start(source, "ggfmt.sinks.messages.execution:run_split:after", RUN)
     ended = threading.Event()
 
     def shower() -> None:
@@ -129,7 +129,7 @@ def test_signals_that_come_without_end_leave_nothing(source: Path) -> None:
 
 @pytest.mark.parametrize("name", CODES)
 def test_a_signal_in_the_commit_is_ended_by_the_next_run(name: str, source: Path) -> None:
-    code, told = interrupt(start(source, "ggfmt.engine.output.journal:_move:after", RUN), [name])
+    code, told = interrupt(start(source, "ggfmt.commit.journal:_move:after", RUN), [name])
     assert code == 5
     assert told.startswith(f"{source}/out: error[GG506] the commit was interrupted")
     again = start(source, "-", ["verify", "out"])
@@ -145,7 +145,9 @@ def test_a_signal_in_the_commit_is_ended_by_the_next_run(name: str, source: Path
 
 
 @pytest.mark.parametrize("name", CODES)
-@pytest.mark.parametrize("place", ["ggfmt.engine.run:log_summary", "ggfmt.engine.output.commit:Participant._remove_leftovers"])
+@pytest.mark.parametrize(
+    "place", ["ggfmt.sinks.messages.run:log_summary", "ggfmt.commit.commit:Participant._remove_leftovers"]
+)
 def test_a_signal_after_the_commit_says_that_it_is_done(place: str, name: str, source: Path) -> None:
     code, told = interrupt(start(source, place, RUN), [name])
     assert code == 5
@@ -156,7 +158,9 @@ def test_a_signal_after_the_commit_says_that_it_is_done(place: str, name: str, s
 
 
 def test_a_signal_when_the_command_has_ended_changes_nothing(source: Path) -> None:
-    code, told = interrupt(start(source, "ggfmt.cli.convert:run_conversion:after", [*RUN, "--report", "r.json"]), ["TERM"])
+    code, told = interrupt(
+        start(source, "ggfmt.cli.convert:run_conversion:after", [*RUN, "--report", "r.json"]), ["TERM"]
+    )
     assert (code, told) == (0, "")
     assert (source / "out" / "_SUCCESS").exists()
     assert (source / "r.json").exists()
@@ -167,9 +171,12 @@ COMMANDS = {
     "schema": ("ggfmt.cli.schemas:make_schemas", ["schema", "in", "-c", "h.properties"]),
     "compare": ("ggfmt.cli.compare:run_comparison", ["compare", "in", "in"]),
     "validate-config": ("ggfmt.config.lint.linter:lint", ["validate-config", "h.properties"]),
-    "stream": ("ggfmt.engine.execution:run_split:after", ["run", "in", "--to", "json", "-o", "-", "--master", "none"]),
-    "dry run": ("ggfmt.engine.scan:list_inputs", [*RUN, "--dry-run"]),
-    "verify": ("ggfmt.engine.output.verification:verify", ["verify", "in"]),
+    "stream": (
+        "ggfmt.sinks.messages.execution:run_split:after",
+        ["run", "in", "--to", "json", "-o", "-", "--master", "none"],
+    ),
+    "dry run": ("ggfmt.scan.scan:list_inputs", [*RUN, "--dry-run"]),
+    "verify": ("ggfmt.sinks.messages.verification:verify", ["verify", "in"]),
 }
 
 
@@ -188,7 +195,7 @@ def test_a_signal_that_is_ignored_at_the_start_stays_ignored(name: str, source: 
     number = getattr(signal, f"SIG{name}")
     process = start(
         source,
-        "ggfmt.engine.execution:run_split",
+        "ggfmt.sinks.messages.execution:run_split",
         RUN,
         preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),
     )
@@ -249,7 +256,7 @@ def test_a_program_that_calls_ggfmt_keeps_its_handlers(source: Path, monkeypatch
     [
         "ggfmt.spark.jvm:_connection",
         "ggfmt.spark.jobs:wait",
-        "ggfmt.engine.run:execute_tasks:after",
+        "ggfmt.sinks.messages.run:execute_tasks:after",
     ],
 )
 def test_spark_and_its_workers_are_gone_after_a_signal(place: str, name: str, source: Path) -> None:
@@ -278,7 +285,7 @@ def test_spark_and_its_workers_are_gone_after_a_signal(place: str, name: str, so
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("place", ["ggfmt.engine.scan:list_inputs", "ggfmt.spark.jobs:wait"])
+@pytest.mark.parametrize("place", ["ggfmt.scan.scan:list_inputs", "ggfmt.spark.jobs:wait"])
 def test_a_consolidation_ends_in_one_line(place: str, source: Path) -> None:
     code, told = interrupt(start(source, place, ["consolidate", "in", "-o", "rows", "--master", "local[2]"]), ["TERM"])
     assert (code, told) == (143, NAMED["TERM"] + NOTHING)

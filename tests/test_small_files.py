@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from runs import JSON_LINES, content, operation, run_ggfmt, write_lines
 
-from ggfmt.engine.sink import Locate, Sink
 from ggfmt.formats.records import batching
 from ggfmt.model.change import ChangeBatch
+from ggfmt.sinks.messages.sink import Locate, Sink
 
 FORMATS = ("json", "debezium_json", "maxwell_json", "canal_json")
 ONE_FILE = (*JSON_LINES, "gg.handler.j.partitionByTable=false")

@@ -18,7 +18,7 @@ from survival import READ, STORY, WRITTEN, handler, write_story, written_by
 from survival import TABLES as DEFINITIONS
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.engine.runner import InProcess, Runner
+from ggfmt.scan.runner import InProcess, Runner
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 pytestmark = pytest.mark.spark

@@ -22,17 +22,17 @@ from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.engine.files import InputFile
-from ggfmt.engine.inputs import PlannedInput
-from ggfmt.engine.runner import Runner
-from ggfmt.engine.scan import inputs_to_reread
-from ggfmt.engine.sink import TaskOutcome
-from ggfmt.engine.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.reading import Layout, SplitBoundaryError
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.model.table import Column, TableDef
+from ggfmt.scan.files import InputFile
+from ggfmt.scan.recognition import PlannedInput
+from ggfmt.scan.runner import Runner
+from ggfmt.scan.scan import inputs_to_reread
+from ggfmt.scan.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits
+from ggfmt.sinks.messages.sink import TaskOutcome
 
 CHUNKS = (1, 7, 64, 1 << 20)
 

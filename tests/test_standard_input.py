@@ -23,7 +23,7 @@ from typer.testing import CliRunner, Result
 
 from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import UsageError
-from ggfmt.engine import standard_input
+from ggfmt.scan import standard_input
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = ("--master", "none", "--current-timestamp", MOMENT.isoformat())

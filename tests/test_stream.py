@@ -19,8 +19,8 @@ from test_terminal import ESCAPE, on_terminal
 
 from ggfmt.config.handler_file import handler_file, handler_lines, handler_name
 from ggfmt.config.handlers import read_configuration
-from ggfmt.engine.output import stream
 from ggfmt.formats import FORMATS
+from ggfmt.sinks.messages import stream
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = ("--master", "none", "--current-timestamp", MOMENT.isoformat())

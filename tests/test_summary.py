@@ -17,13 +17,13 @@ from runs import JSON_LINES, PIPES, operation, output_files, run_ggfmt, write_li
 from strategies import examples
 
 from ggfmt import cli
+from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Committed, UsageError
-from ggfmt.engine import run as run_module
-from ggfmt.engine.output.store import Store
-from ggfmt.engine.report import HandlerTotals, Totals
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.summary import MOST_COLUMNS, MOST_LINES, summary
 from ggfmt.formats.api.writing import LossNote
+from ggfmt.scan.runner import InProcess
+from ggfmt.sinks.messages import run as run_module
+from ggfmt.sinks.messages.report import HandlerTotals, Totals
+from ggfmt.sinks.messages.summary import MOST_COLUMNS, MOST_LINES, summary
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -76,7 +76,7 @@ def test_a_defect_is_told_in_json(called: Called, monkeypatch: pytest.MonkeyPatc
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("ggfmt.engine.output.verification.verify", broken)
+    monkeypatch.setattr("ggfmt.sinks.messages.verification.verify", broken)
     code, told = called("--log-format", "json", "verify", "out")
     assert code == 3
     (line,) = [json.loads(line) for line in told.splitlines()]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from runs import JSON_LINES, PIPES, manifest, metadata, operation, run_ggfmt, tables, write_lines
 
+from ggfmt.commit.names import counted, plain_place, reject_file, safe_name
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.engine.output.names import counted, plain_place, reject_file, safe_name
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.steps import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.steps import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
 
 COLUMNS = (Column("ID", key=1), Column("NAME"), Column("AMOUNT", SqlType(Kind.DECIMAL)))
 DEFINITIONS = {name: TableDef(name, COLUMNS) for name in ("GG.A", "GG.B")}

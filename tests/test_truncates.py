@@ -9,7 +9,7 @@ import pytest
 from runs import content, manifest, operation, run_ggfmt, write_lines
 
 from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.engine.output.verification import verify
+from ggfmt.sinks.messages.verification import verify
 
 FORMATS = ("json", "canal_json", "debezium_json", "maxwell_json")
 HANDLERS = tuple(f"gg.handler.{name}.format={name}" for name in FORMATS)

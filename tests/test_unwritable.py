@@ -12,7 +12,7 @@ import pytest
 from runs import operation, write_lines
 
 from ggfmt import cli
-from ggfmt.engine.files import not_writable
+from ggfmt.location import not_writable
 
 NONE = ("--master", "none")
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import UsageError
-from ggfmt.engine.output.verification import verify
+from ggfmt.sinks.messages.verification import verify
 
 
 @pytest.fixture

@@ -23,13 +23,13 @@ from xml_oracle import fits, xml_message
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.engine.schema import schemas
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.formats.goldengate.xml.schema import xml_schema
 from ggfmt.formats.goldengate.xml.write import XmlFormatter
 from ggfmt.model.change import ChangeBatch
+from ggfmt.sinks.schema import schemas
 
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)
 GOLDEN = [path for path in CASES if path.parent.name == "xml"]

@@ -21,8 +21,6 @@ from strategies import Changes, examples, make_batch, table_def
 from xml_oracle import as_written
 
 from ggfmt.columnar.clock import Clock
-from ggfmt.engine.inputs import detect_format, reader_of
-from ggfmt.engine.listing import list_inputs
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.reading import Chunk, SchemaChange
@@ -30,6 +28,8 @@ from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.formats.goldengate.xml.read import XmlDiscovery, XmlReader
 from ggfmt.formats.goldengate.xml.write import XmlFormatter
 from ggfmt.model.table import Catalog, Column, TableDef
+from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.recognition import detect_format, reader_of
 
 ORDERS = TableDef("GG.ORDERS", (Column("ID"), Column("NOTE")))
 

@@ -45,7 +45,7 @@ def run(
         _check_writable(report, "--report")
     with gc_disabled(), interrupt_before_commit():
         import ggfmt.config.handlers
-        import ggfmt.engine.run  # noqa: F401 - both are much to load
+        import ggfmt.sinks.messages.run  # noqa: F401 - both are much to load
     there = detect_spark()
     shown = False if request.dry_run or (progress is None and there is not None and there.shows_progress) else progress
     with progress_bar(shown, request.output == "-" and sys.stdout.isatty()) as tell, interrupt_before_commit():

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ggfmt.engine.dry_run import DryRun
+    from ggfmt.sinks.dry_run import DryRun
 
 
 def show_plan(planned: DryRun) -> None:

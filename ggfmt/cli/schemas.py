@@ -37,8 +37,8 @@ def schema(
 
     `ggfmt schema changes.json -c json.properties -o dirdef --check`
     """
-    from ggfmt.engine.schema import drift, write
     from ggfmt.java.text import visible
+    from ggfmt.sinks.schema import drift, write
 
     files_of_schemas = make_schemas(replace(request, warn=emit_findings))
     if check:

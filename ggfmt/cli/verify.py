@@ -24,9 +24,9 @@ def verify(
 
     Nothing is changed. Ends with 0 if all is well, with 1 if not, with 2 if the directory is no output of ggfmt.
     """
-    from ggfmt.engine.output.verification import verify as verify_output
     from ggfmt.render.diagnostics.text import write_text
     from ggfmt.render.verification import print_verification, verification_json
+    from ggfmt.sinks.messages.verification import verify as verify_output
 
     found = verify_output(output)
     if output_format == "json":

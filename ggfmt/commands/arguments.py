@@ -129,8 +129,8 @@ def input_settings(input_format: str, config: Path | None, options: Properties) 
     """The format of the input, if it is told, and how it was written."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
-    from ggfmt.engine.inputs import source_of_handler
     from ggfmt.formats.api.context import DEFAULT_SETTINGS
+    from ggfmt.scan.recognition import source_of_handler
 
     source = DEFAULT_SETTINGS
     if config is not None:

@@ -13,9 +13,9 @@ from ggfmt.commands.declaration import After, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import choose_runner
 
 if TYPE_CHECKING:
-    from ggfmt.engine.progress import ProgressSnapshot
     from ggfmt.model.table import TableDef
     from ggfmt.options.table_keys import Keys
+    from ggfmt.scan.progress import ProgressSnapshot
 
 RowFormat = Literal["parquet", "csv", "json", "orc", "avro"]
 RowOrder = Literal["auto", "position", "input"]

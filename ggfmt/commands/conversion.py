@@ -14,10 +14,10 @@ from ggfmt.commands.runners import STREAM, choose_runner
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from ggfmt.engine.dry_run import DryRun
-    from ggfmt.engine.output.rejects import RejectEntry
-    from ggfmt.engine.progress import ProgressSnapshot
     from ggfmt.model.table import TableDef
+    from ggfmt.scan.progress import ProgressSnapshot
+    from ggfmt.sinks.dry_run import DryRun
+    from ggfmt.sinks.messages.rejects import RejectEntry
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
@@ -53,7 +53,7 @@ class Result:
     def rejects(self) -> Iterator[RejectEntry]:
         """The records that were set aside, and why, as their files have them: handler by handler, in the order of the
         input. They are read as they are asked for, and anew each time."""
-        from ggfmt.engine.output.rejects import read_rejects
+        from ggfmt.sinks.messages.rejects import read_rejects
 
         for root, manifest in self.manifests.items():
             yield from read_rejects(root, manifest)
@@ -133,8 +133,8 @@ class ConvertRequest:
 
 def run_conversion(request: ConvertRequest) -> Result:
     """Run a conversion, or plan it if the request is for a dry run."""
-    from ggfmt.engine.run import RunSettings, execute
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+    from ggfmt.sinks.messages.run import RunSettings, execute
 
     files = arguments.texts(request.inputs)
     target = arguments.text(request.output)
@@ -165,7 +165,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         checkpoint=arguments.text(request.checkpoint),
     )
     if request.dry_run:
-        from ggfmt.engine.dry_run import as_planned
+        from ggfmt.sinks.dry_run import as_planned
 
         planned = as_planned(settings, runner.parallelism)
         return Result(planned.totals, {}, configuration.diagnostics, planned)

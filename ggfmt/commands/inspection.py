@@ -13,9 +13,9 @@ from ggfmt.commands.declaration import After, Argument, Option, PythonOnly, sett
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from ggfmt.engine.preview.preview import Preview
     from ggfmt.formats.api.writing import SchemaFile
     from ggfmt.model.table import TableDef
+    from ggfmt.sinks.preview.preview import Preview
 
 SchemaKind = Literal["avro", "json", "xsd", "ddl"]
 
@@ -51,8 +51,8 @@ class PreviewRequest:
 
 def run_preview(request: PreviewRequest) -> Preview:
     """Make the first messages of each table."""
-    from ggfmt.engine.preview.preview import PreviewSettings
-    from ggfmt.engine.preview.preview import preview as look
+    from ggfmt.sinks.preview.preview import PreviewSettings
+    from ggfmt.sinks.preview.preview import preview as look
 
     configuration = arguments.configuration(request.config, request.settings, request.handlers, request.to)
     request.warn(configuration.diagnostics)
@@ -94,7 +94,7 @@ class SchemaRequest:
 
 def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
     """Make the schemas of tables."""
-    from ggfmt.engine.schema import schemas
+    from ggfmt.sinks.schema import schemas
 
     configuration = None
     if arguments.texts(request.config) or arguments.lines(request.settings):

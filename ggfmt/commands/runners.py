@@ -13,7 +13,7 @@ from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 
 if TYPE_CHECKING:
-    from ggfmt.engine.runner import Runner
+    from ggfmt.scan.runner import Runner
 
 NONE = "none"
 STREAM = "-"
@@ -50,7 +50,7 @@ def choose_runner(
     spark: object | None = None,
 ) -> RunnerChoice:
     """UsageError GG517 for what no run without Spark can have, and as `runner_for` says."""
-    from ggfmt.engine.runner import InProcess
+    from ggfmt.scan.runner import InProcess
     from ggfmt.spark.remote import remote_address
     from ggfmt.spark.runners import resolve_spark, runner_on
     from ggfmt.spark.settings import SparkSettings

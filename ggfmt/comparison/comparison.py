@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from ggfmt.commit.store import stored
 from ggfmt.comparison.csv_options import csv_options
 from ggfmt.comparison.matching import (
     MatchedColumns,
@@ -25,7 +26,6 @@ from ggfmt.comparison.rows import Example, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, find_tables
 from ggfmt.comparison.tables import TableRows
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
-from ggfmt.engine.output.store import stored
 from ggfmt.options.table_keys import EVERY_TABLE, Keys, key_of
 from ggfmt.scratch import Scratch, remove_abandoned
 

@@ -18,7 +18,7 @@ from ggfmt.comparison.csv_options import CsvOptions
 from ggfmt.comparison.escapes import Lines, Quotes, unescaped
 from ggfmt.comparison.files import Arrays, Columns, TableFile, distinct, ending_of
 from ggfmt.comparison.values import STRING
-from ggfmt.engine.files import InputFile, open_input
+from ggfmt.scan.files import InputFile, open_input
 
 _BLOCK_BYTES, _MOST_BLOCK_BYTES = 4 << 20, 64 << 20
 # What Arrow says of a file without a byte, and of a row that is longer than a block: the first one, or another.

@@ -18,8 +18,8 @@ import pyarrow.parquet as parquet
 from ggfmt.columnar.from_python import raw_column
 from ggfmt.comparison.values import STRING, as_json, stored, stored_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.engine.files import COMPRESSIONS, InputFile, open_input
-from ggfmt.engine.uris import is_uri
+from ggfmt.location import is_uri
+from ggfmt.scan.files import COMPRESSIONS, InputFile, open_input
 
 BATCH_ROWS, _BATCH_BYTES = 1 << 16, 16 << 20
 _BLOCK_BYTES = 4 << 20

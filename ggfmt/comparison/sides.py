@@ -15,17 +15,17 @@ from urllib.parse import unquote
 
 import pyarrow.fs as pafs
 
+from ggfmt.commit.journal import damaged, read_document
+from ggfmt.commit.names import counted, safe_name
+from ggfmt.commit.names_below import check_parts, hidden_part, is_worth_telling
+from ggfmt.commit.records import MANIFEST
+from ggfmt.commit.store import FAILURES, Store
 from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.engine.files import COMPRESSIONS, InputFile, absolute, child, open_input, unreadable
-from ggfmt.engine.names_below import check_parts, hidden_part, is_worth_telling
-from ggfmt.engine.output.journal import damaged, read_document
-from ggfmt.engine.output.names import counted, safe_name
-from ggfmt.engine.output.records import MANIFEST
-from ggfmt.engine.output.store import FAILURES, Store
-from ggfmt.engine.uris import is_uri, quoted
 from ggfmt.java.text import visible
+from ggfmt.location import absolute, child, is_uri, quoted
+from ggfmt.scan.files import COMPRESSIONS, InputFile, open_input, unreadable
 
 log = logging.getLogger("ggfmt")
 

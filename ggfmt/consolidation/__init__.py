@@ -148,9 +148,9 @@ def _rows(
     strict: bool,
     input_options: Mapping[str, str],
 ) -> DataFrame:
+    from ggfmt.commit.names import counted
     from ggfmt.consolidation.consolidated import consolidated
     from ggfmt.consolidation.reading import operations_of
-    from ggfmt.engine.output.names import counted
     from ggfmt.frames import as_paths
     from ggfmt.frames.plan import Request
 

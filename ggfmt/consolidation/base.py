@@ -13,18 +13,18 @@ import pyarrow.parquet as pq
 
 from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.typed import typed_values
+from ggfmt.commit.journal import read_document
+from ggfmt.commit.names import counted
+from ggfmt.commit.names_below import check_parts, is_hidden
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
+from ggfmt.commit.store import Store
 from ggfmt.consolidation.asked import unusable
 from ggfmt.consolidation.manifest import table_directory
 from ggfmt.consolidation.tables import type_named
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.files import child, file_system, is_local
-from ggfmt.engine.names_below import check_parts, is_hidden
-from ggfmt.engine.output.journal import read_document
-from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
-from ggfmt.engine.output.store import Store
 from ggfmt.frames.shapes import TEXT, ddl_type
 from ggfmt.java.text import visible
+from ggfmt.location import child, file_system, is_local
 
 SUFFIXES = ("parquet", "orc", "json", "csv")
 

@@ -12,8 +12,8 @@ from ggfmt.consolidation.base import BaseTable
 from ggfmt.consolidation.images import same_key
 from ggfmt.consolidation.operations import KEYED, column_named, new_key, old_key, steps
 from ggfmt.consolidation.seen import Seen
-from ggfmt.engine.files import file_system
 from ggfmt.frames.shapes import quoted
+from ggfmt.location import file_system
 from ggfmt.model.table import TableDef
 
 MOST_SMALL_FILES = 16  # of a table, before they are put together

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from ggfmt.diagnostics.diagnostic import Span
-from ggfmt.engine.files import file_system
+from ggfmt.location import file_system
 
 if TYPE_CHECKING:
     from ggfmt.consolidation.writing import Answer

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from ggfmt.commit.commit import Participant, write_error
+from ggfmt.commit.directory import check_listed, existing_output_error, files_below
+from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, records
+from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.engine.output.commit import Participant, write_error
-from ggfmt.engine.output.directory import check_listed, existing_output_error, files_below
-from ggfmt.engine.output.names import METADATA_DIRECTORY, SUCCESS_FILE
-from ggfmt.engine.output.records import CONSOLIDATION_MEMBER, records
-from ggfmt.engine.output.store import FAILURES
 
 
 class RowsDirectory(Participant):

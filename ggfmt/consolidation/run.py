@@ -11,6 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ggfmt import signals
+from ggfmt.commit.commit import CommitPart, StagedMove, commit, lock_all, write_error
+from ggfmt.commit.journal import read_document
+from ggfmt.commit.names import counted, folded
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
+from ggfmt.commit.store import FAILURES
 from ggfmt.consolidation.asked import UNRESOLVED, Asked, unusable
 from ggfmt.consolidation.base import Base, BaseTable, CsvFile, csv_to_parquet, named, read_base, tell_of_unresolved
 from ggfmt.consolidation.conversion import Conversion, convert
@@ -19,21 +24,17 @@ from ggfmt.consolidation.rows_directory import RowsDirectory
 from ggfmt.consolidation.staging import Read, RowSink, StagedTable, stage_operations
 from ggfmt.consolidation.tables import Types, is_defined
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.engine.checkpoint import Checkpoint, open_checkpoint
-from ggfmt.engine.execution import warn_without_kernels
-from ggfmt.engine.files import InputFile, absolute, below, child
-from ggfmt.engine.output.commit import CommitPart, StagedMove, commit, lock_all, write_error
-from ggfmt.engine.output.journal import read_document
-from ggfmt.engine.output.names import counted, folded
-from ggfmt.engine.output.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
-from ggfmt.engine.output.store import FAILURES
-from ggfmt.engine.preparation import check_inputs_unchanged, now, run_id
-from ggfmt.engine.progress import ProgressCallback, ProgressTracker
-from ggfmt.engine.runner import InProcess, Runner
-from ggfmt.engine.scan import Scan, ScanRequest
-from ggfmt.engine.steps import COMMITTING, LISTING, STARTING
 from ggfmt.java.text import visible
+from ggfmt.location import absolute, below, child
 from ggfmt.options.table_keys import Keys
+from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
+from ggfmt.scan.files import InputFile
+from ggfmt.scan.progress import ProgressCallback, ProgressTracker
+from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.scan.steps import COMMITTING, LISTING, STARTING
+from ggfmt.sinks.messages.execution import warn_without_kernels
+from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
 if TYPE_CHECKING:
     from ggfmt.consolidation.writing import Answer

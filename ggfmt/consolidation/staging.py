@@ -16,21 +16,21 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ggfmt.commit.store import Store
 from ggfmt.consolidation.seen import Seen
 from ggfmt.consolidation.tables import Table, Types, tables_of
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
-from ggfmt.engine.execution import tell_of_kernels
-from ggfmt.engine.files import child, file_system, is_local
-from ggfmt.engine.job import ReadJob
-from ggfmt.engine.output.store import Store
-from ggfmt.engine.progress import ProgressTracker
-from ggfmt.engine.runner import Runner
-from ggfmt.engine.scan import DefinitionsNeeded, Scan
-from ggfmt.engine.sink import TaskOutcome, in_task
-from ggfmt.engine.splits import Split
 from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, table_batches
 from ggfmt.java.text import visible
+from ggfmt.location import child, file_system, is_local
 from ggfmt.options.table_keys import Keys
+from ggfmt.scan.job import ReadJob
+from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.runner import Runner
+from ggfmt.scan.scan import DefinitionsNeeded, Scan
+from ggfmt.scan.splits import Split
+from ggfmt.sinks.messages.execution import tell_of_kernels
+from ggfmt.sinks.messages.sink import TaskOutcome, in_task
 
 log = logging.getLogger("ggfmt")
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from ggfmt.commit.store import Store
 from ggfmt.consolidation.asked import CURRENT, DELETED, STATE, UNRESOLVED, Asked, shown
 from ggfmt.consolidation.base import BaseTable
 from ggfmt.consolidation.consolidated import Consolidated, consolidated
@@ -22,11 +23,9 @@ from ggfmt.consolidation.profile import Profile
 from ggfmt.consolidation.rows import UNTOLD
 from ggfmt.consolidation.staging import StagedTable
 from ggfmt.consolidation.tables import Table, with_columns
-from ggfmt.engine.files import child, file_system
-from ggfmt.engine.output.store import Store
-from ggfmt.engine.uris import is_uri
 from ggfmt.frames.shapes import AFTER, ddl, ddl_type
 from ggfmt.frames.spark_types import arrow_schema
+from ggfmt.location import child, file_system, is_uri
 from ggfmt.model.table import Column, TableDef
 
 SPARK_FORMATS = {"parquet": "parquet", "json": "json", "orc": "orc", "csv": "parquet", "avro": "parquet"}

@@ -29,9 +29,6 @@ from ggfmt.arrow.arrays import (
 )
 from ggfmt.columnar.timestamps import instant_micros
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.engine.inputs import reader_of
-from ggfmt.engine.job import ReadJob
-from ggfmt.engine.splits import Range, Split, SplitReader
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.formats.avro.container import MAGIC
@@ -40,6 +37,9 @@ from ggfmt.frames.shapes import IMAGES, INSTANT, MISSING, TEXT, TEXTS, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
+from ggfmt.scan.job import ReadJob
+from ggfmt.scan.recognition import reader_of
+from ggfmt.scan.splits import Range, Split, SplitReader
 
 FILE_BITS = 40  # of `seq`, for the place in a file
 _SHOWN = 40  # characters of a value in an error

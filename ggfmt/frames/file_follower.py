@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.engine.files import InputFile, open_input, stat_file, unreadable
-from ggfmt.engine.inputs import HEAD_BYTES, PlannedInput
-from ggfmt.engine.splits import Range
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader
 from ggfmt.java.text import visible
+from ggfmt.scan.files import InputFile, open_input, stat_file, unreadable
+from ggfmt.scan.recognition import HEAD_BYTES, PlannedInput
+from ggfmt.scan.splits import Range
 
 log = logging.getLogger("ggfmt")
 

@@ -26,12 +26,12 @@ from pyspark.sql.datasource import (
     InputPartition,
 )
 
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.splits import Split
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, frame_error, make_plan, narrowed, parse_request
 from ggfmt.frames.shapes import ddl
 from ggfmt.frames.stream import FrameStream
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.splits import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from ggfmt.engine.discovery import find_definitions
-from ggfmt.engine.files import InputFile
-from ggfmt.engine.inputs import reader_of
-from ggfmt.engine.job import ReadJob
-from ggfmt.engine.listing import list_inputs
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.splits import Range, Split
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.file_follower import FileFollower, FileProgress, check, found
 from ggfmt.frames.plan import Plan, Request, frame_error, merged
 from ggfmt.model.table import Catalog, TableDef
+from ggfmt.scan.discovery import find_definitions
+from ggfmt.scan.files import InputFile
+from ggfmt.scan.job import ReadJob
+from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.recognition import reader_of
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.splits import Range, Split
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,20 +20,10 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from ggfmt.commit.directory import OutputDirectory
+from ggfmt.commit.locking import owner_of
+from ggfmt.commit.shared_lease import SharedLease
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
-from ggfmt.engine import report
-from ggfmt.engine.execution import check_names_met, collect_results
-from ggfmt.engine.job import Job
-from ggfmt.engine.output.directory import OutputDirectory
-from ggfmt.engine.output.locking import owner_of
-from ggfmt.engine.output.publish import publish
-from ggfmt.engine.output.shared_lease import SharedLease
-from ggfmt.engine.preparation import prepare_commit, prepare_output
-from ggfmt.engine.progress import ProgressTracker
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.scan import check_ended
-from ggfmt.engine.sink import Sink, TaskOutcome, TaskStopped, in_task
-from ggfmt.engine.steps import COMMITTING, JOINING, READING, Stopwatch, added
 from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.frame_shape import FrameShape
 from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out_of_order
@@ -42,6 +32,16 @@ from ggfmt.frames.spark_types import arrow_schema
 from ggfmt.frames.write_options import WriteOptions
 from ggfmt.model.table import TableDef
 from ggfmt.options.table_keys import Keys
+from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import check_ended
+from ggfmt.scan.steps import COMMITTING, JOINING, READING, Stopwatch, added
+from ggfmt.sinks.messages import report
+from ggfmt.sinks.messages.execution import check_names_met, collect_results
+from ggfmt.sinks.messages.job import Job
+from ggfmt.sinks.messages.preparation import prepare_commit, prepare_output
+from ggfmt.sinks.messages.publish import publish
+from ggfmt.sinks.messages.sink import Sink, TaskOutcome, TaskStopped, in_task
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from ggfmt.commit.commit import MODES
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
-from ggfmt.engine.output.commit import MODES
-from ggfmt.engine.preparation import RunSettings
 from ggfmt.frames.operations import keyed
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.table_keys import Keys, parse_keys
+from ggfmt.sinks.messages.preparation import RunSettings
 
 FRAME = "dataframe"  # where a manifest has the format of the input
 

@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ggfmt.commit.names import counted
 from ggfmt.comparison.comparison import Comparison, TableComparison
 from ggfmt.comparison.rows import Example
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.engine.output.names import counted
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics.github import diagnostics_github
 from ggfmt.render.diagnostics.text import diagnostics_json, print_diagnostics, sound, write_text

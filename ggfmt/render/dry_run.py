@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ggfmt.commit.names import counted
 from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.engine.dry_run import DryRun, FilePlan
-from ggfmt.engine.job import HandlerOutput
-from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.publish import LEAST_DIGITS
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
+from ggfmt.sinks.dry_run import DryRun, FilePlan
+from ggfmt.sinks.messages.job import HandlerOutput
+from ggfmt.sinks.messages.publish import LEAST_DIGITS
 
 _MOST = 20  # of a list
 

@@ -27,7 +27,7 @@ from ggfmt.options.value_types import Choice, ReleaseChoice
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from ggfmt.engine.example import Example
+    from ggfmt.sinks.messages.example import Example
 
 _WIDTH = 100
 _STYLES = {"title": "bold", "label": "cyan", "without": "red", "with": "green", "lines": "bold", "code": ""}
@@ -64,7 +64,7 @@ def explain(word: Symbol, given: str) -> Explanation:
         return _format(word)
     if isinstance(word, GoldenGateSymbol):
         return Explanation(given, (word.reason,), data={"kind": "outside", "word": given, "explanation": word.reason})
-    from ggfmt.engine.example import example
+    from ggfmt.sinks.messages.example import example
 
     return _property(word, given, example(word))
 

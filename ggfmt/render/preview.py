@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
+from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.engine.output.names import counted
-from ggfmt.engine.preview.handler import DefinitionRecord, HandlerPreview, Message, ShownFields, TablePreview
-from ggfmt.engine.preview.preview import Preview
 from ggfmt.formats.api.show import Line, ShownField, ShownMessage
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics.text import diagnostics_rich, diagnostics_text, text_width, write_text
+from ggfmt.sinks.preview.handler import DefinitionRecord, HandlerPreview, Message, ShownFields, TablePreview
+from ggfmt.sinks.preview.preview import Preview
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from ggfmt.engine.progress import ProgressCallback, ProgressSnapshot
+from ggfmt.scan.progress import ProgressCallback, ProgressSnapshot
 
 _TICK_SECONDS = 0.2
 _LOG_SECONDS = 30.0  # between two lines on one phase

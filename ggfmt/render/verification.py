@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, TextIO
 
-from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.verification import Verification
+from ggfmt.commit.names import counted
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics.text import diagnostics_json, print_diagnostics, tally, write_text
+from ggfmt.sinks.messages.verification import Verification
 
 
 def verification_json(found: Verification) -> str:

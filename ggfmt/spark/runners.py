@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def runner_for(spark: object | None = None, settings: SparkSettings | None = None) -> SomeRunner:
-    """The runner for a run: a context manager, and while it is entered a `Runner` (see `ggfmt.engine.runner`).
+    """The runner for a run: a context manager, and while it is entered a `Runner` (see `ggfmt.scan.runner`).
 
     `spark` is a SparkSession, a session of Spark Connect or a SparkContext, which stays its caller's in all respects.
     Without it, the Spark that this process has is taken, and where there is none, `settings` say what to start or to

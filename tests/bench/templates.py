@@ -21,12 +21,12 @@ from comparison.data import SHAPES, write_lines
 from ggfmt.columnar.clock import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
-from ggfmt.engine.run import RunSettings, execute
-from ggfmt.engine.runner import InProcess
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog
+from ggfmt.scan.runner import InProcess
+from ggfmt.sinks.messages.run import RunSettings, execute
 
 DEFINITIONS = [str(Path(__file__).resolve().parents[2] / "samples" / "TCUSTORD.def")]
 SEVEN = (

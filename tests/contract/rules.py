@@ -27,13 +27,13 @@ from contract import Case, Contract, contract_of
 from contract.shown import as_held
 from ggfmt.columnar.clock import Clock
 from ggfmt.commands.inspection import SchemaKind
-from ggfmt.engine.inputs import detect_format
-from ggfmt.engine.listing import list_inputs
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Projection, WriterSettings
 from ggfmt.formats.api.reading import Discovery, Reader
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.model.table import TableDef
+from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.recognition import detect_format
 
 
 @dataclass(frozen=True)

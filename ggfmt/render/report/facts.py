@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
+from ggfmt.commit.manifest import LossCount, Manifest
+from ggfmt.commit.names import counted
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.engine.output.manifest import LossCount, Manifest
-from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.run_history import PastRun, RejectedRecord
 from ggfmt.model.change import OpType
+from ggfmt.sinks.messages.run_history import PastRun, RejectedRecord
 
 TYPES = {kind.value: kind.name.lower() for kind in OpType}
 _STAMP = "%Y-%m-%d_%H-%M-%S.%f"

@@ -13,11 +13,11 @@ from importlib import resources
 from pathlib import Path
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.engine.files import absolute, below
-from ggfmt.engine.output.run_history import PastRun
+from ggfmt.location import absolute, below
 from ggfmt.render.report import sections
 from ggfmt.render.report.facts import ReportData
 from ggfmt.render.report.markup import Markup, element, join
+from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.version import VERSION
 
 

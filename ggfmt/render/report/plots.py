@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 
-from ggfmt.engine.output.names import counted
+from ggfmt.commit.names import counted
 from ggfmt.render.report.facts import TYPES, TimeBucket, operations_of
 from ggfmt.render.report.markup import Markup, element
 from ggfmt.render.report.scales import Step, compact, step_for, ticks, time_labels, time_ticks

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ggfmt.commit.manifest import HandlerTotals
+from ggfmt.commit.names import counted
 from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.engine.output.manifest import HandlerTotals
-from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.run_history import RejectedRecord
-from ggfmt.engine.steps import STEPS
 from ggfmt.render.report import plots
 from ggfmt.render.report.facts import ReportData, kind_of
 from ggfmt.render.report.markup import Markup, code, element, join, name
 from ggfmt.render.report.scales import seconds, size
 from ggfmt.render.report.tables import Column, Row, facts, folded, table, top
+from ggfmt.scan.steps import STEPS
+from ggfmt.sinks.messages.run_history import RejectedRecord
 
 MOST_BARS = 15
 MOST_TEXT = 400  # characters of a reason

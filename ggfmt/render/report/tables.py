@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ggfmt.engine.output.names import counted
+from ggfmt.commit.names import counted
 from ggfmt.render.report.markup import Content, Markup, element, join
 
 MOST_ROWS = 10_000  # what a browser opens at once; the manifest has all

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
+from ggfmt.commit.names import counted
 from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.engine.output.names import counted
-from ggfmt.engine.output.run_history import PastRun
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics.text import write_text
 from ggfmt.render.report.facts import ReportData, operations_of
 from ggfmt.render.report.scales import seconds
+from ggfmt.sinks.messages.run_history import PastRun
 
 MOST_TABLES = 20
 MOST_LOST = 5  # columns of a handler

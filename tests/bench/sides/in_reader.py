@@ -16,14 +16,14 @@ from told import work
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
-from ggfmt.engine.discovery import find_definitions
-from ggfmt.engine.inputs import PlannedInput, reader_of, source_of_handler
-from ggfmt.engine.runner import InProcess
-from ggfmt.engine.scan import Scan, ScanRequest
 from ggfmt.formats.api.context import Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog
+from ggfmt.scan.discovery import find_definitions
+from ggfmt.scan.recognition import PlannedInput, reader_of, source_of_handler
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import Scan, ScanRequest
 
 
 class Undescribed(Exception):

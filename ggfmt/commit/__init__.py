@@ -1,0 +1,1 @@
+"""The commit of output directories: locks, journal, and the names of files."""

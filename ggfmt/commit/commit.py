@@ -1,0 +1,397 @@
+"""The commit: staged files get their final names all at once, or none does.
+
+Once every task has succeeded, a journal that lists all moves is put into the first directory that takes part: from then
+on the run is committed. A journal that is found at the start of a later run was left by a driver that died, and is
+carried out to the end. Without a journal, what is in staging belongs to no one and is removed.
+
+A run may write to several directories: output directories of handlers with a `rootFilePath` of their own, and others
+that keep what must agree with the output. Each of them is a `Participant`. The first has the journal. The others have
+a pointer to it, written before it, that means nothing unless there is the journal; while there are pointers, the first
+has an intent in `_ggfmt/commits`, so that one that lost its journal is not taken for one that never had it.
+
+To let a directory take part: make a `Participant` of it, let `lock_all` take it with the others before the run reads
+anything, and hand `commit` a `CommitPart` with what it gets (`publish` has a parameter for such parts).
+`Participant.stage` makes moves of documents. Never make two participants of one directory: the first refuses the
+second.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+from ggfmt import signals
+from ggfmt.commit.journal import (
+    COMMITS,
+    JOURNAL,
+    POINTER,
+    STAGING,
+    VERSION,
+    Journal,
+    Move,
+    check_done,
+    damaged,
+    delete_if_of_run,
+    map_parallel,
+    read_document,
+    read_journal,
+    replay_journal,
+    staging_of,
+)
+from ggfmt.commit.locking import LEASES, DirectoryLock, lease_of, lock_directory
+from ggfmt.commit.names import METADATA_DIRECTORY, counted
+from ggfmt.commit.store import FAILURES, Store, stored, with_credentials
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span, UsageError
+from ggfmt.java.text import visible
+from ggfmt.location import absolute, is_uri, remedy
+
+MODES = {
+    "error": "refuse to write where there is output already",
+    "append": "add files to those that are there",
+    "overwrite": "replace what the same handlers wrote before",
+}
+
+_TOLD_TO_STOP = "it was told to stop"
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class StagedMove:
+    """A file below the staging directory of its participant, and the name it gets; both are relative to the root.
+    `replaces`: it may have that name already, as documents of earlier runs do."""
+
+    source: str
+    target: str
+    size: int
+    sha256: str
+    replaces: bool = False
+
+
+@dataclass
+class CommitPart:
+    """What a commit does in one participant: files that get names, and names that are removed unless a file gets them.
+
+    `copies` are staged files that leave the participant: a directory (path or URI) and the file, whose target is
+    relative to it.
+    """
+
+    participant: Participant
+    moves: list[StagedMove] = field(default_factory=list)
+    deletes: list[str] = field(default_factory=list)
+    copies: list[tuple[str, StagedMove]] = field(default_factory=list)
+
+
+class Participant:
+    """A directory that takes part in commits, held by one run at a time. What is ggfmt's own in it is in `_ggfmt`."""
+
+    what = "the directory"
+    has_success_file = False
+
+    def __init__(self, root: str) -> None:
+        self.root = absolute(root)
+        self.store = Store(self.root)
+        self.run = ""
+        self._hold: DirectoryLock | None = None
+        self._staged = 0
+
+    def stage(self, documents: Iterable[tuple[str, bytes]]) -> list[StagedMove]:
+        """Puts documents (a name and a content) into staging; what they get when the run is committed. One of
+        `FAILURES`."""
+        staged = []
+        for target, content in documents:
+            source = f"{staging_of(self.run)}/documents/{self._staged:07d}"
+            staged.append(
+                (StagedMove(source, target, len(content), sha256(content).hexdigest(), replaces=True), content)
+            )
+            self._staged += 1
+        map_parallel(staged, [self.store], lambda item: self.store.write(item[0].source, item[1]))
+        return [move for move, _ in staged]
+
+    def staging(self, run: str) -> str:
+        """The staging directory of a run, as a path or URI."""
+        return self.store.outer(staging_of(run))
+
+    def put(self, name: str, content: bytes, ready: Callable[[], None] | None = None) -> None:
+        """Writes a document of the metadata directory, as `Store.put` does."""
+        self.store.put(name, content, self.draft(name), ready)
+
+    def draft(self, name: str) -> str:
+        """What a document of the metadata directory is called in the making."""
+        return f"{staging_of(self.run)}/{name.rpartition('/')[2]}"
+
+    def is_held(self) -> bool:
+        return self._hold is not None and self._hold.is_held()
+
+    def check_pointer(self, known: Sequence[str]) -> None:
+        """Abend GG509 if the directory waits for a commit whose first directory is not what it was."""
+        self._pointed(known)
+
+    def acquire(self, run: str, known: Sequence[str] = ()) -> None:
+        """Takes the directory for a run; carries out a journal that an earlier run left, and removes what dead runs
+        have in staging. `known` are URIs whose credentials may open other directories of that commit.
+
+        UsageError GG501 if another run holds it, Abend GG506 if it cannot be made, GG509 if a commit cannot be ended.
+        """
+        self.run = run
+        try:
+            with signals.deferred():
+                self._hold = lock_directory(self.store, run, self.what)
+            self._recover(known)
+            self._drop_staging_of_dead_runs()
+        except FAILURES as error:
+            self.release()
+            raise Abend(write_error(self.root, error, self.what)) from None
+        except (UsageError, Abend, KeyboardInterrupt):  # another run holds it, or the first of a commit to be ended
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Removes what this run has in staging, unless a journal still needs it, and gives the directory free."""
+        with signals.deferred():
+            if self._hold is None:
+                return
+            self._drop_staging(self.run)
+            self._release_lock(self._hold)
+            self._hold = None
+
+    def discard_staging(self, run: str) -> None:
+        """Removes what the tasks of a run that will not be committed have left, which nobody holds now but they."""
+        self._drop_staging(run)
+        with suppress(*FAILURES):
+            self.store.delete(lease_of(run))
+        self._remove_leftovers()
+
+    def _drop_staging(self, run: str) -> None:
+        with suppress(*FAILURES):  # else a later run removes it
+            if not self.store.exists(JOURNAL) and not self.store.exists(POINTER):
+                self.store.delete_tree(staging_of(run))
+
+    def _remove_leftovers(self) -> None:
+        for name in (LEASES, COMMITS, STAGING, METADATA_DIRECTORY, ""):
+            self.store.remove_if_empty(name)
+
+    def _release_lock(self, holding: DirectoryLock) -> None:
+        holding.release()
+        self._remove_leftovers()
+
+    def _drop_staging_of_dead_runs(self) -> None:
+        living = {self.run, *(name.removesuffix(".json") for name in self.store.names(LEASES))}
+        for run in self.store.names(STAGING):
+            if run not in living:
+                with suppress(
+                    *FAILURES
+                ):  # a worker that outlived its driver may be at work there; a later run sees to it
+                    self.store.delete_tree(f"{STAGING}/{run}")
+
+    def _pointed(self, known: Sequence[str]) -> tuple[Participant, Journal | None, int] | None:
+        """The first directory of the commit that the pointer is of, its journal if the run is decided, and which of its
+        places this directory is; None without a pointer. Abend GG509 if that cannot be known."""
+        document = read_document(self.store, POINTER)
+        if document is None:
+            return None
+        try:
+            root, run, place = document["root"], document["run"], document["place"]
+        except KeyError:
+            raise damaged(self.store, POINTER, "is of another version of ggfmt, or damaged") from None
+        first = Participant(with_credentials(root, known))
+        journal = read_journal(first.store)
+        if journal is not None and journal.run == run:
+            return first, journal, place
+        if not first.store.exists(f"{COMMITS}/{run}.json"):
+            message = f"the run {run} may have been committed, and `{without_credentials(root)}` does not tell any more"
+            help = (
+                "if that directory was moved, move it back; if its output is given up, remove "
+                f"`{without_credentials(self.store.outer(POINTER))}` and run again with the same inputs"
+            )
+            raise Abend(Diagnostic("GG509", message, Span(file=self.root), help))
+        return first, None, place
+
+    def _recover(self, known: Sequence[str]) -> None:
+        pointed = self._pointed(known)
+        if pointed is not None:
+            first, journal, place = pointed
+            if journal is not None:
+                first._finish_commit(self.run, {place: self.store}, known)
+            else:
+                self.store.delete(POINTER)
+        journal = read_journal(self.store)
+        if journal is not None:
+            self._carry_out(journal, {}, known)
+        for name in self.store.names(COMMITS):
+            self._withdraw(name.removesuffix(".json"), known)
+
+    def _finish_commit(self, run: str, places: dict[int, Store], known: Sequence[str]) -> None:
+        """Carries the journal out that this directory has for another one."""
+        holding = lock_directory(self.store, run, self.what)
+        try:
+            journal = read_journal(self.store)
+            if journal is not None:
+                self._carry_out(journal, places, known)
+        finally:
+            self._release_lock(holding)
+
+    def _carry_out(self, journal: Journal, places: dict[int, Store], known: Sequence[str]) -> None:
+        if len(journal.places) > journal.others:
+            self._refuse_foreign(journal.places[journal.others :])
+        stores = [self.store]
+        for number, place in enumerate(journal.places, 1):
+            stores.append(places.get(number) or Store(with_credentials(place, [self.root, *known])))
+        # A directory without its pointer is done with, or is another one by the same name: nothing is removed in there.
+        theirs = {0}
+        for number in range(1, 1 + journal.others):
+            pointer = read_document(stores[number], POINTER)
+            if pointer is not None and pointer.get("run") == journal.run:
+                theirs.add(number)
+        replay_journal(replace(journal, deletes=tuple(item for item in journal.deletes if item[0] in theirs)), stores)
+        message = "the commit of run %s, which was cut off, is ended: %s"
+        log.warning(message, journal.run, counted(len(journal.moves), "file"))
+
+    def _refuse_foreign(self, outside: Sequence[str]) -> None:
+        """Abend GG509 if a journal that leads out of the directories that take part may be of somebody else, who could
+        have a file written anywhere by it."""
+        if self.store.local:
+            trusted = not hasattr(os, "geteuid") or os.stat(self.store.inner(JOURNAL)).st_uid in (os.geteuid(), 0)
+        else:
+            trusted = all(is_uri(place) for place in outside)
+        if not trusted:
+            message = f"the journal is of another user, and writes to `{visible(outside[0])}`"
+            help = "let that user run ggfmt to this directory once, or remove the journal if you know it to be wrong"
+            raise Abend(Diagnostic("GG509", message, Span(file=self.store.outer(JOURNAL)), help))
+
+    def _withdraw(self, run: str, known: Sequence[str]) -> None:
+        """Removes the pointers of a run that never was decided, and then its intent."""
+        intent = f"{COMMITS}/{run}.json"
+        document = read_document(self.store, intent) or {}
+        with suppress(*FAILURES):  # the intent stays as long as there may be pointers
+            for place in document.get("places", []):
+                delete_if_of_run(Store(with_credentials(place, [self.root, *known])), POINTER, run)
+            self.store.delete(intent)
+
+
+def lock_all(participants: Sequence[Participant], run: str, held: ExitStack) -> None:
+    """Takes directories for a run, in their order; `held` gives them free again. Errors as of `Participant.acquire`."""
+    known = [participant.root for participant in participants]
+    for participant in participants:  # before any of them is made, which could be the one that is looked for
+        try:
+            participant.check_pointer(known)
+        except FAILURES as error:
+            raise Abend(write_error(participant.root, error, participant.what)) from None
+    for participant in participants:
+        held.callback(participant.release)  # which does nothing unless it is held: another run may be at work in there
+        participant.acquire(run, known)
+
+
+def commit(run: str, parts: Sequence[CommitPart]) -> None:
+    """Commits a run: all of its parts, or none. If the process dies in here, the next run finds out and ends the work.
+
+    Abend if nothing was committed, Committed GG506 if the run is decided and something kept it from its end.
+    """
+    journal, stores = _journal(run, parts)
+    first = parts[0].participant
+    try:
+        _check_held(parts)
+        check_done(journal, stores, [part.participant.store.below(staging_of(run)) for part in parts])
+        if journal.others:
+            intent = {"version": VERSION, "run": run, "places": journal.places[: journal.others]}
+            first.put(f"{COMMITS}/{run}.json", json.dumps(intent).encode())
+        for place, part in enumerate(parts[1:], 1):
+            pointer = {"version": VERSION, "run": run, "root": stored(first.root), "place": place}
+            part.participant.put(POINTER, json.dumps(pointer).encode())
+        _check_held(parts)
+        first.put(JOURNAL, journal.to_bytes(), lambda: _sync(parts))
+    except FAILURES as error:
+        if not _is_decided(first, run, error):
+            _withdraw(parts, run)
+            raise Abend(write_error(first.root, error)) from None
+    except KeyboardInterrupt as error:
+        if _is_decided(first, run, error):
+            raise _interrupted(first.root, _TOLD_TO_STOP) from None
+        _withdraw(parts, run)
+        raise
+    except Abend:
+        _withdraw(parts, run)
+        raise
+    try:
+        replay_journal(journal, stores)
+    except FAILURES as error:
+        raise _interrupted(first.root, reason(error)) from None
+    except KeyboardInterrupt:
+        raise _interrupted(first.root, _TOLD_TO_STOP) from None
+    except Abend as error:
+        raise Committed(*error.diagnostics) from None
+
+
+def _sync(parts: Sequence[CommitPart]) -> None:
+    """What the journal relies on survives the machine."""
+    for part in parts:
+        names = [move.source for move in (*part.moves, *(move for _, move in part.copies))]
+        names += [METADATA_DIRECTORY] if part is not parts[0] else [part.participant.draft(JOURNAL)]
+        part.participant.store.sync_all(names)
+
+
+def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store]]:
+    """The journal, and the stores of its places."""
+    stores = [part.participant.store for part in parts]
+    outside: dict[str, int] = {}
+    moves, deletes = [], []
+    for place, part in enumerate(parts):
+        moves += [Move(place, move.source, place, move.target, move.size, move.sha256) for move in part.moves]
+        deletes += [(place, name) for name in part.deletes]
+        for directory, move in part.copies:
+            if directory not in outside:
+                outside[directory] = len(stores)
+                stores.append(Store(directory))
+            moves.append(Move(place, move.source, outside[directory], move.target, move.size, move.sha256))
+    outputs = tuple(place for place, part in enumerate(parts) if part.participant.has_success_file)
+    places = tuple(stored(store.root) for store in stores[1:])
+    return Journal(run, places, len(parts) - 1, outputs, tuple(moves), tuple(deletes)), stores
+
+
+def _check_held(parts: Sequence[CommitPart]) -> None:
+    """Abend if a directory was lost during the run."""
+    for part in parts:
+        if not part.participant.is_held():
+            message = f"{part.participant.what} is no longer held by this run: its lock or lease was removed or expired"
+            help = "nothing was committed; see that no other run writes there, and run again"
+            raise Abend(Diagnostic("GG506", message, Span(file=part.participant.root), help))
+
+
+def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
+    """Whether the journal is in place after an error. Committed if even that cannot be known."""
+    try:
+        journal = read_journal(first.store)
+    except (Abend, *FAILURES):
+        raise _interrupted(
+            first.root, reason(error) or _TOLD_TO_STOP, "it is not known whether the run is committed"
+        ) from None
+    return journal is not None and journal.run == run
+
+
+def _withdraw(parts: Sequence[CommitPart], run: str) -> None:
+    """Removes what a commit that was not decided has written, as far as that can be done."""
+    with suppress(Abend, *FAILURES):
+        for part in parts[1:]:
+            delete_if_of_run(part.participant.store, POINTER, run)
+        parts[0].participant.store.delete(f"{COMMITS}/{run}.json")
+
+
+def _interrupted(root: str, why: str, what: str = "the commit was interrupted") -> Committed:
+    help = "remove the cause; the next run to this directory ends the commit before it starts"
+    return Committed(Diagnostic("GG506", f"{what}: {why}", Span(file=root), help))
+
+
+def reason(error: BaseException) -> str:
+    """What the system says of a failure, in one line."""
+    return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
+
+
+def write_error(root: str, error: Exception, what: str = "the output directory") -> Diagnostic:
+    help = remedy(error, "give another directory")
+    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root), help)

@@ -1,0 +1,119 @@
+"""An output directory: what is in it already, and what a run may do with that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Iterable, Iterator, Sequence
+from datetime import datetime
+
+import pyarrow.fs as pafs
+
+from ggfmt.commit.commit import Participant, write_error
+from ggfmt.commit.journal import read_document
+from ggfmt.commit.names import METADATA_DIRECTORY, moment_of
+from ggfmt.commit.records import MANIFEST, records
+from ggfmt.commit.store import FAILURES, Store
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+
+LINK_MESSAGE = "the output directory holds a symbolic link, which ggfmt does not follow"
+LINK_HELP = "put a directory in its place, or give the directory that it leads to as an output directory of its own"
+
+
+class OutputDirectory(Participant):
+    """A directory with one directory for each handler that writes to it."""
+
+    what = "the output directory"
+    has_success_file = True
+
+    def check(self, handlers: Sequence[str], mode: str) -> list[str]:
+        """The files that the run replaces under `overwrite`; UsageError GG501 if `mode` does not allow the run. Abend
+        GG506 if the directory cannot be read, GG509 if a record of it is damaged.
+
+        What `overwrite` replaces are the files that the records of earlier runs list, and no others: other output
+        directories that lie in this one are left alone, and what nobody lists is refused.
+        """
+        try:
+            return self._check(handlers, mode)
+        except FAILURES as error:
+            raise Abend(write_error(self.root, error)) from None
+
+    def _check(self, handlers: Sequence[str], mode: str) -> list[str]:
+        for handler in handlers:
+            self._refuse_link(handler)
+            if self.store.exists(f"{handler}/{METADATA_DIRECTORY}"):
+                what = "the directory of the handler is an output directory of its own"
+                raise existing_output_error(
+                    self.store, what, handler, "give another output directory, or call the handler otherwise"
+                )
+        if mode == "append":
+            return []
+        present = [name for handler in handlers for name in files_below(self.store, handler)]
+        if not present:
+            return []
+        if mode == "error":
+            help = "give `--mode append` or `--mode overwrite`, or another output directory"
+            raise existing_output_error(self.store, "the output directory already holds output", present[0], help)
+        listed: set[str] = set()
+        for record in records(self.store):
+            listed.update(name for name, entry in record.files(self.store) if entry.get("handler") in handlers)
+        check_listed(self.store, present, listed)
+        return present
+
+    def _refuse_link(self, handler: str) -> None:
+        if self.store.local and os.path.islink(self.store.inner(handler)):
+            raise existing_output_error(self.store, LINK_MESSAGE, handler, LINK_HELP)
+
+    def latest_moment(self) -> datetime | None:
+        """The time in the names of the files of the latest run."""
+        try:
+            document = read_document(self.store, MANIFEST)
+        except FAILURES as error:
+            raise Abend(write_error(self.root, error)) from None
+        if document is None:
+            return None
+        return moment_of(f"{document.get('time')}-") or moment_of(str(document.get("run")))
+
+    def existing(self, directory: str) -> set[str]:
+        """Names of what lies in a directory below the root."""
+        return set(self.store.names(directory))
+
+
+def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -> None:
+    """UsageError GG501 for a file that may not be replaced: a link, or one that is in no manifest."""
+    for name in present:
+        if store.local and os.path.islink(store.inner(name)):
+            raise existing_output_error(store, LINK_MESSAGE, name, LINK_HELP)
+        if name not in listed:
+            help = "move it away yourself, or give another output directory"
+            raise existing_output_error(
+                store, "the output directory holds a file that no manifest of ggfmt lists", name, help
+            )
+
+
+def existing_output_error(store: Store, message: str, name: str, help: str) -> UsageError:
+    return UsageError(Diagnostic("GG501", message, Span(file=store.outer(name)), help))
+
+
+def files_below(store: Store, directory: str) -> Iterator[str]:
+    """All files and symbolic links below a directory, in order; nothing of output directories that lie in it, or that
+    it is, and nothing that only a link leads to."""
+    if store.local:
+        yield from _on_disk(store, directory)
+        return
+    selector = pafs.FileSelector(store.inner(directory), recursive=True, allow_not_found=True)
+    names = sorted(store.name_of(info) for info in store.fs.get_file_info(selector) if info.type == pafs.FileType.File)
+    mark = f"/{METADATA_DIRECTORY}/"
+    nested = tuple({name[: name.index(mark) + 1] for name in names if mark in name})
+    yield from (name for name in names if not name.startswith(nested))
+
+
+def _on_disk(store: Store, directory: str) -> Iterator[str]:
+    if not os.path.isdir(store.inner(directory)) or os.path.lexists(store.inner(directory, METADATA_DIRECTORY)):
+        return
+    for name in sorted(os.listdir(store.inner(directory))):
+        path = f"{directory}/{name}"
+        inner = store.inner(path)
+        if os.path.isdir(inner) and not os.path.islink(inner):
+            yield from _on_disk(store, path)
+        else:
+            yield path

@@ -1,0 +1,248 @@
+"""The journal: all that is left to be done once a run is decided, and the doing of it.
+
+Every path in it is a pair: a place, and a name below it. Place 0 is where the journal was found, whatever it is called
+today; the others are absolute, and have lost their credentials.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
+from ggfmt.commit.store import Store, parent
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+
+VERSION = 2
+JOURNAL = f"{METADATA_DIRECTORY}/journal.json"
+POINTER = f"{METADATA_DIRECTORY}/pointer.json"
+COMMITS = f"{METADATA_DIRECTORY}/commits"
+STAGING = f"{METADATA_DIRECTORY}/staging"
+REQUESTS_AT_ONCE = 16  # to a store that is reached by a network
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Move:
+    """A staged file and the name it gets. Between two places it is a copy: a schema that lies outside of the output."""
+
+    place: int
+    source: str
+    target_place: int
+    target: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Journal:
+    """A decided run. `places` are those from the second on: first the other directories that take part (`others` of
+    them), then directories that are only written to. `outputs` are the places that get a `_SUCCESS`; `deletes` have a
+    place and a name, and are what the run replaces."""
+
+    run: str
+    places: tuple[str, ...]
+    others: int
+    outputs: tuple[int, ...]
+    moves: tuple[Move, ...]
+    deletes: tuple[tuple[int, str], ...]
+
+    def to_bytes(self) -> bytes:
+        document = {
+            "version": VERSION,
+            "run": self.run,
+            "places": self.places,
+            "others": self.others,
+            "outputs": self.outputs,
+            "moves": [list(vars(move).values()) for move in self.moves],
+            "deletes": self.deletes,
+        }
+        return json.dumps(document).encode()
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Journal:
+        """The journal of a document of `read_document`; ValueError if it is none, or leaves its places."""
+        try:
+            journal = cls(
+                str(document["run"]),
+                tuple(map(str, document["places"])),
+                int(document["others"]),
+                tuple(map(int, document["outputs"])),
+                tuple(Move(*move) for move in document["moves"]),
+                tuple((place, name) for place, name in document["deletes"]),
+            )
+            if not journal._is_sound():
+                raise ValueError("a name leaves its place, or there is no such place")
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not as it should be: {error}") from None
+        return journal
+
+    def _is_sound(self) -> bool:
+        """Whether it moves files of its run only, and no name leaves its place."""
+        taking_part, places = range(1 + self.others), range(1 + len(self.places))
+        return (
+            0 <= self.others <= len(self.places)
+            and is_below(self.run)
+            and set(self.outputs) <= set(taking_part)
+            and all(
+                move.place in taking_part
+                and move.target_place in places
+                and move.source.startswith(f"{staging_of(self.run)}/")
+                and is_below(move.source)
+                and is_below(move.target)
+                for move in self.moves
+            )
+            and all(place in taking_part and is_below(name) for place, name in self.deletes)
+        )
+
+
+def is_below(name: str) -> bool:
+    """Whether a relative name leads to a place below that which it is relative to."""
+    return all(part not in ("", ".", "..") for part in name.split("/"))
+
+
+def staging_of(run: str) -> str:
+    return f"{STAGING}/{run}"
+
+
+def read_document(store: Store, name: str) -> dict[str, Any] | None:
+    """A JSON object of the metadata directory; None if there is none. Abend GG509 if it is damaged."""
+    content = store.read(name)
+    if content is None:
+        return None
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise damaged(store, name, "is empty" if not content.strip() else "is damaged")
+    return document
+
+
+def damaged(store: Store, name: str, what: str) -> Abend:
+    file = name.rpartition("/")[2]
+    help = _HELP.get(name, "restore it from a copy, or give another output directory")
+    return Abend(Diagnostic("GG509", f"`{file}` {what}", Span(file=store.outer(name)), help))
+
+
+_UNDECIDED = (
+    "an earlier run was cut off as it committed: see whether its files are in place or still in `_ggfmt/staging`; then "
+    "remove this file, and run again with what is missing"
+)
+_HELP = {JOURNAL: _UNDECIDED, POINTER: _UNDECIDED}
+
+
+def read_journal(store: Store) -> Journal | None:
+    """The journal of a place, None if there is none. Abend GG509 for one that cannot be carried out."""
+    document = read_document(store, JOURNAL)
+    if document is None:
+        return None
+    if document.get("version") != VERSION:
+        message = "the journal is of another version of ggfmt"
+        help = "end the commit with the version that began it: any `ggfmt run` to this directory does"
+        raise Abend(Diagnostic("GG509", message, Span(file=store.outer(JOURNAL)), help))
+    try:
+        return Journal.of(document)
+    except ValueError as error:
+        raise damaged(store, JOURNAL, f"is damaged: {error}") from None
+
+
+def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
+    """Does what the journal lists, in its places; what is done already stays done, so that it can be done again.
+
+    Abend GG509, with nothing changed, if a file is neither in staging nor in its place. One of `FAILURES` from the file
+    systems.
+    """
+    taking_part = stores[: 1 + journal.others]
+    staged = [store.below(staging_of(journal.run)) for store in taking_part]
+    waiting = [move for move in journal.moves if move.source in staged[move.place]]
+    check_done(journal, stores, staged)
+    directories = sorted({(move.target_place, parent(move.target)) for move in waiting})
+    for place, directory in directories:
+        link = stores[place].link_above(f"{directory}/file")
+        if link is not None:
+            raise _not_as_listed(stores[place], link, "would be written through a symbolic link")
+    for place in journal.outputs:
+        stores[place].delete(SUCCESS_FILE)
+    targets = {(move.target_place, move.target) for move in journal.moves}
+    map_parallel(set(journal.deletes) - targets, stores, lambda item: _delete(stores[item[0]], item[1]))
+    for place, directory in directories:
+        stores[place].make_directory(directory)
+    map_parallel(waiting, stores, lambda move: _move(move, stores))
+    for place in journal.outputs:
+        stores[place].write(SUCCESS_FILE, b"")
+    for place, store in enumerate(stores):
+        store.sync_all({parent(move.target) for move in journal.moves if move.target_place == place} | {""})
+    for store in taking_part:
+        store.delete_tree(staging_of(journal.run))
+    for store in taking_part[1:]:
+        delete_if_of_run(store, POINTER, journal.run)
+    delete_if_of_run(taking_part[0], JOURNAL, journal.run)
+    taking_part[0].delete(f"{COMMITS}/{journal.run}.json")
+
+
+def check_done(journal: Journal, stores: Sequence[Store], staged: Sequence[dict[str, int]]) -> None:
+    """Abend GG509 for the first file that is not in staging, nor where it belongs, in the size that it should have."""
+    gone: dict[int, list[Move]] = {}
+    for move in journal.moves:
+        size = staged[move.place].get(move.source)
+        if size is None:
+            gone.setdefault(move.target_place, []).append(move)
+        elif size != move.size:
+            raise _not_as_listed(stores[move.place], move.source, f"has {size:,} bytes, not {move.size:,}")
+    replaced = set(journal.deletes)
+    for place, moves in gone.items():
+        sizes = stores[place].sizes([move.target for move in moves])
+        for move in moves:
+            size = sizes.get(move.target)
+            if size is None:
+                what = f"is gone, and `{move.target}` is not there"
+                raise _not_as_listed(stores[move.place], move.source, what)
+            if size != move.size:
+                raise _not_as_listed(stores[place], move.target, f"has {size:,} bytes, not {move.size:,}")
+            if (place, move.target) in replaced and stores[place].digest(move.target) != move.sha256:
+                raise _not_as_listed(stores[move.place], move.source, f"is gone, and `{move.target}` is an older one")
+
+
+def _not_as_listed(store: Store, name: str, what: str) -> Abend:
+    help = (
+        "put the file back where it was, and the directory too if it was moved; or give up what is missing of that "
+        "run: remove `_ggfmt/journal.json` and `_ggfmt/pointer.json`, and run again with its inputs"
+    )
+    message = f"a file of a run that is to be committed {what}"
+    return Abend(Diagnostic("GG509", message, Span(file=store.outer(name)), help))
+
+
+def _move(move: Move, stores: Sequence[Store]) -> None:
+    store, into = stores[move.place], stores[move.target_place]
+    if move.place == move.target_place:
+        store.move(move.source, move.target, move.size)
+    else:
+        store.copy(move.source, into, move.target, move.size)
+
+
+def _delete(store: Store, name: str) -> None:
+    if store.link_above(name) is None:  # which leads to where nothing is ours
+        store.delete(name)
+
+
+def delete_if_of_run(store: Store, name: str, run: str) -> None:
+    """Removes a document if it is of this run."""
+    document = read_document(store, name)
+    if document is not None and document.get("run") == run:
+        store.delete(name)
+
+
+def map_parallel(items: Iterable[T], stores: Sequence[Store], do: Callable[[T], object]) -> None:
+    """Does something with each item, many at once where that is by a network."""
+    if all(store.local for store in stores):
+        for item in items:
+            do(item)
+        return
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+        for _ in pool.map(do, items):
+            pass

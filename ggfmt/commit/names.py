@@ -1,0 +1,105 @@
+"""Names of output files and directories. What a record calls its table never decides where a file goes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+
+METADATA_DIRECTORY = "_ggfmt"
+RECORDS = "records"  # the ending of files of rejected records
+REJECTS_DIRECTORY = "_rejects"
+SUCCESS_FILE = "_SUCCESS"
+ALL_TABLES = "output"
+
+NAME_BYTES = 200  # of a table's name as part of others
+FILE_NAME_BYTES = 255  # most file systems have no longer ones
+NUMBER_BYTES = 10
+
+_UNSAFE = re.compile(r"[/\\%:*?\"<>|\x00-\x1f\x7f]|^[._ ]|[. ]$")
+_ENDING = re.compile(r"(?:\.[a-z]{1,10}){1,2}$")
+_PART_OF_ESCAPE = re.compile(r"%[0-9A-F]?$")
+_STAMP = "%Y-%m-%d_%H-%M-%S.%f"
+
+
+def safe_name(table: str, limit: int = NAME_BYTES) -> str:
+    """The table's name as one path component: characters that a path cannot carry, or that would hide the file, become
+    `%XX`. What is longer than `limit` bytes then is cut, and ends with `%~` and a hash of the whole name, which no
+    escape begins with. Different names stay different."""
+    name = _escaped(table)
+    if len(name.encode()) <= limit:
+        return name
+    mark = f"%~{hashlib.sha256(table.encode()).hexdigest()[:16]}"
+    kept = name.encode()[: limit - len(mark)].decode(errors="ignore")
+    return _PART_OF_ESCAPE.sub("", kept) + mark
+
+
+def safe_file_name(name: str) -> str:
+    """The same of a whole file name, which keeps its ending (`.schema.json`, `.avsc`)."""
+    escaped = _escaped(name)
+    if len(escaped.encode()) <= FILE_NAME_BYTES:
+        return escaped
+    ending = found[0] if (found := _ENDING.search(name)) else ""
+    return safe_name(name.removesuffix(ending), FILE_NAME_BYTES - len(ending)) + ending
+
+
+def _escaped(name: str) -> str:
+    return _UNSAFE.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), name)
+
+
+def folded(path: str) -> str:
+    """The path as a file system sees it that knows neither case nor ways to compose a character."""
+    return unicodedata.normalize("NFC", path).casefold()
+
+
+def stamp(moment: datetime) -> str:
+    """`yyyy-MM-dd_HH-mm-ss.SSS`, as the HDFS handler names its files."""
+    return f"{moment:%Y-%m-%d_%H-%M-%S}.{moment.microsecond // 1000:03d}"
+
+
+def moment_of(run: str) -> datetime | None:
+    """The time that the id of a run begins with; None if it does not."""
+    try:
+        return datetime.strptime(run.rpartition("-")[0], _STAMP)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class FileLocation:
+    """Where the files of one series are: their directory, below that of their handler or empty, and their name before
+    and after the number of each."""
+
+    directory: str
+    stem: str
+    ending: str
+
+    @property
+    def path(self) -> str:
+        """All but the numbers."""
+        return self.name("")
+
+    def numbered(self, part: int, digits: int) -> str:
+        """The path of a file below its handler's directory."""
+        return self.name(f"_{part:0{digits}d}")
+
+    def name(self, number: str) -> str:
+        return "/".join(filter(None, (self.directory, f"{self.stem}{number}{self.ending}")))
+
+
+def plain_place(table: str, run_stamp: str, suffix: str) -> FileLocation:
+    """The place of the files of a table where no template says another; `table` is empty for files of all tables."""
+    room = FILE_NAME_BYTES - len(run_stamp) - 2 - NUMBER_BYTES - len(suffix.encode())
+    name = safe_name(table, min(NAME_BYTES, room)) if table else ALL_TABLES
+    return FileLocation(name if table else "", f"{name}_{run_stamp}", suffix)
+
+
+def reject_file(kind: str, run_stamp: str, part: int, digits: int) -> str:
+    return f"{REJECTS_DIRECTORY}/rejects_{run_stamp}_{part:0{digits}d}.{kind}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,1 @@
+"""Inputs are listed, recognized, cut into splits, and read into a sink."""

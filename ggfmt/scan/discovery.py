@@ -1,0 +1,140 @@
+"""The discovery pass: definitions of tables that no file describes, from the data itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from ggfmt import kernels
+from ggfmt.commit.names import counted
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import DiscoveryResult, SplitBoundaryError
+from ggfmt.model.table import Catalog
+from ggfmt.scan.files import defect
+from ggfmt.scan.job import ReadJob
+from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.recognition import PlannedInput
+from ggfmt.scan.runner import Runner
+from ggfmt.scan.splits import Cut, Range, Split, chunks_of
+from ggfmt.scan.steps import DISCOVERY
+
+log = logging.getLogger("ggfmt")
+
+J = TypeVar("J", bound=ReadJob)
+
+_MAX_HEADS = 32  # inputs whose first records are looked at before all
+_HEAD_BYTES = 256 << 10
+
+
+@dataclass(frozen=True)
+class SplitBoundaryCrossing:
+    """Outcome of a task: a record of this input crosses the end of a range; see `SplitBoundaryError`."""
+
+    input: int
+
+
+def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None = None) -> J:
+    """Search all of `cut` for definitions. Return the job with those that hold from the start, and with the metadata
+    changes."""
+    catalog = replace(job.catalog, current={}, provisional=False)
+    discovered = find_definitions(job.input_format, catalog, cut, runner, tracker, job.source)
+    log.log(
+        cut.log_level,
+        "in the data: %s, %s",
+        counted(len(discovered.tables), "table"),
+        counted(len(discovered.events), "metadata change"),
+    )
+    source = replace(job.source, facts=discovered.facts)
+    return replace(
+        job, catalog=catalog.with_tables(discovered.tables), events=discovered.events, settled=True, source=source
+    )
+
+
+def discover_from_head(job: J, inputs: Sequence[PlannedInput]) -> J | None:
+    """The job with the definitions that the first records of its inputs show, where the reader finds every record that
+    contradicts them. None where these are not enough, or cannot be read."""
+    side = FORMATS[job.input_format].read_support.by(job.source)
+    if kernels.native is None or not side.reader.checks_definitions or side.discovery is None:
+        return None
+    findings = []
+    for item in inputs[:_MAX_HEADS]:
+        discovery = side.discovery(job.catalog, False, job.source)
+        head = Range(item, 0, _HEAD_BYTES if item.layout.splittable else None)
+        try:
+            chunk = next(chunks_of(side.reader, head), None)
+            if chunk is not None and chunk.problem is None:
+                discovery.read(chunk)
+        except MemoryError:
+            raise
+        except Exception:  # whatever it is, a task meets it and reports it
+            return None
+        findings.append(discovery.findings())
+    discovered = side.discovery.settle(findings, job.catalog, False)
+    if not discovered.tables or discovered.events or not discovered.complete or discovered.facts:
+        return None
+    log.info("in the first records: %s", counted(len(discovered.tables), "table"))
+    catalog = replace(job.catalog.with_tables(discovered.tables), provisional=True)
+    return replace(job, catalog=catalog)
+
+
+def find_definitions(
+    input_format: str,
+    catalog: Catalog,
+    cut: Cut,
+    runner: Runner,
+    tracker: ProgressTracker | None = None,
+    source: WriterSettings = DEFAULT_SETTINGS,
+) -> DiscoveryResult:
+    """The definitions in the data, the same however it is cut: by one pass, and by a second one if the first leaves
+    something open. Abend GG310 for an unreadable input."""
+
+    def findings(every_shape: bool, source: WriterSettings) -> Sequence[object]:
+        task = partial(discover_split, input_format, catalog, every_shape, source)
+        while True:
+            progress = None if tracker is None else tracker.start_tasks(DISCOVERY, cut.sizes, runner.parallelism)
+            outcomes = runner.run(task, cut.all, progress)
+            for outcome in outcomes:
+                if isinstance(outcome, Diagnostic):
+                    raise Abend(outcome)
+            crossed = {outcome.input for outcome in outcomes if isinstance(outcome, SplitBoundaryCrossing)}
+            if not crossed:
+                return outcomes
+            cut.read_whole(crossed)
+
+    discovery = FORMATS[input_format].read_support.by(source).discovery
+    if discovery is None:  # data of this format have no definitions
+        return DiscoveryResult(())
+    discovered = discovery.settle(findings(False, source), catalog, False)
+    if not discovered.complete:
+        discovered = discovery.settle(findings(True, replace(source, facts=discovered.facts)), catalog, True)
+    return discovered
+
+
+def discover_split(
+    input_format: str, catalog: Catalog, every_shape: bool, source: WriterSettings, split: Split, attempt: int
+) -> object:
+    """The findings of one split, or the diagnostic of an input that cannot be read, or `SplitBoundaryCrossing`."""
+    side = FORMATS[input_format].read_support.by(source)
+    assert side.discovery is not None
+    discovery = side.discovery(catalog, every_shape, source)
+    for part in split.ranges:
+        place = Span(file=part.input.file.shown)
+        try:
+            for chunk in chunks_of(side.reader, part):
+                place = Span(file=chunk.file, offset=chunk.offset)
+                if chunk.problem is None:
+                    discovery.read(chunk)
+        except SplitBoundaryError:
+            return SplitBoundaryCrossing(part.input.index)
+        except MemoryError:
+            raise
+        except Abend as error:
+            return error.diagnostics[0]
+        except Exception as error:
+            return defect(error, place)
+    return discovery.findings()

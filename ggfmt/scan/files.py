@@ -1,0 +1,210 @@
+"""Files by path or URI: on local disks through Python, in stores through Arrow's file systems."""
+
+from __future__ import annotations
+
+import io
+import os
+import platform
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import BinaryIO, Literal, TypeAlias, TypeVar, cast
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.location import file_system, is_uri
+from ggfmt.scan.decompression import Bzip2, Xz
+
+Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]
+
+COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
+BUFFER_BYTES = 1 << 20
+_LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One input file and its size in bytes, as stored; `shown` is its path as the user would give it, for people.
+
+    `modified` is when it was last written to, in nanoseconds since 1970. `device` (of a machine) and `inode` are what a
+    local file is known by; None in stores. `argument` is the number of the INPUT that named it. Not `packed`:
+    its bytes are wanted as stored. Not `watched`: it may change while it is read. `keys` are the names of the columns
+    in the keys of its messages, as a file beside it tells them. `packing` is how it is compressed where its name does
+    not tell; `opened` opens a file that is still being written, whose size is not known.
+    """
+
+    path: str
+    size: int
+    shown: str
+    modified: int | None = None
+    device: tuple[str, int] | None = None
+    inode: int | None = None
+    argument: int = 0
+    packed: bool = True
+    watched: bool = True
+    keys: tuple[str, ...] = ()
+    packing: Compression | None = None
+    opened: Callable[[], BinaryIO] | None = None
+
+    @property
+    def compression(self) -> Compression | None:
+        if not self.packed:
+            return None
+        return self.packing or COMPRESSIONS.get(os.path.splitext(self.path.partition("?")[0])[1])
+
+
+def unreadable(path: str, error: Exception) -> Diagnostic:
+    """The diagnostic of an input that cannot be read, with the system's reason."""
+    if isinstance(error, InputChangedError):
+        return Diagnostic("GG310", str(error), Span(file=path), _CHANGED_HELP)
+    reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
+    message = f"the input cannot be read: {without_credentials(reason)}"
+    return Diagnostic("GG310", message, Span(file=path), getattr(error, "help", None))
+
+
+def defect(error: Exception, place: Span) -> Diagnostic:
+    """The diagnostic of what no data should raise, with the place in the program, and in the input."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    where = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in reversed(frames))
+    message = f"the records from here on cannot be read: {type(error).__name__} in {where}"
+    return Diagnostic("GG512", message, place, "this is a defect of ggfmt: please report it, with the record")
+
+
+class InputChangedError(OSError):
+    """An input is not what it was when the run was planned; the message says what is other."""
+
+
+_CHANGED_HELP = (
+    "run again when nothing writes to it any more, or on a copy; with `--checkpoint`, `--settle` leaves files that "
+    "grow for a later run"
+)
+
+
+def map_files(files: Sequence[InputFile], look: Callable[[InputFile], T]) -> Iterator[T]:
+    """What a look at each file tells, in order; at many at once in stores, which take their time for each."""
+    with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
+        for start in range(0, len(files), _LOOKS_IN_ONE_GO):
+            some = files[start : start + _LOOKS_IN_ONE_GO]
+            yield from threads.map(look, some) if any(is_uri(file.path) for file in some) else map(look, some)
+
+
+def open_input(file: InputFile) -> BinaryIO:
+    """The bytes of a file, decompressed; it can seek if the file is not compressed."""
+    if file.compression is None:
+        if not is_uri(file.path):
+            return _opened(file)
+        fs, inner = file_system(file.path)
+        return _buffered(fs.open_input_file(inner))
+    if file.compression == "bz2":
+        return _buffered(Bzip2(_stored(file)))
+    if file.compression == "xz":
+        return _buffered(Xz(_stored(file)))
+    return _buffered(pa.CompressedInputStream(_stored(file), file.compression))
+
+
+def _opened(file: InputFile) -> BinaryIO:
+    return file.opened() if file.opened is not None else open(file.path, "rb", buffering=BUFFER_BYTES)
+
+
+def _stored(file: InputFile) -> pa.NativeFile:
+    if not is_uri(file.path):
+        return pa.PythonFile(_opened(file), "r")  # type: ignore[arg-type]
+    fs, inner = file_system(file.path)
+    return fs.open_input_stream(inner, compression=None)
+
+
+def _buffered(raw: object) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw), BUFFER_BYTES))
+
+
+@contextmanager
+def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
+    """The bytes of a file that has to be the same from the plan of the run until it has been read.
+
+    ChangedInput where it is another one when it is opened, or at the end; OSError or ArrowException as reading gives.
+    """
+    with open_input(file) as stream:
+        check_unchanged(file)  # once it is open: some network file systems look only then
+        yield stream
+    check_unchanged(file)
+
+
+def check_unchanged(file: InputFile) -> None:
+    """ChangedInput if a file is not what it was when the run was planned; OSError if that cannot be seen."""
+    if not file.watched:
+        return
+    try:
+        now = stat_file(file.path, file.shown)
+    except FileNotFoundError:
+        raise InputChangedError("the input was removed while it was read") from None
+    if now.size != file.size:
+        raise InputChangedError(
+            f"the input changed while it was read: it had {file.size} bytes, and has {now.size} now"
+        )
+    same_view = now.device is not None and now.device == file.device
+    if not has_same_mtime(now, file.modified, same_view):
+        then, later = (_time(moment or 0) for moment in (file.modified, now.modified))
+        raise InputChangedError(f"the input changed while it was read: it was written to at {then}, and at {later}")
+    if same_view and now.inode != file.inode and not is_renumbered(now.device):
+        message = f"another file took the place of the input while it was read: inode {file.inode}, now {now.inode}"
+        raise InputChangedError(message)
+
+
+def has_same_mtime(file: InputFile, modified: int | None, same_view: bool = True) -> bool:
+    """Whether a file was last written to at that time, as far as both are known; `same_view`: told by one machine."""
+    if file.modified is None or modified is None:
+        return True
+    # Stores tell the time in a listing to the millisecond, of one object to the second; so may another machine.
+    unit = 1 if same_view and file.inode is not None else 1_000_000_000
+    return file.modified // unit == modified // unit
+
+
+def read_ends(file: InputFile, size: int) -> bytes:
+    """The first and the last bytes of a file, as stored, `size` of each; all of it if it has no more."""
+    with open_input(replace(file, packed=False)) as stream:
+        head = stream.read(size)
+        if file.size > len(head):
+            stream.seek(max(len(head), file.size - size))
+            head += stream.read(size)
+        return head
+
+
+def _time(nanoseconds: int) -> str:
+    whole = datetime.fromtimestamp(nanoseconds // 1_000_000_000)
+    return f"{whole:%Y-%m-%d %H:%M:%S}.{nanoseconds % 1_000_000_000:09d}"
+
+
+def stat_file(path: str, shown: str) -> InputFile:
+    """A file as it is now; `path` is absolute. FileNotFoundError where there is none."""
+    if not is_uri(path):
+        return local_state(path, shown, os.stat(path))
+    fs, inner = file_system(path)
+    info = fs.get_file_info(inner)
+    if info.type != pafs.FileType.File:
+        raise FileNotFoundError(2, "No such file", without_credentials(path))
+    return InputFile(path, info.size, shown, info.mtime_ns)
+
+
+def local_state(path: str, shown: str, status: os.stat_result) -> InputFile:
+    device = (platform.node(), status.st_dev)
+    return InputFile(path, status.st_size, shown, status.st_mtime_ns, device, status.st_ino)
+
+
+@lru_cache(maxsize=64)
+def is_renumbered(device: tuple[str, int] | None) -> bool:
+    """Whether a local file system may give a file another number: those in user space (FUSE) forget what they gave."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
+            numbers = f" {os.major(device[1])}:{os.minor(device[1])} " if device is not None else "none"
+            return any(numbers in line and " - fuse" in line for line in mounts)
+    except (OSError, AttributeError):  # not Linux
+        return False

@@ -1,0 +1,382 @@
+"""Which files the inputs of a command name: each once, in order, and no outputs of ggfmt among them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from ggfmt.commit.names import METADATA_DIRECTORY, counted
+from ggfmt.commit.names_below import check_parts, entries_below, hidden_part, is_hidden, is_worth_telling
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.java.text import visible
+from ggfmt.location import Location, StoreError, absolute, child, file_system, is_uri, plain, quoted
+from ggfmt.scan.committed_output import CommittedOutput, DiffersError, output_at, stored_output_at
+from ggfmt.scan.files import InputFile, is_renumbered, local_state, unreadable
+from ggfmt.scan.kafka_key_files import with_keys
+from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
+
+log = logging.getLogger("ggfmt")
+
+_GLOB = re.compile(r"[*?\[]")
+_LOOKS = 3  # at a directory in which files vanish while it is listed
+_NOT_FILES = ("/dev/stdin", "/dev/fd/", "/proc/")  # what they stand for is another thing in every process
+
+
+@dataclass(frozen=True)
+class _ListedFile:
+    """A file, what it is known by whatever it is called, its path for the order, and whether a link stands for it."""
+
+    file: InputFile
+    key: object
+    path: str
+    linked: bool = False
+
+
+@dataclass
+class _SkippedInputs:
+    """What was left out, for the log: files that are read already (each with its other name), links to directories that
+    are read already, outputs of ggfmt, what is no file, and what is left out by its name."""
+
+    doubles: list[tuple[str, str]] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    specials: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+
+    def add(self, other: _SkippedInputs) -> None:
+        self.links += other.links
+        self.outputs += other.outputs
+        self.specials += other.specials
+        self.hidden += other.hidden
+
+    def log_skipped(self) -> None:
+        if self.doubles:
+            again, first = (visible(name) for name in self.doubles[0])
+            number = counted(len(self.doubles), "input file")
+            log.info("%s named more than once, read once: `%s` is `%s`", number, again, first)
+        for level, names, one, many, help in (
+            (
+                logging.WARNING,
+                self.links,
+                "a link to a directory that is read already",
+                "links to directories that are read already",
+                "",
+            ),
+            (logging.WARNING, self.outputs, "an output of ggfmt", "outputs of ggfmt", "; to read one, name it"),
+            (logging.WARNING, self.specials, "a pipe, a socket or a device", "pipes, sockets or devices", ""),
+            (logging.INFO, self.hidden, "a name that starts with `_` or `.`", "names that start with `_` or `.`", ""),
+        ):
+            if len(names) == 1:
+                log.log(level, "left out, %s: `%s`%s", one, visible(names[0]), help)
+            elif names:
+                log.log(level, "left out, %d %s: `%s` and others%s", len(names), many, visible(names[0]), help)
+
+
+def list_inputs(
+    inputs: Sequence[str],
+    allow_empty: bool = False,
+    standard_input: Callable[[], InputFile] | None = None,
+    growing: bool = False,
+) -> list[InputFile]:
+    """The files that the inputs name, in order: of a directory its files in name order, of a glob its matches.
+
+    A file with several names is read once, in the place of the first; in a directory a link counts after the file.
+    Names that start with `_` or `.` are left out below directories, and so are outputs of ggfmt. Files of keys go with
+    the files beside them. `-` is what `standard_input` reads, once all others are there; a local name without that.
+    If an input is an output of ggfmt, its manifests say what is data, and in which order. `growing`: the caller looks
+    again later, so that what is not committed yet is no error.
+
+    UsageError names every input that does not exist, cannot be read, or (but for `allow_empty`) has no files.
+    """
+    files: dict[object, InputFile] = {}
+    problems = []
+    left = _SkippedInputs()
+    for argument, given in enumerate(inputs):
+        if given == STANDARD_INPUT and standard_input is not None:
+            files[STANDARD_INPUT] = InputFile(given, 0, given, argument=argument)
+            continue
+        try:
+            found = _find(given, left, growing)
+        except (OSError, pa.ArrowException, ValueError) as error:
+            place = getattr(error, "place", None) or getattr(error, "filename", None) or given
+            problems.append(unreadable(_shown(place), error))
+            continue
+        if found is None:
+            problems.append(Diagnostic("GG310", "there is no such input", Span(file=given), "check the path"))
+            continue
+        if not found and not allow_empty:
+            help = "check the path; names that start with `_` or `.` are left out; `--allow-empty` runs without input"
+            problems.append(Diagnostic("GG310", "the input has no file to read", Span(file=given), help))
+        new: list[_ListedFile] = []
+        for item in sorted(found, key=lambda item: (item.linked, item.path)):
+            if item.key in files:
+                left.doubles.append((item.file.shown, files[item.key].shown))
+            else:
+                files[item.key] = replace(item.file, argument=argument)
+                new.append(item)
+        for item in sorted(new, key=lambda item: item.path):
+            files[item.key] = files.pop(item.key)  # last, in name order
+    if problems:
+        raise UsageError(*problems)
+    if standard_input is not None and STANDARD_INPUT in files:
+        files[STANDARD_INPUT] = replace(standard_input(), argument=files[STANDARD_INPUT].argument)
+    if not growing:  # who looks again and again would say it as often
+        left.log_skipped()
+    return with_keys(files.values())
+
+
+def _shown(path: str) -> str:
+    """A path for people; bytes that are no UTF-8 as `\\xNN`."""
+    return without_credentials(os.fsencode(path).decode("utf-8", "backslashreplace"))
+
+
+def _find(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
+    """The files of one input; None if there is no such input."""
+    for look in range(_LOOKS):
+        seen = _SkippedInputs()
+        try:
+            if is_uri(absolute(given)):
+                found = _of_store(given, seen, growing)
+            else:
+                found = _LocalListing(given, seen).find(growing)
+        except (FileNotFoundError, DiffersError):  # another program renames files in there, or commits to it
+            if look == _LOOKS - 1:
+                raise
+            continue
+        left.add(seen)
+        return found
+    raise AssertionError
+
+
+def _as_committed(
+    output: CommittedOutput | None, top: str, found: list[_ListedFile], named: bool, growing: bool
+) -> list[_ListedFile]:
+    """What was found below a directory, as the output that this is in, if any, has it."""
+    if output is None:
+        return found
+    found = sorted(found, key=lambda item: item.path)
+    places = output.select(top, [item.file for item in found], named, growing)
+    return [replace(found[place], path=f"{number:012}") for number, place in enumerate(places)]
+
+
+class _LocalListing:
+    """One look at what one local input names; FileNotFoundError if something vanishes that was there a moment ago."""
+
+    def __init__(self, given: str, left: _SkippedInputs) -> None:
+        self.left = left
+        self._given = given
+        self._path = absolute(given)
+        self._found: list[_ListedFile] = []
+        self._links: list[str] = []
+        self._seen: set[object] = set()
+
+    def find(self, growing: bool) -> list[_ListedFile] | None:
+        """All files; None if there is no such input."""
+        try:
+            status = os.stat(self._path)
+        except FileNotFoundError:
+            if os.path.islink(self._path):
+                raise _broken(self._path) from None
+            glob = _GLOB.search(self._path)
+            if glob is None:
+                return None
+            top = self._path[: glob.start()].rpartition("/")[0] or "/"
+            return _as_committed(output_at(top), top, self._glob(), False, growing)
+        if stat.S_ISDIR(status.st_mode):
+            return _as_committed(output_at(self._path), self._path, self._below(status), True, growing)
+        if not stat.S_ISREG(status.st_mode) or self._path.startswith(_NOT_FILES):
+            what = "is no file, but a pipe, a socket or a device"
+            help = "give `-` and hand it over as standard input, or write it to a file first"
+            raise StoreError(f"`{_shown(self._given)}` {what}", help)
+        self._add(self._path, status, False)
+        return self._found
+
+    def _below(self, status: os.stat_result) -> list[_ListedFile]:
+        above = self._path
+        self._seen.add(_key(above, status))
+        while above != os.path.dirname(above):
+            above = os.path.dirname(above)
+            self._seen.add(_key(above, os.stat(above)))
+        self._walk(self._path)
+        # Directories behind links come last: a file is known by its own path if it has one here.
+        while self._links:
+            links, self._links = sorted(self._links), []
+            for link in links:
+                if self._is_new(link, os.stat(link)):
+                    self._walk(link, linked=True)
+        return self._found
+
+    def _is_new(self, directory: str, status: os.stat_result) -> bool:
+        key = _key(directory, status)
+        if key in self._seen:
+            self.left.links.append(self._name(directory))
+            return False
+        self._seen.add(key)
+        return True
+
+    def _walk(self, top: str, linked: bool = False) -> None:
+        directories = [top]
+        while directories:
+            directory = directories.pop()
+            with os.scandir(directory) as scan:
+                entries = list(scan)
+            if directory != self._path and any(entry.name == METADATA_DIRECTORY for entry in entries):
+                self.left.outputs.append(self._name(directory))
+                continue
+            for entry in entries:
+                if is_hidden(entry.name):
+                    self._leave_out(entry.path)
+                    continue
+                if entry.is_symlink():
+                    try:
+                        status = os.stat(entry.path)
+                    except FileNotFoundError:
+                        if os.path.islink(entry.path):
+                            raise _broken(entry.path) from None
+                        raise
+                    if stat.S_ISDIR(status.st_mode):
+                        self._links.append(entry.path)
+                    else:
+                        self._add(entry.path, status, True)
+                elif entry.is_dir():
+                    if self._is_new(entry.path, os.stat(entry.path)):
+                        directories.append(entry.path)
+                else:
+                    self._add(entry.path, os.stat(entry.path), linked)
+
+    def _glob(self) -> list[_ListedFile]:
+        """The files that a pattern names, part by part."""
+        paths = ["/"]
+        literal = True
+        for pattern in self._path.split("/")[1:]:
+            literal = literal and not _GLOB.search(pattern)
+            paths = [match for path in paths for match in self._matches(path, pattern, literal)]
+        for path in paths:
+            status = os.stat(path)
+            if not stat.S_ISDIR(status.st_mode):
+                self._add(path, status, os.path.islink(path))
+        return self._found
+
+    def _matches(self, path: str, pattern: str, literal: bool) -> Iterator[str]:
+        if literal or not _GLOB.search(pattern):
+            if os.path.lexists(os.path.join(path, pattern)):
+                yield os.path.join(path, pattern)
+            return
+        if not os.path.isdir(path):
+            return
+        for name in sorted(os.listdir(path)):
+            match = os.path.join(path, name)
+            if not (name == pattern or fnmatchcase(name, pattern)):
+                continue
+            if is_hidden(name):
+                self._leave_out(match)
+                continue
+            if os.path.isdir(os.path.join(match, METADATA_DIRECTORY)):
+                self.left.outputs.append(self._name(match))
+            elif os.path.exists(match):
+                yield match
+            elif os.path.islink(match):
+                raise _broken(match)
+
+    def _leave_out(self, path: str) -> None:
+        if is_worth_telling(path):
+            self.left.hidden.append(self._name(path))
+
+    def _add(self, path: str, status: os.stat_result, linked: bool) -> None:
+        if stat.S_ISREG(status.st_mode):
+            self._found.append(
+                _ListedFile(local_state(path, self._name(path), status), _key(path, status), path, linked)
+            )
+        else:
+            self.left.specials.append(self._name(path))
+
+    def _name(self, path: str) -> str:
+        if path == self._path:
+            return _shown(self._given)
+        return _shown(path if os.path.isabs(self._given) or is_uri(self._given) else os.path.relpath(path))
+
+
+def _key(path: str, status: os.stat_result) -> object:
+    """What a file or directory is known by, whatever its name."""
+    device = local_state(path, "", status).device
+    return os.path.realpath(path) if is_renumbered(device) else (device, status.st_ino)
+
+
+def _broken(link: str) -> StoreError:
+    message = f"it is a symbolic link to `{_shown(os.readlink(link))}`, which is not there"
+    return StoreError(message, "remove or mend the link", link)
+
+
+def _of_store(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
+    """The files of one input in a store; None if there is no such input."""
+    base, mark, options = given.partition("?")
+    glob = _GLOB.search(base)
+    _check_named(base)
+    fs, inner = file_system(given)
+    info = fs.get_file_info(inner)
+    below = given if info.type == pafs.FileType.Directory else None
+    pattern: list[str] = []
+    if info.type == pafs.FileType.File:
+        if base.endswith("/") and entries_below(fs, inner)[0]:
+            message = f"`{_shown(given)}` is the name of a file, and of a directory"
+            raise StoreError(message, "leave out the slash at the end for the file, or end with `/*` for the others")
+        return [_stored(given, info)]
+    if below is None:
+        if glob is None:
+            return None
+        top = base[: glob.start()].rpartition("/")[0]
+        pattern = base[len(top) + 1 :].split("/")
+        below = top + mark + options
+        fs, inner = file_system(below)
+    found = _stored_below(below, inner, fs, left, pattern)
+    check_parts((path for path, _ in found), lambda path: _shown(child(below, path)))
+    listed = [_stored(child(below, quoted(path)), item) for path, item in found]
+    return _as_committed(stored_output_at(below, inner, fs), below, listed, below == given, growing)
+
+
+def _check_named(uri: str) -> None:
+    """StoreProblem for a URI with an empty part, which would lead to another key; directories of HDFS have none."""
+    if Location.of(uri).family not in ("hdfs", "viewfs"):
+        path = uri.partition("://")[2].partition("/")[2]
+        check_parts([path.rstrip("/") or "x"], lambda _: _shown(uri))
+
+
+def _glob_matches(patterns: Sequence[str], parts: Sequence[str]) -> bool:
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def _stored_below(
+    given: str, inner: str, fs: pafs.FileSystem, left: _SkippedInputs, pattern: Sequence[str]
+) -> list[tuple[str, pafs.FileInfo]]:
+    """The files below a path that a pattern matches, or all, and what they are called from there."""
+    files, directories = entries_below(fs, inner)
+    mark = f"/{METADATA_DIRECTORY}"
+    outputs = {path.removesuffix(mark) for path in directories if path.endswith(mark)}
+    outputs = {path for path in outputs if hidden_part(path) is None}
+    left.outputs += [_shown(child(given, path)) for path in sorted(outputs)]
+    within = tuple(f"{path}/" for path in outputs)
+    hidden: dict[str, None] = {}
+    found = []
+    for path, info in files.items():
+        if path.startswith(within) or (pattern and not _glob_matches(pattern, path.split("/"))):
+            continue
+        part = hidden_part(path)
+        if part is None:
+            found.append((path, info))
+        elif is_worth_telling(part):
+            hidden[_shown(child(given, part))] = None
+    left.hidden += hidden
+    return found
+
+
+def _stored(uri: str, info: pafs.FileInfo) -> _ListedFile:
+    return _ListedFile(InputFile(uri, info.size, _shown(uri), info.mtime_ns), plain(uri), Location.of(uri).path)

@@ -1,0 +1,118 @@
+"""How far a run is: its phase, and in phases that read, the bytes of the splits that are done.
+
+Runners say how many of their tasks are done, and not which. They start tasks in order, so the order in which tasks end
+is that of a run in which each takes as long as it has bytes. From that follow the bytes of the tasks that are done, and
+the share of the time: one large file at the end takes one core, however many there are.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ggfmt import signals
+from ggfmt.scan.runner import TaskCallback
+from ggfmt.scan.steps import PHASES
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class ProgressSnapshot:
+    """Where a run stands. Times are in seconds, moments are of `time.monotonic`.
+
+    `bytes_done` of `bytes_total` are those of finished splits, as stored; a phase without a total has none to tell.
+    `operations` are those of finished splits, None while nobody knows them. `left` is the time that the phase takes
+    from `moment` on, and `least` what it would take if the next split ended now; None where nothing tells yet.
+    """
+
+    phase: str
+    started: float
+    moment: float
+    bytes_done: int = 0
+    bytes_total: int = 0
+    operations: int | None = None
+    left: float | None = None
+    least: float = 0.0
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes in a second, of the phase so far."""
+        seconds = self.moment - self.started
+        return self.bytes_done / seconds if self.bytes_done and seconds > 0 else None
+
+    def remaining(self, now: float) -> float | None:
+        """The seconds that are left of the phase: fewer as time goes by, but never fewer than other splits need."""
+        return None if self.left is None else max(self.left - (now - self.moment), self.least)
+
+
+ProgressCallback = Callable[[ProgressSnapshot], None]
+
+
+class ProgressTracker:
+    """Report the progress of a run to a callback, one phase at a time. Without a callback, do nothing."""
+
+    def __init__(self, tell: ProgressCallback | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tell = tell
+        self._clock = clock
+        self._standing = ProgressSnapshot("", clock(), clock())
+
+    def start_phase(self, step: str) -> None:
+        """The phase of a step begins, whose end nothing tells; what is no step of a run is a phase itself."""
+        signals.check()
+        now, phase = self._clock(), PHASES.get(step, step)
+        if phase != self._standing.phase:
+            log.debug("%s", phase)
+        self._set(ProgressSnapshot(phase, now, now, operations=self._standing.operations))
+
+    def start_tasks(self, step: str, sizes: Sequence[int], parallelism: int) -> TaskCallback | None:
+        """The phase of a step begins, in tasks that have so many bytes each, with so many of them at once; what a
+        runner calls as they end."""
+        self.start_phase(step)
+        if self._tell is None:
+            return None
+        ends = ends_of_tasks(sizes, parallelism)
+        whole, total, started = ends[-1][0], sum(sizes), self._standing.started
+        self._set(replace(self._standing, bytes_total=total))
+
+        def ended(done: int, _: int) -> None:
+            now, (share, size) = self._clock(), ends[done]
+            if size == self._standing.bytes_done:
+                return
+            unit = (now - started) / share if share else 0.0
+            after = ends[min(done + 1, len(sizes))][0]
+            left = (whole - share) * unit
+            least = (whole - after) * unit
+            standing = replace(self._standing, moment=now, bytes_done=size, left=left, least=least)
+            self._set(standing)
+
+        return ended
+
+    def set_operations(self, operations: int | None) -> None:
+        """So many operations have been read; None: nobody knows any more."""
+        self._set(replace(self._standing, operations=operations))
+
+    def _set(self, standing: ProgressSnapshot) -> None:
+        self._standing = standing
+        if self._tell is not None:
+            self._tell(standing)
+
+
+def ends_of_tasks(sizes: Sequence[int], parallelism: int) -> list[tuple[int, int]]:
+    """After none, one, two and more of the tasks: when that is, in bytes that one of `parallelism` has done, and the
+    bytes of those that are done by then."""
+    busy: list[tuple[int, int]] = []  # when it ends, and its bytes
+    ended: list[tuple[int, int]] = [(0, 0)]
+    for size in sizes:
+        start = 0
+        if len(busy) >= max(parallelism, 1):
+            start, _ = ended_task = heapq.heappop(busy)
+            ended.append(ended_task)
+        heapq.heappush(busy, (start + size, size))
+    ended += sorted(busy)
+    moments = [moment for moment, _ in ended]
+    return list(zip(moments, itertools.accumulate(size for _, size in ended), strict=True))

@@ -1,0 +1,186 @@
+"""The inputs of a run: which format they have, how they were written, and how their records lie in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Layout, Reader
+from ggfmt.formats.json.dumps import plain_head
+from ggfmt.formats.json.files import find_layout, record_spans
+from ggfmt.formats.json.unread import unread
+from ggfmt.java.text import InvalidValueError
+from ggfmt.scan.files import InputFile, open_input, unreadable
+from ggfmt.scan.unsupported_files import identify_unsupported
+
+if TYPE_CHECKING:
+    from ggfmt.config.handlers import Configuration  # which loads what reads handler files, and workers read none
+
+HEAD_BYTES = 256 << 10
+LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the first record is looked for
+READ = [name for name, format in FORMATS.items() if format.reads is not None]
+
+
+@dataclass(frozen=True)
+class PlannedInput:
+    """A file of the run: its place in the order of inputs and the layout of its records. `whole`: it is not cut, though
+    its layout says that it can be."""
+
+    file: InputFile
+    index: int
+    layout: Layout
+    whole: bool = False
+
+
+def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
+    """The input format by the first input that holds anything, and why; Abend GG309 if none or two fit."""
+    for file in files:
+        size = HEAD_BYTES
+        while True:
+            stored = read_head(file, size)
+            refuse_unsupported(file, stored)
+            head, envelope = plain_head(stored)
+            names = _candidates(head) if envelope is None else _of_messages(_candidates(head), stored)
+            reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
+            if reasons or len(stored) < size or size >= LONGEST_HEAD_BYTES:
+                break
+            size *= 4  # the first record may be longer
+        if not head.strip():
+            continue
+        if len(reasons) == 1:
+            ((name, reason),) = reasons.items()
+            return (
+                name,
+                f"in {file.shown}, {reason}" if envelope is None else f"in {file.shown}, of {envelope}, {reason}",
+            )
+        if reasons:
+            raise Abend(_of_several(file.shown, head, reasons, envelope))
+        verdict = "fits no input format"
+        help = "name only files of changes, or give `--input-format`"
+        if envelope is not None:
+            verdict = f"is one of {envelope}, and what is in it fits no format in JSON"
+            help = "messages that are no JSON are not read: give the files of a sink, or `--input-format` if they are"
+        known = unread(head)
+        if known is not None:
+            verdict, help = f"is {known.what}, which ggfmt does not read", known.help
+        raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
+    return READ[0], "there is no input"
+
+
+def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: str | None) -> Diagnostic:
+    """GG309 for an input whose first records fit several formats: each with the first record that fits it. Within
+    messages of Kafka, `head` has the records without what is around them, so that their bytes tell no place."""
+    layout = find_layout(head, False)
+    inner = head[layout.skipped :]
+    spans = record_spans(Chunk(shown, layout.skipped, inner, layout))
+    firsts: dict[str, tuple[int, int]] = {}
+    for number, (start, end) in enumerate(spans, 1):
+        for name in reasons.keys() - firsts.keys():
+            if reader_of(name).sniff(inner[start:end]) is not None:
+                firsts[name] = number, layout.skipped + start
+        if len(firsts) == len(reasons):
+            break
+    if len(firsts) < len(reasons) or len(set(firsts.values())) == 1:
+        listed = " and ".join(f"`{name}`" for name in reasons)
+        help = "say by `--input-format` which of them it is"
+        return Diagnostic("GG309", f"the first records fit {listed}", Span(file=shown), help)
+    ordered = sorted(firsts.items(), key=lambda item: item[1])
+    places = [
+        f"record {number:,} {'' if envelope else f'at byte {start:,} '}fits `{name}` ({reasons[name]})"
+        for name, (number, start) in ordered
+    ]
+    help = "give the records of each format in files and runs of their own"
+    where = Span(file=shown, offset=None if envelope else ordered[1][1][1])
+    return Diagnostic("GG309", f"the input has records of several formats: {', '.join(places)}", where, help)
+
+
+def other_format(record: bytes, input_format: str) -> tuple[str, str] | None:
+    """The format of a record that could not be read as one of the input's format, and why; None if it is no other."""
+    head, _ = plain_head(record)
+    if FORMATS[input_format].reads is None or reader_of(input_format).sniff(head) is not None:
+        return None
+    names = (name for name in _candidates(head) if name != input_format)
+    reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
+    return reasons.popitem() if len(reasons) == 1 else None
+
+
+def _candidates(head: bytes) -> list[str]:
+    """The formats whose readers are worth loading for an input that starts like this."""
+    return [name for name in READ if any(mark in head for mark in FORMATS[name].marks)]
+
+
+def _of_messages(names: Sequence[str], head: bytes) -> list[str]:
+    """Those of the formats whose readers find their records within messages of Kafka."""
+    layouts = {name: reader_of(name).layout(head, False, with_defaults(DEFAULT_SETTINGS, name)) for name in names}
+    return [name for name, layout in layouts.items() if layout.envelope is not None]
+
+
+def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings]:
+    """The input format and the source of what one configured handler wrote; UsageError GG105 if there are more."""
+    handlers = configuration.handlers
+    if len(handlers) != 1:
+        names = ", ".join(f"`{handler.name}`" for handler in handlers)
+        message = f"the handler file of the input has more than one handler: {names}"
+        raise UsageError(Diagnostic("GG105", message, help="leave one of them in its `gg.handlerlist`"))
+    (handler,) = handlers
+    return handler.format, WriterSettings(
+        handler.options, Context(handler.handler.include_tokens, configuration.run.compatibility)
+    )
+
+
+def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Reader]:
+    """The reader of an input format by its id, for messages of a source; UsageError GG309 for an unknown one."""
+    if name not in READ:
+        near = suggestion(name, READ)
+        legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READ)}"
+        raise UsageError(
+            Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
+        )
+    return FORMATS[name].read_support.by(source).reader
+
+
+def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
+    """The source, with the default options of the format where nobody told others; UsageError for illegal ones."""
+    make = FORMATS[input_format].options
+    options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
+    values = {}
+    for name, text in source.given.items():
+        if name not in specs:
+            help = suggestion(name, specs) or f"`ggfmt options {input_format}` lists its properties"
+            message = f"`--input-option` names `{name}`, which is not a property of `{input_format}`"
+            raise UsageError(Diagnostic("GG103", message, help=help))
+        try:
+            values[specs[name].attr] = specs[name].value(text)
+        except InvalidValueError as error:
+            raise UsageError(Diagnostic("GG103", f"`--input-option {name}` {error}", help=error.help)) from None
+    return replace(source, options=replace(options, **values), given={})
+
+
+def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
+    """The first bytes of an input, decompressed; all of it if it has no more."""
+    try:
+        with open_input(file) as stream:
+            return stream.read(size)
+    except (OSError, pa.ArrowException) as error:
+        raise Abend(unreadable(file.shown, error)) from None
+
+
+def refuse_unsupported(file: InputFile, head: bytes) -> None:
+    """Abend GG309 for a file whose first bytes say that it is no text and no messages at all."""
+    known = identify_unsupported(head)
+    if known is not None:
+        message = f"the input is {known.what}, which ggfmt does not read"
+        raise Abend(Diagnostic("GG309", message, Span(file=file.shown), known.help))
+
+
+def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:
+    """How the records of a file lie in it."""
+    head = read_head(file)
+    refuse_unsupported(file, head)
+    return replace(reader.layout(head, len(head) < HEAD_BYTES, source), keys=file.keys)

@@ -1,0 +1,264 @@
+"""A scan: inputs are listed, recognized and cut into splits, and tasks read the splits into a sink.
+
+`Scan.run` is the only loop that reads inputs. It starts again
+
+* with whole files, where a record crosses the boundary of two splits,
+* with definitions from all of the data, where a task met a table or a change of one that no definition describes.
+
+What the sink has written so far is discarded before that, so that each operation reaches it once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+from ggfmt.model.table import Catalog, TableDef
+from ggfmt.scan.discovery import discover, discover_from_head
+from ggfmt.scan.files import InputFile
+from ggfmt.scan.job import ReadJob
+from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
+from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.scan.splits import Cut, Split, Splits, Window
+from ggfmt.scan.steps import DISCOVERY, READING, Stopwatch
+
+log = logging.getLogger("ggfmt")
+
+
+class ReadOutcome(Protocol):
+    """What the loop has to know of a task that read a split.
+
+    abend       the first mistake in the data, where the task stopped
+    undefined   the task met a table or a metadata record that no definition describes
+    crossed     the index of an input in which a record crosses the end of a range
+    stopped     another task had found a reason to stop, so that this one read nothing
+    operations  how many operations it read, by any key; empty where the sink does not count
+    """
+
+    abend: Diagnostic | None
+    undefined: bool
+    crossed: int | None
+    stopped: bool
+    operations: Counter[tuple[str, str]]
+
+
+J = TypeVar("J", bound=ReadJob)
+J_contra = TypeVar("J_contra", bound=ReadJob, contravariant=True)
+O = TypeVar("O", bound=ReadOutcome)  # noqa: E741
+O_co = TypeVar("O_co", bound=ReadOutcome, covariant=True)
+
+
+class DefinitionsNeeded(Exception):
+    """A sink cannot start with the definitions so far; there may be more in the data."""
+
+
+class Sink(Protocol[J_contra, O_co]):
+    """Where the operations of a scan go."""
+
+    def task(self, job: J_contra) -> Callable[[Split, int], O_co]:
+        """The task of each split, by these definitions. The second argument is the attempt, which is unique.
+
+        DefinitionsNeeded where the job is not settled and definitions are missing.
+        """
+
+    def discard(self) -> None:
+        """Remove what tasks have written so far."""
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """Which inputs to read, and as what.
+
+    inputs        paths, URIs and globs; `-` is standard input
+    input_format  the id of a format; `auto` recognizes it
+    source        how the inputs were written
+    definitions   of tables, by name
+    split_size    bytes of a split; None: by the number of tasks that run at once
+    max_record    bytes that a record may have
+    allow_empty   no input file is no error
+    """
+
+    inputs: Sequence[str]
+    input_format: str = "auto"
+    source: WriterSettings = DEFAULT_SETTINGS
+    definitions: Mapping[str, TableDef] = field(default_factory=dict)
+    split_size: int | None = None
+    max_record: int = MAX_RECORD_BYTES
+    allow_empty: bool = False
+
+    def list(self, standard_input: Callable[[], InputFile] | None = None) -> list[InputFile]:
+        """The files in order; UsageError GG310 for every input that cannot be read."""
+        return list_inputs(self.inputs, self.allow_empty, standard_input)
+
+
+class Scan:
+    """Input files of one format that are to be read. A file is not opened before it is needed.
+
+    UsageError GG309 for an unknown format, GG103 for illegal options of it; Abend GG309 or GG310 for a file whose
+    format is not recognized, or that cannot be read.
+    """
+
+    def __init__(self, request: ScanRequest, files: Sequence[InputFile]) -> None:
+        self.request = request
+        self.files = files
+        if request.input_format == "auto":
+            self.input_format, self.reason = detect_format(files)
+        else:
+            self.input_format, self.reason = request.input_format, "given by `--input-format`"
+        reader_of(self.input_format)  # which refuses an unknown format
+        self.source = with_defaults(request.source, self.input_format)
+        self.reader = reader_of(self.input_format, self.source)
+        self._inputs: dict[int, PlannedInput] = {}
+
+    def input(self, index: int) -> PlannedInput:
+        """A file with the layout of its records."""
+        if index not in self._inputs:
+            layout = layout_of(self.files[index], self.reader, self.source)
+            layout = replace(layout, max_record=self.request.max_record)
+            self._inputs[index] = PlannedInput(self.files[index], index, layout)
+        return self._inputs[index]
+
+    def open_all(self) -> None:
+        """Look at every file, so that one that cannot be read is found before the scan runs."""
+        for index in range(len(self.files)):
+            self.input(index)
+
+    @property
+    def inputs(self) -> tuple[PlannedInput, ...]:
+        return tuple(map(self.input, range(len(self.files))))
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files, as stored."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def job(self) -> ReadJob:
+        """What tasks need to read the inputs, with the definitions of the request."""
+        catalog = Catalog(dict(self.request.definitions))
+        return ReadJob(self.input_format, catalog, source=self.source, reason=self.reason)
+
+    def splits(self, parallelism: int) -> Splits:
+        return Splits(self.inputs, parallelism, self.request.split_size)
+
+    def window(self) -> Window:
+        """The first bytes, as a split that grows."""
+        return Window(len(self.files), self.input)
+
+    def discover(self, runner: Runner, job: ReadJob | None = None) -> tuple[ReadJob, Splits]:
+        """A job with all definitions in the data, and the splits to read with it."""
+        splits = self.splits(runner.parallelism)
+        # One split needs no tasks.
+        return discover(job or self.job, splits, runner if len(splits.all) > 1 else InProcess()), splits
+
+    def discover_from_head(self, job: J) -> J | None:
+        """A job with the definitions that the first records show; None where these are not enough."""
+        return discover_from_head(job, self.inputs)
+
+    def run(
+        self,
+        job: J,
+        sink: Sink[J, O],
+        runner: Runner,
+        tracker: ProgressTracker | None = None,
+        watch: Stopwatch | None = None,
+        cut: Cut | None = None,
+        from_head: bool = True,
+    ) -> tuple[J, list[O]]:
+        """Read all splits of `cut` (by default, of all inputs) into a sink. Return the job with the definitions that
+        held, and what each task did, in the order of the splits.
+
+        from_head  the first records may tell the definitions, if the tasks find every contradiction
+
+        Abend for the first mistake in the data, where tasks stop at it.
+        """
+        tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
+        cut = self.splits(runner.parallelism) if cut is None else cut
+        if not job.catalog.trusted:
+            tracker.start_phase(DISCOVERY)
+            known = self.discover_from_head(job) if from_head else None
+            job = known or discover(job, cut, runner, tracker)
+            watch.lap(DISCOVERY)
+        while True:
+            try:
+                task = sink.task(job)
+            except DefinitionsNeeded:
+                job = discover(job, cut, runner, tracker)
+                watch.lap(DISCOVERY)
+                continue
+            tracker.set_operations(None)
+            progress = tracker.start_tasks(READING, cut.sizes, runner.parallelism)
+            outcomes = runner.run(_counted(task, runner, tracker), cut.all, progress)
+            watch.lap(None)  # tasks measure their own time
+            crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
+            crossed = crossed or inputs_to_reread(cut.all, outcomes)
+            undefined = not job.settled and any(needs_discovery(job, outcome) for outcome in outcomes)
+            if not crossed and not undefined:
+                check_ended(outcomes)
+                return job, outcomes
+            sink.discard()
+            if crossed:
+                cut.read_whole(crossed)
+                continue
+            if job.catalog.provisional:
+                why = "the first records do not show all tables: looking for definitions in all data"
+            else:
+                why = "the data has tables or metadata records without a definition: looking for all of them"
+            log.log(cut.log_level, "%s", why)
+            job = discover(job, cut, runner, tracker)
+            watch.lap(DISCOVERY)
+
+
+def check_ended(outcomes: Sequence[ReadOutcome]) -> None:
+    """Abend for the first mistake in the data that tasks have met."""
+    for outcome in outcomes:
+        if outcome.abend is not None:
+            raise Abend(outcome.abend)
+    if any(outcome.stopped or outcome.undefined for outcome in outcomes):
+        raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
+
+
+def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[ReadOutcome]) -> set[int]:
+    """The inputs whose first mistake may be none: it is in a range that starts within a file, and not all ranges of the
+    file before it were read."""
+    for split, outcome in zip(splits, outcomes, strict=True):
+        if outcome.abend is not None:
+            first = split.first
+            before = [
+                earlier.stopped
+                for item, earlier in zip(splits[: split.ordinal], outcomes, strict=False)
+                if first.start and any(part.input.index == first.input.index for part in item.ranges)
+            ]
+            return {first.input.index} if any(before) else set()
+    return set()
+
+
+def needs_discovery(job: ReadJob, outcome: ReadOutcome) -> bool:
+    """Whether all data has to be searched for definitions before the result of a task counts. A value may be a mistake
+    by provisional definitions, and none by those of all data."""
+    return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)
+
+
+def _counted(task: Callable[[Split, int], O], runner: Runner, tracker: ProgressTracker) -> Callable[[Split, int], O]:
+    """The task; in this process it reports how many operations were read so far."""
+    if not isinstance(runner, InProcess):
+        return task
+    operations = 0
+
+    def counting(split: Split, attempt: int) -> O:
+        nonlocal operations
+        outcome = task(split, attempt)
+        operations += outcome.operations.total()
+        if operations:
+            tracker.set_operations(operations)
+        return outcome
+
+    return counting

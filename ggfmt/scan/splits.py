@@ -1,0 +1,259 @@
+"""Inputs cut into splits, and the records of a split.
+
+Splits are made here and not by Spark, whose file sources pack files by size and promise no order.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import pyarrow as pa
+
+from ggfmt.diagnostics.diagnostic import Abend, Span
+from ggfmt.formats.api.reading import Chunk, Event, Reader, SplitBoundaryError
+from ggfmt.java.text import visible
+from ggfmt.scan.files import defect, open_unchanged, unreadable
+from ggfmt.scan.recognition import PlannedInput
+
+SPLIT_BYTES = 256 << 20
+MIN_SPLIT_BYTES = 8 << 20
+FIRST_WINDOW_BYTES = 64 << 10
+WINDOW_GROWTH = 4
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass
+class Budget:
+    """How many bytes of the inputs a window reads, after decompression; `exceeded`: there are more."""
+
+    size: int
+    used: int = 0
+    exceeded: bool = False
+
+    def take(self, size: int) -> bool:
+        """Whether the next bytes are still read."""
+        if self.used >= self.size:
+            self.exceeded = True
+            return False
+        self.used += size
+        return True
+
+
+@dataclass(frozen=True)
+class Range:
+    """The records of an input that start in `length` bytes from `start`; None means to the end, or as far as the
+    budget goes."""
+
+    input: PlannedInput
+    start: int
+    length: int | None
+    budget: Budget | None = None
+
+    @property
+    def size(self) -> int:
+        return self.input.file.size if self.length is None else self.length
+
+
+@dataclass(frozen=True)
+class Split:
+    """What one task reads: ranges that follow each other in the order of the input."""
+
+    ordinal: int
+    ranges: Iterable[Range]
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.ranges)
+
+    @property
+    def first(self) -> Range:
+        return next(iter(self.ranges))
+
+
+class Cut(Protocol):
+    """Inputs that are cut into splits. `log_level` is for what is logged of their definitions."""
+
+    @property
+    def log_level(self) -> int: ...
+
+    @property
+    def all(self) -> Sequence[Split]: ...
+
+    @property
+    def sizes(self) -> list[int]:
+        """The bytes of each split."""
+
+    def read_whole(self, crossed: Collection[int]) -> None:
+        """Cut again, but not the inputs of these places, in which records cross the ends of ranges."""
+
+
+class Splits:
+    """Splits of about equal size, in input order. A compressed file, or one whose layout cannot be split, is not cut;
+    small files share a split."""
+
+    log_level = logging.INFO
+
+    def __init__(self, inputs: Sequence[PlannedInput], parallelism: int, split_size: int | None = None) -> None:
+        total = sum(item.file.size for item in inputs)
+        share = -(-total // (2 * parallelism))  # rounded up: the rest would be a task of a few bytes
+        self._size = split_size or min(max(share, MIN_SPLIT_BYTES), SPLIT_BYTES)
+        self._inputs = inputs
+        self.all: Sequence[Split] = _cut(inputs, self._size)
+
+    @property
+    def sizes(self) -> list[int]:
+        return [split.size for split in self.all]
+
+    def read_whole(self, crossed: Collection[int]) -> None:
+        for item in self._inputs:
+            if item.index in crossed:
+                log.info(
+                    "%s: a record crosses a split boundary; one task reads the whole file (same result, slower)",
+                    visible(item.file.shown),
+                )
+        self._inputs = [replace(item, whole=item.whole or item.index in crossed) for item in self._inputs]
+        self.all = _cut(self._inputs, self._size)
+
+
+def _cut(inputs: Sequence[PlannedInput], size: int) -> list[Split]:
+    groups: list[list[Range]] = [[]]
+    room = size
+    for item in inputs:
+        if item.file.compression is not None or item.whole or not item.layout.splittable:
+            if room < size and item.file.size > room:
+                groups.append([])
+                room = size
+            groups[-1].append(Range(item, 0, None))
+            room -= item.file.size
+        else:
+            start = 0
+            while start < item.file.size:
+                length = min(room, item.file.size - start)
+                groups[-1].append(Range(item, start, length))
+                start += length
+                room -= length
+                if room <= 0:
+                    groups.append([])
+                    room = size
+        if room <= 0:
+            groups.append([])
+            room = size
+    return [Split(ordinal, tuple(ranges)) for ordinal, ranges in enumerate(group for group in groups if group)]
+
+
+class Window:
+    """The first bytes of inputs as one split, which grows. An input is not opened before its turn comes; what a smaller
+    window has in a chunk, a larger one has in the same."""
+
+    log_level = logging.DEBUG  # a larger window may have other definitions
+
+    def __init__(self, count: int, input: Callable[[int], PlannedInput], size: int = FIRST_WINDOW_BYTES) -> None:
+        self._count, self._input, self._size = count, input, size
+        self._budget = Budget(size)
+        self._whole: set[int] = set()
+
+    @property
+    def all(self) -> Sequence[Split]:
+        return [Split(0, self)]
+
+    @property
+    def sizes(self) -> list[int]:
+        return [self._size]
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def used(self) -> int:
+        """How many bytes were read last, after decompression."""
+        return self._budget.used
+
+    @property
+    def has_everything(self) -> bool:
+        """Whether the inputs, as last read, have no more bytes than the window."""
+        return not self._budget.exceeded
+
+    def read_whole(self, crossed: Collection[int]) -> None:
+        self._whole |= set(crossed)
+
+    def grow(self) -> None:
+        self._size = max(self._size, self.used) * WINDOW_GROWTH
+
+    def __iter__(self) -> Iterator[Range]:
+        """The ranges from the first; each use of the window counts anew."""
+        budget = self._budget = Budget(self._size)
+        for index in range(self._count):
+            if budget.exceeded:
+                return
+            item = self._input(index)
+            file = item.file
+            seekable = file.compression is None and file.opened is None
+            if item.layout.splittable and seekable and index not in self._whole:
+                yield from self._ranges(item, budget)
+            else:
+                yield Range(item, 0, None, budget)
+
+    def _ranges(self, item: PlannedInput, budget: Budget) -> Iterator[Range]:
+        """Ranges that end where some smaller window ended."""
+        start = 0
+        while start < item.file.size:
+            end = FIRST_WINDOW_BYTES
+            while end <= budget.used:
+                end *= WINDOW_GROWTH
+            length = min(min(end, self._size) - budget.used, item.file.size - start)
+            if not budget.take(length):
+                return
+            yield Range(item, start, length)
+            start += length
+
+
+def chunks_of(reader: type[Reader], part: Range) -> Iterator[Chunk]:
+    """The chunks of a range; Abend GG310 where its file cannot be read, or is not what it was when it was planned."""
+    file = part.input.file
+    try:
+        with open_unchanged(file) as stream:
+            for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
+                if part.budget is not None and not part.budget.take(len(chunk.data)):
+                    return
+                yield replace(chunk, input=part.input.index)
+    except (OSError, pa.ArrowException) as error:
+        raise Abend(unreadable(file.shown, error)) from None
+
+
+class SplitReader:
+    """A reader over the ranges of a split, chunk by chunk. `input` is the one that is being read; `start` is called
+    with each range that has records, and its first chunk."""
+
+    def __init__(
+        self, reader: Reader, split: Split, start: Callable[[Range, Chunk], None] = lambda part, chunk: None
+    ) -> None:
+        self._reader, self._split, self._start = reader, split, start
+        self.input: PlannedInput | None = None
+
+    def __iter__(self) -> Iterator[Iterator[Event]]:
+        """The events of each chunk, and those at the end of the split. Abend GG310 where a file cannot be read, GG512
+        for what no reader should raise; SplitBoundaryError where `input` has to be read in one piece."""
+        place = Span()
+        for part in self._split.ranges:
+            self.input = part.input
+            for number, chunk in enumerate(chunks_of(type(self._reader), part)):
+                if not number:
+                    self._start(part, chunk)
+                place = Span(file=chunk.file, offset=chunk.offset)
+                yield guarded(self._reader.read(chunk), place)
+        yield guarded(self._reader.flush(), place)
+
+
+def guarded(events: Iterator[Event], place: Span) -> Iterator[Event]:
+    """The events of a chunk at this place; Abend GG512 for what no reader should raise."""
+    try:
+        yield from events
+    except (SplitBoundaryError, OSError, MemoryError, Abend):
+        raise
+    except Exception as error:
+        raise Abend(defect(error, place)) from None

@@ -1,0 +1,1 @@
+"""Sinks of a scan: messages, previews, and runs that write nothing."""

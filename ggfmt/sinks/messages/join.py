@@ -1,0 +1,143 @@
+"""Small staged files of one table that follow each other become one: fewer files, and the same ones however the input
+was split."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from ggfmt.location import extended, file_system
+from ggfmt.sinks.messages.staging import PlacedPreamble, StagedFile
+
+JOIN_BYTES = 16 << 20
+MOST_JOINED_BYTES = 64 << 20  # to copy a larger file would cost more than it saves
+BLOCK_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Group:
+    """Staged files that become one output file."""
+
+    parts: tuple[StagedFile, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts)
+
+
+def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]) -> list[Group]:
+    """The files of each handler, table and partition in order, those that follow each other put together.
+
+    A group grows until it has `JOIN_BYTES`, but to no more than `MOST_JOINED_BYTES` and the handler's `maxFileSize`. So
+    a table of one definition has at most one file more than it has times `JOIN_BYTES`, if `maxFileSize` is no less than
+    `MOST_JOINED_BYTES`.
+    """
+    groups: list[Group] = []
+    for (handler, *_), members in groupby(in_order(files), _series):
+        limit = min(MOST_JOINED_BYTES, max_file_size(handler))
+        parts: list[StagedFile] = []
+        size = 0
+        said: dict[str, str] = {}
+        for file in members:
+            again = sum(preamble.size for preamble in _repeated(file, said))
+            grown = size + file.size - again - (file.header if parts else 0)
+            if parts and (size >= JOIN_BYTES or grown > limit or file.definition != parts[-1].definition):
+                groups.append(Group(tuple(parts)))
+                parts, grown, said = [], file.size, {}
+            parts.append(file)
+            size = grown
+            said |= _last_said(file)
+        groups.append(Group(tuple(parts)))
+    return groups
+
+
+def in_order(files: Iterable[StagedFile]) -> list[StagedFile]:
+    """The files of each handler, table and partition together, in the order of their operations."""
+    return sorted(files, key=lambda file: (*_series(file), file.split, file.sequence))
+
+
+def _series(file: StagedFile) -> tuple[str, str, str]:
+    return file.handler, file.table, "" if file.place is None else file.place.path
+
+
+def shares(groups: Sequence[Group], count: int) -> list[list[Group]]:
+    """The groups in order, in at most so many shares of about the same size: a task costs more than a small file."""
+    total = sum(group.size for group in groups)
+    shared: dict[int, list[Group]] = {}
+    done = 0
+    for group in groups:
+        shared.setdefault(done * count // max(total, 1), []).append(group)
+        done += group.size
+    return list(shared.values())
+
+
+def join_share(groups: Sequence[Group], attempt: int) -> list[StagedFile]:
+    """A share of all groups, in one task."""
+    return [join_group(group, attempt) for group in groups]
+
+
+def join_group(group: Group, attempt: int) -> StagedFile:
+    """One staged file with the messages of all parts, one header, and no preamble that says again what holds already.
+
+    `attempt` keeps attempts of one join apart.
+    """
+    first, last = group.parts[0], group.parts[-1]
+    if len(group.parts) == 1:
+        return first
+    path = extended(first.path, f"-joined-{attempt}")
+    digest, size = hashlib.sha256(), 0
+    fs, inner = file_system(path)
+    with fs.open_output_stream(inner, compression=None) as out:
+        for block in joined(group.parts):
+            out.write(block)
+            digest.update(block)
+            size += len(block)
+    return replace(
+        first,
+        path=path,
+        size=size,
+        sha256=digest.hexdigest(),
+        preambles=(),
+        operations=sum(part.operations for part in group.parts),
+        last_position=last.last_position,
+    )
+
+
+def joined(parts: Sequence[StagedFile]) -> Iterator[bytes]:
+    """The bytes of files as those of one."""
+    said: dict[str, str] = {}
+    for number, part in enumerate(parts):
+        yield from _blocks(part, number > 0, _repeated(part, said))
+        said |= _last_said(part)
+
+
+def _repeated(file: StagedFile, said: Mapping[str, str]) -> list[PlacedPreamble]:
+    """The preambles of a file that say nothing new where `said` has the definition of each table that holds so far."""
+    current = dict(said)
+    repeated = []
+    for preamble in file.preambles:
+        if current.get(preamble.table) == preamble.definition:
+            repeated.append(preamble)
+        current[preamble.table] = preamble.definition
+    return repeated
+
+
+def _last_said(file: StagedFile) -> dict[str, str]:
+    return {preamble.table: preamble.definition for preamble in file.preambles}
+
+
+def _blocks(file: StagedFile, without_header: bool, left_out: Sequence[PlacedPreamble]) -> Iterator[bytes]:
+    """The bytes of a file less some."""
+    fs, inner = file_system(file.path)
+    with fs.open_input_stream(inner, compression=None) as stream:
+        place = len(stream.read(file.header)) if without_header and file.header else 0
+        for preamble in left_out:
+            while place < preamble.offset:
+                block = stream.read(min(BLOCK_BYTES, preamble.offset - place))
+                place += len(block)
+                yield block
+            place += len(stream.read(preamble.size))
+        while block := stream.read(BLOCK_BYTES):
+            yield block

@@ -1,0 +1,321 @@
+"""A run prepared: inputs, handlers and output directories are checked before anything is read or started."""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+
+from ggfmt.commit.commit import lock_all, reason, write_error
+from ggfmt.commit.directory import OutputDirectory
+from ggfmt.commit.journal import is_below
+from ggfmt.commit.names import METADATA_DIRECTORY, counted, stamp
+from ggfmt.commit.preflight import check_directories
+from ggfmt.config.handler_options import RunOptions
+from ggfmt.config.handlers import HandlerConfig
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.java.text import visible
+from ggfmt.location import absolute, below, child, file_system, is_uri, not_writable, plain, remedy
+from ggfmt.model.table import Catalog
+from ggfmt.options.replacements import Replacements
+from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
+from ggfmt.scan.files import InputFile, check_unchanged, map_files, unreadable
+from ggfmt.scan.recognition import PlannedInput
+from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
+from ggfmt.scan.standard_input import check_standard_input, spooled_standard_input
+from ggfmt.sinks.messages import report
+from ggfmt.sinks.messages.chosen_layout import chosen_layout
+from ggfmt.sinks.messages.job import HandlerOutput, Job
+from ggfmt.sinks.messages.pipeline import HandlerSettings
+from ggfmt.sinks.messages.stream import ARGUMENT as STREAM
+from ggfmt.sinks.messages.stream import check_stream, directory_for_stream, placeholder_directory
+
+TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(ScanRequest):
+    """What `ggfmt run` was asked for. `output` None means each handler's `rootFilePath`, `-` standard output."""
+
+    handlers: Sequence[HandlerConfig]
+    output: str | None = None
+    mode: str = "error"
+    quarantine: bool = False
+    strict: bool = False
+    current_timestamp: datetime | None = None
+    own: RunOptions = field(default_factory=RunOptions)
+    replacements: Replacements = field(default_factory=Replacements)
+    checkpoint: str | None = None
+    settle: float | None = None
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run that can start.
+
+    scan        what is read; None for operations that are not read from inputs
+    outputs     output directories, which are locked for the run
+    replaced    for each output directory the files that the run replaces, relative to the directory
+    idle        why a run with a checkpoint has nothing to do
+    stream      the run writes to standard output: its directory is temporary, and nothing is committed
+    """
+
+    job: Job
+    scan: Scan | None
+    outputs: tuple[OutputDirectory, ...]
+    replaced: tuple[tuple[str, ...], ...]
+    mode: str
+    checkpoint: Checkpoint | None = None
+    idle: str | None = None
+    stream: bool = False
+
+    @property
+    def moment(self) -> datetime:
+        return self.job.moment
+
+    @property
+    def files(self) -> Sequence[InputFile]:
+        """What is read."""
+        return () if self.scan is None else self.scan.files
+
+    @property
+    def inputs(self) -> Sequence[PlannedInput]:
+        """What is read, with the layout of each file."""
+        return () if self.scan is None else self.scan.inputs
+
+
+def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> PreparedRun:
+    """Checks what can be checked beforehand; `held` gives the output directories free again. `dry`: nothing is written,
+    nothing is held, and standard input is not read.
+
+    UsageError or ConfigurationError if the run makes no sense, Abend if an input cannot be read or an output written.
+    """
+    check_standard_input(settings.inputs, settings.checkpoint)
+    stream = settings.output == STREAM
+    if stream:
+        handlers = [handler.name for handler in settings.handlers]
+        check_stream(handlers, settings.mode, settings.quarantine, settings.checkpoint)
+        settings = replace(settings, output=placeholder_directory() if dry else directory_for_stream(held))
+    targets = make_targets(settings)
+    if not stream:
+        _check_schema_directories(targets)
+    outputs = _directories(targets)
+    checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, outputs)
+    moment = settings.current_timestamp or now()
+    run = run_id(moment)
+    # Before the inputs are listed: what an earlier run had begun to commit may be among them.
+    participants = [*outputs, *filter(None, [checkpoint])]
+    if not dry:
+        lock_all(participants, run, held)
+    elif not stream:
+        check_directories(participants)
+    mode = settings.mode if checkpoint is None else checkpoint.bind(targets, outputs, settings.mode)
+    replaced = _replaced(targets, outputs, mode)
+    if dry:
+        settings = replace(settings, inputs=[given for given in settings.inputs if given != STANDARD_INPUT])
+        files = settings.list()
+    else:
+        files = settings.list(spooled_standard_input(held))
+    idle = None
+    if checkpoint is not None:
+        chosen = checkpoint.choose(files, settings.settle)
+        files, idle = chosen.files, None if chosen.files else str(chosen)
+    scan = Scan(settings, files)
+    scan.open_all()
+    _tell_configuration(settings, targets, stream)
+    if idle is None and not dry:
+        log.info("input format %s: %s", scan.input_format, visible(scan.reason))
+    if files and not scan.size:
+        log.warning("there is nothing in the input: %s, each of no bytes", counted(len(files), "file"))
+    for output, names in zip(outputs, replaced, strict=True):
+        _check_inputs(files, output.root, set(names))
+    moment = _moment(settings.current_timestamp, mode, moment, outputs)
+    job = _job(settings, run, moment, targets, outputs)
+    job = replace(job, input_format=scan.input_format, reason=scan.reason, source=scan.source)
+    return PreparedRun(job, scan, outputs, replaced, mode, checkpoint, idle, stream)
+
+
+def prepare_output(settings: RunSettings, held: ExitStack) -> PreparedRun:
+    """The same of a run whose operations are not read from inputs."""
+    targets = make_targets(settings)
+    _check_schema_directories(targets)
+    outputs = _directories(targets)
+    moment = settings.current_timestamp or now()
+    run = run_id(moment)
+    lock_all(outputs, run, held)
+    replaced = _replaced(targets, outputs, settings.mode)
+    job = _job(settings, run, _moment(settings.current_timestamp, settings.mode, moment, outputs), targets, outputs)
+    return PreparedRun(job, None, outputs, replaced, settings.mode)
+
+
+def prepare_commit(job: Job, mode: str, held: ExitStack) -> PreparedRun:
+    """A run that was prepared by another process, once its tasks have ended: what that one checked is checked again.
+
+    Abend GG506 if another run has added to the output in the meantime: by the times in names, this one came first.
+    """
+    outputs = _directories(job.targets)
+    lock_all(outputs, job.run, held)
+    replaced = _replaced(job.targets, outputs, mode)
+    if _moment(job.current_timestamp, mode, job.moment, outputs) != job.moment:
+        message = "another run has added files to the output since this one began"
+        raise Abend(Diagnostic("GG506", message, Span(file=outputs[0].root), "nothing was committed; write it again"))
+    return PreparedRun(job, None, outputs, replaced, mode)
+
+
+def now() -> datetime:
+    """The present time in UTC."""
+    return datetime.now(timezone.utc).replace(tzinfo=None)
+
+
+def run_id(moment: datetime) -> str:
+    return f"{stamp(moment)}-{uuid.uuid4().hex[:8]}"
+
+
+def _directories(targets: Sequence[HandlerOutput]) -> tuple[OutputDirectory, ...]:
+    return tuple(OutputDirectory(root) for root in dict.fromkeys(target.root for target in targets))
+
+
+def _replaced(
+    targets: Sequence[HandlerOutput], outputs: Sequence[OutputDirectory], mode: str
+) -> tuple[tuple[str, ...], ...]:
+    """For each output directory, which is held, the files that the run replaces; errors as of its `check`."""
+    return tuple(
+        tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
+        for output in outputs
+    )
+
+
+def _moment(given: datetime | None, mode: str, moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
+    """The time in the names of files."""
+    return _after(moment, outputs) if given is None and mode == "append" else moment
+
+
+def _job(
+    settings: RunSettings,
+    run: str,
+    moment: datetime,
+    targets: Sequence[HandlerOutput],
+    outputs: Sequence[OutputDirectory],
+) -> Job:
+    """What the settings ask of every task."""
+    return Job(
+        settings.input_format,
+        Catalog(dict(settings.definitions)),
+        run=run,
+        moment=moment,
+        targets=tuple(targets),
+        quarantine=settings.quarantine,
+        strict=settings.strict,
+        current_timestamp=settings.current_timestamp,
+        trace=log.isEnabledFor(TRACE),
+        replacements=settings.replacements,
+        staging={output.root: output.staging(run) for output in outputs},
+    )
+
+
+def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
+    """The moment, or the first one after the latest run of the outputs: clocks can be put back, and earlier versions
+    had local time in names. Names in order are operations in order."""
+    latest = [found for output in outputs if (found := output.latest_moment()) is not None]
+    return max([moment, *(found + timedelta(milliseconds=1) for found in latest)])
+
+
+def _tell_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], stream: bool) -> None:
+    for config, target in zip(settings.handlers, targets, strict=True):
+        options = target.settings.options
+        if options is not config.options:
+            encoding = options.encoding  # type: ignore[attr-defined]
+            log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
+        log.info("%s", report.configuration_summary(target, stream))
+    for line in settings.replacements.summary():
+        log.info("%s", line)
+
+
+def make_targets(settings: RunSettings) -> list[HandlerOutput]:
+    """One target for each handler; ConfigurationError GG109 where there is nowhere to write to, GG515 where names of
+    files cannot be made."""
+    problems = []
+    targets = []
+    for config in settings.handlers:
+        handler = config.handler
+        root = settings.output or handler.root_file_path
+        if root is None:
+            message = f"handler `{config.name}` has no output directory"
+            help = f"give `-o DIR` or set `gg.handler.{config.name}.rootFilePath`"
+            problems.append(Diagnostic("GG109", message, help=help))
+            continue
+        try:
+            root = absolute(root)
+            file_system(root)
+        except OSError as error:
+            message = f"the output cannot be opened: {error}"
+            raise UsageError(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
+        own = HandlerSettings.of(config, settings.own)
+        layout = chosen_layout(config, own, settings.own.group_name)
+        targets.append(HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path))
+    if problems:
+        raise ConfigurationError(*problems)
+    return targets
+
+
+def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
+    """Abend GG310 if an input is not what it was when the run was planned."""
+    for problem in map_files(files, _changed):
+        if problem is not None:
+            raise Abend(problem)
+
+
+def _changed(file: InputFile) -> Diagnostic | None:
+    try:
+        check_unchanged(file)
+    except (OSError, pa.ArrowException) as error:
+        return unreadable(file.shown, error)
+    return None
+
+
+def _check_inputs(files: Sequence[InputFile], root: str, replaced: Collection[str]) -> None:
+    """UsageError if the run would delete what it reads, by whatever path it does."""
+    directory = os.path.realpath(root) if not is_uri(root) else plain(root)
+    for file in files if replaced else ():
+        path = file.path
+        if below(os.path.realpath(path) if not is_uri(path) else plain(path), directory) in replaced:
+            message = "the input is among the output that `--mode overwrite` replaces"
+            raise UsageError(Diagnostic("GG501", message, Span(file=file.shown), "give another output directory"))
+
+
+def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
+    """ConfigurationError for a relative directory that is not below the output directory; Abend if schemas could not be
+    written once the run is decided."""
+    help = "set another `schemaDirectory` or `schemaFilePath`"
+    for target in targets:
+        problem = not_writable(target.root)
+        if problem is not None:  # which the schemas within it cannot help
+            raise Abend(write_error(target.root, problem))
+        what = f"the schema directory of handler `{target.handler}`"
+        try:
+            for directory in target.schema_directories:
+                file_system(directory)
+                _check_schema_directory(directory, target.root, what, help)
+        except OSError as error:
+            told = "; ".join(filter(None, (getattr(error, "help", None), help)))
+            raise UsageError(Diagnostic("GG506", f"{what} cannot be opened: {error}", help=told)) from None
+
+
+def _check_schema_directory(directory: str, root: str, what: str, help: str) -> None:
+    inside = below(child(directory, "x"), root)
+    if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
+        message = f"{what} is relative, and not within the output directory"
+        raise ConfigurationError(Diagnostic("GG103", message, Span(file=directory), f"{help}, or an absolute path"))
+    problem = not_writable(directory)
+    if problem is not None:
+        help = remedy(problem, help) or help
+        raise Abend(Diagnostic("GG506", f"{what} cannot be written: {reason(problem)}", Span(file=directory), help))

@@ -1,0 +1,277 @@
+"""From staged files to a committed run: names, manifest, schemas."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.commit.commit import CommitPart, StagedMove, commit, write_error
+from ggfmt.commit.directory import OutputDirectory
+from ggfmt.commit.journal import read_journal
+from ggfmt.commit.manifest import LAYOUT
+from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
+from ggfmt.commit.records import MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
+from ggfmt.commit.store import FAILURES
+from ggfmt.commit.targets import check_targets
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.location import below, child
+from ggfmt.model.table import TableDef
+from ggfmt.sinks.messages import report
+from ggfmt.sinks.messages.execution import RunResults
+from ggfmt.sinks.messages.job import HandlerOutput
+from ggfmt.sinks.messages.layout import Partition, file_name_conflict_error
+from ggfmt.sinks.messages.preparation import PreparedRun
+from ggfmt.sinks.messages.staging import StagedFile
+from ggfmt.version import VERSION
+
+LEAST_DIGITS = 5
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A staged file, the handler that it is of, and its final name below the handler's output directory."""
+
+    file: StagedFile
+    target: HandlerOutput
+    is_reject: bool
+    name: str
+
+
+class FileNamer:
+    """Final names, below an output directory, of the files of one run.
+
+    Parts are counted from 0 for each table, with as many digits as the last one needs, so that names in order are parts
+    in order. Tables whose names differ in case only are counted together, for the disks that take them for one. Names
+    that are taken already are left out where there can be some: in a run that adds files (`appends`) by templates, or
+    at the time of an earlier one (`same_time`).
+    """
+
+    def __init__(self, outputs: Sequence[OutputDirectory], moment: datetime, appends: bool, same_time: bool) -> None:
+        self._outputs = {output.root: output for output in outputs}
+        self._stamp = stamp(moment)
+        self._appends = appends
+        self._same_time = appends and same_time
+        self._owners: dict[tuple[str, str, FileLocation], tuple[str, Partition]] = {}
+        self._taken: dict[tuple[str, str], set[str]] = {}
+
+    def names(self, files: Sequence[tuple[StagedFile, HandlerOutput, bool]]) -> Iterator[NamedFile]:
+        counts = Counter(self._series(*item) for item in files)
+        parts: dict[str, int] = {}
+        for file, target, is_reject in files:
+            series = self._series(file, target, is_reject)
+            self._check_alone(file, target)
+            digits = max(LEAST_DIGITS, len(str(counts[series] - 1)))
+            while True:
+                part = parts[series] = parts.get(series, -1) + 1
+                if is_reject:
+                    name = reject_file(file.table, self._stamp, part, digits)
+                else:
+                    assert file.place is not None
+                    name = file.place.numbered(part, digits)
+                name = f"{target.handler}/{name}"
+                if not self._is_taken(target, name):
+                    yield NamedFile(file, target, is_reject, name)
+                    break
+
+    @staticmethod
+    def _series(file: StagedFile, target: HandlerOutput, is_reject: bool) -> str:
+        name = file.place.path if file.place is not None and target.layout.has_templates else file.table
+        return folded("/".join((target.root, target.handler, "rejects" if is_reject else "data", name)))
+
+    def _check_alone(self, file: StagedFile, target: HandlerOutput) -> None:
+        """Abend GG514 if another table, or another partition of it, has the place of the file."""
+        if file.place is not None:
+            own = file.table, file.partition
+            first = self._owners.setdefault((target.root, target.handler, file.place), own)
+            if first != own:
+                raise file_name_conflict_error(first, own, target.layout.columns(file.table), file.place.path)
+
+    def _is_taken(self, target: HandlerOutput, name: str) -> bool:
+        if not (self._same_time or (self._appends and target.layout.has_templates)):
+            return False
+        root = target.root
+        directory, _, last = name.rpartition("/")
+        if (root, directory) not in self._taken:
+            self._taken[root, directory] = {folded(existing) for existing in self._outputs[root].existing(directory)}
+        return folded(last) in self._taken[root, directory]
+
+
+def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitPart] = ()) -> dict[str, dict[str, Any]]:
+    """Commits what the tasks of a run left in staging, and with it `others`, in directories that are held for the run;
+    the manifests by output directory.
+
+    Abend if nothing was committed. Committed GG506 if the commit was interrupted: it is decided then, and the next run
+    ends it.
+    """
+    outputs = prepared.outputs
+    try:
+        named = _named(prepared, results)
+        schemas = list(_schema_files(results.job.targets, results.definitions, prepared.moment))
+        described = _describe(prepared, results)
+        parts = [
+            _part(prepared, output, replaced, named, schemas, described)
+            for output, replaced in zip(outputs, prepared.replaced, strict=True)
+        ]
+        check_targets(parts)
+        commit(results.job.run, [*parts, *others])
+    except FAILURES as error:
+        raise Abend(write_error(outputs[0].root, error)) from None
+    return {output.root: _manifest(output, named, schemas, described) for output in outputs}
+
+
+def is_committed(prepared: PreparedRun) -> bool:
+    """Whether the commit of a run was decided, by what its first output directory holds. Abend or one of `FAILURES` if
+    that cannot be read."""
+    run, store = prepared.job.run, prepared.outputs[0].store
+    journal = read_journal(store)
+    return (journal is not None and journal.run == run) or store.exists(run_file(run))
+
+
+def _named(prepared: PreparedRun, results: RunResults) -> list[NamedFile]:
+    # The clock's time is after that of all earlier runs; one that was given may be that of an earlier run.
+    same_time = prepared.job.current_timestamp is not None
+    naming = FileNamer(prepared.outputs, prepared.moment, prepared.mode == "append", same_time)
+    targets = {target.handler: target for target in results.job.targets}
+    every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
+    return list(naming.names([(file, targets[file.handler], is_reject) for file, is_reject in every]))
+
+
+def _part(
+    prepared: PreparedRun,
+    output: OutputDirectory,
+    replaced: Sequence[str],
+    named: Sequence[NamedFile],
+    schemas: Sequence[PublishedSchema],
+    described: dict[str, Any],
+) -> CommitPart:
+    """What one output directory gets."""
+    part = CommitPart(output, deletes=list(replaced))
+    for item in named:
+        if item.target.root == output.root:
+            source = below(item.file.path, output.root)
+            assert source is not None
+            part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+    own = [schema for schema in schemas if schema.root == output.root]
+    inside = {schema.inside: schema.content for schema in own if schema.inside is not None}
+    part.moves += output.stage(inside.items())
+    outside = {(schema.directory, schema.name): schema.content for schema in own if schema.inside is None}
+    staged = output.stage((name, content) for (_, name), content in outside.items())
+    part.copies += [(directory, move) for (directory, _), move in zip(outside, staged, strict=True)]
+    documents = list(_earlier_records(prepared, output, part, set(inside)))
+    text = as_bytes(_manifest(output, named, schemas, described))
+    part.moves += output.stage([*documents, (run_file(described["run"]), text), (MANIFEST, text)])
+    return part
+
+
+def _earlier_records(
+    prepared: PreparedRun, output: OutputDirectory, part: CommitPart, schemas: set[str]
+) -> Iterator[tuple[str, bytes]]:
+    """The records of earlier runs that have to be written, since files that they list are replaced; those of which no
+    file remains are added to what is deleted."""
+    if prepared.mode != "overwrite":
+        earlier = earlier_manifest(output.store)
+        if earlier is not None:
+            yield earlier.name, as_bytes(earlier.document)
+        return
+    handlers = {target.handler for target in prepared.job.targets if target.root == output.root}
+    for record in records(output.store):
+        if record.is_kept and not record.lists(output.store, handlers, schemas):
+            continue
+        content = without_replaced(record, output.store, handlers, schemas)
+        if content is not None:
+            yield record.name, content
+        elif record.is_kept:
+            part.deletes.append(record.name)
+
+
+def _manifest(
+    output: OutputDirectory, named: Sequence[NamedFile], schemas: Sequence[PublishedSchema], described: dict[str, Any]
+) -> dict[str, Any]:
+    """What a run read and wrote, as an output directory has it: paths in it are relative, others absolute."""
+
+    def path(root: str, name: str) -> str:
+        return name if root == output.root else child(without_credentials(root), name)
+
+    files = [_entry(item.file, path(item.target.root, item.name), item.is_reject) for item in named]
+    listed = {}
+    for schema in schemas:
+        place = schema.inside
+        shown = child(without_credentials(schema.directory), schema.name) if place is None else path(schema.root, place)
+        listed[shown] = {"path": shown, "bytes": len(schema.content), "sha256": sha256(schema.content).hexdigest()}
+    return {**described, "files": files, "schemas": list(listed.values())}
+
+
+def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
+    """What the manifest says of a file."""
+    entry: dict[str, Any] = {"handler": file.handler, "path": path}
+    entry |= {"rejects": file.operations} if is_reject else {"table": file.table, "operations": file.operations}
+    entry |= {"bytes": file.size, "sha256": file.sha256}
+    if not is_reject:
+        entry |= {"first_position": file.first_position, "last_position": file.last_position}
+    return entry
+
+
+def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
+    """The manifest without the list of files."""
+    job = results.job
+    return {
+        "ggfmt": VERSION,
+        "layout": LAYOUT,
+        "versions": {"python": platform.python_version(), "pyarrow": pa.__version__},
+        "run": job.run,
+        "time": stamp(prepared.moment),
+        "mode": prepared.mode,
+        "input_format": job.input_format,
+        "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in prepared.files],
+        "handlers": {target.handler: _configuration(target) for target in job.targets},
+        "totals": report.as_document(results.totals),
+    }
+
+
+def _configuration(target: HandlerOutput) -> dict[str, Any]:
+    """A handler's configuration as properties, those at their default left out."""
+    settings = target.settings
+    options = {spec.name: spec.kind.render(value) for spec, value in settings.options.non_defaults()}
+    return {"format": settings.format, "includeTokens": settings.context.include_tokens, "options": options}
+
+
+@dataclass(frozen=True)
+class PublishedSchema:
+    """A schema of a handler that writes to `root`: its directory, and its name in it."""
+
+    root: str
+    directory: str
+    name: str
+    content: bytes
+
+    @property
+    def inside(self) -> str | None:
+        """Its name below the output directory; None if it lies outside."""
+        return below(child(self.directory, self.name), self.root)
+
+
+def _schema_files(
+    targets: Sequence[HandlerOutput], tables: Sequence[TableDef], moment: datetime
+) -> Iterator[PublishedSchema]:
+    """The schemas of all definitions met; of several of one table the last counts, and all of them are there as copies
+    with a time stamp under `versionSchemas`."""
+    for target in targets:
+        directories = target.schema_directories
+        for number, table in enumerate(tables if directories else ()):
+            version = stamp(moment + timedelta(milliseconds=number))
+            for schema in target.settings.schema_files(table):
+                names = [schema.name]
+                versions = getattr(target.settings.options, "version_schemas", False)
+                if versions and schema.name.startswith(table.full_name):
+                    names.append(schema.name.replace(table.full_name, f"{table.full_name}_{version}", 1))
+                for directory in directories:
+                    for name in names:
+                        yield PublishedSchema(target.root, directory, safe_file_name(name), schema.content)

@@ -1,0 +1,130 @@
+"""Records set aside: their bytes as they were, and beside them why, one JSON object a line."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from ggfmt.commit.names import RECORDS
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.location import file_system, is_uri, resolved
+from ggfmt.sinks.messages.staging import StagedFile, unique_path
+
+REASONS = "reasons.jsonl"
+FLUSH_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class RejectEntry:
+    """A record that a handler could not write, or that could not be read: its bytes, why, and where it was."""
+
+    handler: str
+    code: str
+    reason: str
+    record: bytes
+    help: str | None = None
+    file: str | None = None
+    offset: int | None = None
+    table: str | None = None
+    column: str | None = None
+    position: str | None = None
+
+
+class RejectFiles:
+    """The rejects of one handler in one task, written as they come. Each record is followed by a line end, which is not
+    its own."""
+
+    def __init__(self, directory: str, handler: str, split: int) -> None:
+        self.by_code: Counter[str] = Counter()
+        self._records = _LineFile(directory, handler, split, RECORDS)
+        self._reasons = _LineFile(directory, handler, split, REASONS)
+
+    def add(self, record: bytes, diagnostic: Diagnostic) -> None:
+        span = diagnostic.span
+        reason = {
+            "code": diagnostic.code,
+            "reason": diagnostic.message,
+            "help": diagnostic.help,
+            "file": span.file,
+            "offset": span.offset,
+            "table": span.table,
+            "column": span.field,
+            "position": span.position,
+            "record_offset": self._records.size,
+            "record_length": len(record),
+        }
+        self._reasons.add(msgspec.json.encode({key: value for key, value in reason.items() if value is not None}))
+        self._records.add(record)
+        self.by_code[diagnostic.code] += 1
+
+    def close(self) -> list[StagedFile]:
+        """The files of what was added, if anything."""
+        return [self._records.close(), self._reasons.close()] if self.by_code else []
+
+
+class _LineFile:
+    """A staged file of lines, which is made with the first of them."""
+
+    def __init__(self, directory: str, handler: str, split: int, kind: str) -> None:
+        self.size = 0
+        self._directory = directory
+        self._handler = handler
+        self._split = split
+        self._kind = kind
+        self._count = 0
+        self._lines: list[bytes] = []
+        self._waiting = 0
+        self._digest = hashlib.sha256()
+        self._path = ""
+        self._stream: pa.NativeFile | None = None
+
+    def add(self, line: bytes) -> None:
+        self._lines += (line, b"\n")
+        self._count += 1
+        self.size += len(line) + 1
+        self._waiting += len(line) + 1
+        if self._waiting >= FLUSH_BYTES:
+            self._flush()
+
+    def close(self) -> StagedFile:
+        stream = self._flush()
+        stream.close()
+        digest = self._digest.hexdigest()
+        return StagedFile(
+            self._handler, self._kind, "", self._split, 0, self._path, self.size, 0, self._count, digest, None, None
+        )
+
+    def _flush(self) -> pa.NativeFile:
+        if self._stream is None:
+            self._path = unique_path(self._directory)
+            fs, inner = file_system(self._path)
+            self._stream = fs.open_output_stream(inner, compression=None)
+        data = b"".join(self._lines)
+        self._lines, self._waiting = [], 0
+        self._stream.write(data)
+        self._digest.update(data)
+        return self._stream
+
+
+def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[RejectEntry]:
+    """The rejects in the output directory `root` that its manifest lists, in the order of their files."""
+    for entry in manifest["files"]:
+        name: str = entry["path"]
+        elsewhere = is_uri(name) or os.path.isabs(name)
+        if "rejects" not in entry or elsewhere or not name.endswith(f".{REASONS}"):
+            continue
+        fs, inner = file_system(resolved(name, root))
+        reasons, records = inner, f"{inner.removesuffix(REASONS)}{RECORDS}"
+        with fs.open_input_stream(reasons, compression=None) as lines, fs.open_input_file(records) as data:
+            for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):  # type: ignore[type-var]
+                reason = msgspec.json.decode(line)
+                record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))  # type: ignore[call-arg]
+                yield RejectEntry(entry["handler"], record=record, **reason)

@@ -1,0 +1,214 @@
+"""What a run tells: the configuration of each handler, the fields of each table, and the totals.
+
+Names come from the data: every text shows them with escapes, so that none can steer a terminal or make up a line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.commit.names import counted
+from ggfmt.commit.timeline import Timeline
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.loss import Loss, happening
+from ggfmt.formats.api.reading import Remark
+from ggfmt.formats.api.writing import LossNote
+from ggfmt.java.text import visible
+from ggfmt.model.table import TableDef
+from ggfmt.scan.steps import added
+from ggfmt.sinks.messages.job import HandlerOutput
+from ggfmt.sinks.messages.sink import TaskOutcome
+
+
+@dataclass
+class HandlerTotals:
+    """What became of one handler's messages.
+
+    `left_out` are operations that it was told not to write. `notes` counts losses by what they happened to; `not_shown`
+    are those that its format and options have whatever the values, which nobody counts.
+    """
+
+    messages: int = 0
+    extras: int = 0
+    left_out: int = 0
+    files: int = 0
+    size: int = 0
+    streamed: bool = False
+    rejected: Counter[str] = field(default_factory=Counter)
+    notes: Counter[LossNote] = field(default_factory=Counter)
+    lost_characters: int = 0
+    not_shown: tuple[Loss, ...] = ()
+
+
+@dataclass
+class Totals:
+    """The sum of all outcomes.
+
+    `operations` are those read, by table and type; records that the reader rejected are not among them.
+    """
+
+    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    timeline: Timeline = field(default_factory=Timeline)
+    rejected_records: int = 0
+    others: Counter[str] = field(default_factory=Counter)
+    members: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[Remark] = field(default_factory=Counter)
+    handlers: dict[str, HandlerTotals] = field(default_factory=dict)
+    input_files: int = 0
+    input_bytes: int = 0
+    seconds: float = 0.0
+    seconds_in_tasks: float = 0.0
+    steps: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def read(self) -> int:
+        return sum(self.operations.values())
+
+    @property
+    def rejects(self) -> int:
+        return sum(sum(handler.rejected.values()) for handler in self.handlers.values())
+
+    def imbalance(self) -> str | None:
+        """Where operations read are not messages written and rejects, in words; None if all is well."""
+        for name, handler in self.handlers.items():
+            accounted = handler.messages - handler.extras + handler.left_out + sum(handler.rejected.values())
+            if accounted != self.read + self.rejected_records:
+                return f"handler {name}: {self.read + self.rejected_records} records read, {accounted} accounted for"
+        return None
+
+
+def sum_outcomes(outcomes: Sequence[TaskOutcome], targets: Sequence[HandlerOutput]) -> Totals:
+    totals = Totals(handlers={target.handler: HandlerTotals(not_shown=_not_shown(target)) for target in targets})
+    for outcome in outcomes:
+        totals.operations += outcome.operations
+        totals.timeline.merge(outcome.timeline)
+        totals.rejected_records += outcome.rejected_records
+        totals.others += outcome.others
+        totals.members += outcome.members
+        totals.remarks += outcome.remarks
+        totals.steps = added(totals.steps, outcome.steps)
+        for name, written in outcome.written.items():
+            handler = totals.handlers[name]
+            handler.messages += written.messages
+            handler.extras += written.extras
+            handler.left_out += written.left_out
+            handler.rejected += written.rejected
+            handler.notes += written.notes
+            handler.lost_characters += written.lost_characters
+    return totals
+
+
+def _not_shown(target: HandlerOutput) -> tuple[Loss, ...]:
+    settings = target.settings
+    losses = happening(FORMATS[settings.format].losses, settings.options, settings.context)
+    return tuple(loss for loss in losses if not loss.note)
+
+
+def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:
+    """The table definitions that operations were met of, in that order; a table again after each change of it."""
+    met = []
+    current: dict[str, TableDef] = {}
+    for outcome in outcomes:
+        for seen in sorted(outcome.seen, key=lambda seen: seen.ordinal):
+            if current.get(seen.table.full_name) != seen.table:
+                current[seen.table.full_name] = seen.table
+                met.append(seen.table)
+    return met
+
+
+def configuration_summary(target: HandlerOutput, stream: bool = False) -> str:
+    """What a handler will do, option by option; `stream`: to standard output."""
+    settings, format = target.settings, FORMATS[target.settings.format]
+    lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
+    layout = "a directory for each table" if settings.partition_by_table else "all tables in the same files"
+    place = f"{without_credentials(target.root)}/{target.handler}, {layout}"
+    lines.append(f"  Output: {'standard output' if stream else place}.")
+    lines.append(f"  Tokens: {'included' if settings.context.include_tokens else 'not included'}.")
+    width = max(len(spec.name) for spec in format.options.specs())
+    for spec in format.options.specs():
+        value = getattr(settings.options, spec.attr)
+        origin = "" if value != spec.default else " (default)"
+        lines.append(f"  {spec.name:{width}} = {spec.text(value)}{origin}")
+    return _text(lines)
+
+
+def field_summary(target: HandlerOutput, table: TableDef) -> str:
+    """The numbered fields of a table's messages, as one handler writes them."""
+    fields = target.settings.formatter(table, Clock()).fields
+    lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]
+    lines += [f"  {number:{len(str(len(fields)))}}: {name}" for number, name in enumerate(fields, 1)]
+    return _text(lines)
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "\n".join(map(visible, lines))
+
+
+def warnings(totals: Totals) -> Iterator[str]:
+    """What was read or written otherwise than one might expect, once for each table or column."""
+    for remark, count in sorted(totals.remarks.items(), key=lambda item: (item[0].table, item[0].code, item[0].detail)):
+        yield visible(f"[{remark.code}] table {remark.table}: {counted(count, 'operation')} {remark.detail}")
+    for name, handler in totals.handlers.items():
+        for note, count in _ordered(handler.notes):
+            yield visible(
+                f"[{note.code}] handler {name}, table {note.table}, column {note.field}: "
+                f"{counted(count, 'value')} {note.detail}"
+            )
+        if handler.lost_characters:
+            yield (
+                f"[GG404] handler {name}: {counted(handler.lost_characters, 'character')} that the encoding does not "
+                "have became `?`; choose another `encoding`"
+            )
+
+
+def _ordered(notes: Counter[LossNote]) -> list[tuple[LossNote, int]]:
+    return sorted(notes.items(), key=lambda item: (item[0].table, item[0].field, item[0].detail))
+
+
+def as_document(totals: Totals) -> dict[str, Any]:
+    """The totals for the manifest and `--report`."""
+    operations: dict[str, dict[str, int]] = {}
+    for (table, kind), count in totals.operations.items():
+        operations.setdefault(table, {})[kind] = count
+    return {
+        "operations": operations,
+        "operations_read": totals.read,
+        "operations_by_time": totals.timeline.as_document(),
+        "records_rejected_by_reader": totals.rejected_records,
+        "other_records": dict(totals.others),
+        "unknown_members": dict(totals.members),
+        "input_bytes": totals.input_bytes,
+        "seconds": round(totals.seconds, 3),
+        "seconds_in_tasks": round(totals.seconds_in_tasks, 3),
+        "seconds_by_step": {step: round(seconds, 3) for step, seconds in totals.steps.items()},
+        "handlers": {
+            name: {
+                "messages": handler.messages,
+                "extra_messages": handler.extras,
+                "left_out": handler.left_out,
+                "files": handler.files,
+                "bytes": handler.size,
+                "rejects": dict(handler.rejected),
+                "lost_characters": handler.lost_characters,
+                "not_shown": [{"loss": loss.id, "what": loss.text} for loss in handler.not_shown],
+                "losses": [
+                    {
+                        "loss": note.loss,
+                        "code": note.code,
+                        "table": note.table,
+                        "column": note.field,
+                        "values": count,
+                        "what": note.detail,
+                    }
+                    for note, count in _ordered(handler.notes)
+                ],
+            }
+            for name, handler in totals.handlers.items()
+        },
+        "warnings": list(warnings(totals)),
+    }

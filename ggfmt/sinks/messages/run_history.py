@@ -1,0 +1,110 @@
+"""A committed run read back from its output directory: its manifest, and examples of what it set aside.
+
+Nothing is changed and nothing is held. How much is read does not grow with the output, but for the manifest itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from ggfmt.commit.manifest import Manifest, manifest_of
+from ggfmt.commit.records import RunRecord, kept_runs, latest_record, no_output, output_to_read, record_of
+from ggfmt.commit.store import Store
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.sinks.messages.rejects import REASONS
+
+MOST_EXAMPLES = 3  # of each code that a handler set records aside for
+MOST_REASON_FILES = 16
+REASON_BYTES = 1 << 18  # of each of them
+_RUNS_NAMED = 5
+
+
+@dataclass(frozen=True)
+class RejectedRecord:
+    """Why a record was set aside and where it was: a line of a file of reasons. The record itself is not in it."""
+
+    code: str
+    reason: str
+    help: str | None = None
+    file: str | None = None
+    offset: int | None = None
+    table: str | None = None
+    column: str | None = None
+    position: str | None = None
+    handler: str = ""
+
+
+@dataclass(frozen=True)
+class PastRun:
+    """`rejects` has the first records that each handler set aside for each code, and `runs` counts those of the output
+    directory that have a record."""
+
+    root: str
+    manifest: Manifest
+    rejects: tuple[RejectedRecord, ...]
+    runs: int
+
+
+def read_run(root: str, run: str | None = None) -> PastRun:
+    """A run by its id or the start of it, the latest one by default.
+
+    UsageError GG310 if the directory is no output, GG560 if there is no such run; Abend GG506 if it cannot be read,
+    GG509, GG561 or GG562 for a manifest that cannot be understood.
+    """
+    with output_to_read(root) as store:
+        record = latest_record(store)
+        if record is None:
+            raise no_output(root)
+        runs = kept_runs(store)
+        if run is not None and record.document.get("run") != run:
+            record = _record_of(store, root, run, runs)
+        manifest = manifest_of(record, store)
+        return PastRun(root, manifest, tuple(_rejects(store, record)), max(len(runs), 1))
+
+
+def _record_of(store: Store, root: str, run: str, runs: list[str]) -> RunRecord:
+    found = [name for name in runs if name == run] or [name for name in runs if run and name.startswith(run)]
+    record = record_of(store, found[0]) if len(found) == 1 else None
+    if record is not None:
+        return record
+    last = ", ".join(f"`{name}`" for name in (found or runs)[-_RUNS_NAMED:])
+    if len(found) > 1:
+        message, help = f"{len(found):,} runs begin with `{run}`", f"give the whole of one; the last of them are {last}"
+    else:
+        message, help = (
+            f"there is no run `{run}` in this output",
+            f"the last ones are {last or '`manifest.json` alone'}",
+        )
+    raise UsageError(Diagnostic("GG560", message, Span(file=root), help))
+
+
+def _rejects(store: Store, record: RunRecord) -> Iterator[RejectedRecord]:
+    """The first of each handler and code, from the first files of reasons. What is not there, or is no line of reasons,
+    is passed over: `ggfmt verify` tells of it."""
+    seen: Counter[tuple[str, str]] = Counter()
+    names = [(name, str(entry.get("handler"))) for name, entry in record.files(store) if name.endswith(f".{REASONS}")]
+    for name, handler in names[:MOST_REASON_FILES]:
+        for line in _first_lines(store, name):
+            try:
+                found = msgspec.json.decode(line, type=RejectedRecord)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            seen[handler, found.code] += 1
+            if seen[handler, found.code] <= MOST_EXAMPLES:
+                yield replace(found, handler=handler)
+
+
+def _first_lines(store: Store, name: str) -> list[bytes]:
+    """The whole lines at the start of a file, which is none that a symbolic link leads to."""
+    if store.link_above(name) is not None or (store.local and os.path.islink(store.inner(name))):
+        return []
+    if store.size(name) is None:
+        return []
+    with store.fs.open_input_stream(store.inner(name), compression=None) as stream:
+        lines = bytes(stream.read(REASON_BYTES)).split(b"\n")
+    return lines[:-1]

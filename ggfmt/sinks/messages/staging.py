@@ -1,0 +1,322 @@
+"""Where a task puts its messages: files of its own in the staging directory, one series for each table.
+
+Only the driver gives files their final names. Nothing of a message becomes part of a path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
+from ggfmt.commit.names import FileLocation
+from ggfmt.formats.api.writing import Framing
+from ggfmt.location import child, file_system, is_local
+from ggfmt.model.change import ChangeBatch
+from ggfmt.sinks.messages.job import HandlerOutput
+from ggfmt.sinks.messages.layout import Partition
+from ggfmt.sinks.messages.pipeline import Preamble
+
+FLUSH_BYTES = 1 << 20
+MAX_BUFFERED_BYTES = 32 << 20  # of all series of a task for one handler
+_LARGE_BYTES = 1 << 16  # that are sooner written than put together with others
+
+
+@dataclass(frozen=True)
+class PlacedPreamble:
+    """A preamble in a staged file: the table and definition that it is of, its first byte and its length."""
+
+    table: str
+    definition: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A file in staging. `table` is empty for a file of many tables. Files of the same `definition` may be joined;
+    `header` is how many bytes stand once in a file, at its start, and `preambles` are in the order of their places.
+    `place` is where messages will be, and `partition` has the values that divide them from others of the table."""
+
+    handler: str
+    table: str
+    definition: str
+    split: int
+    sequence: int
+    path: str
+    size: int
+    header: int
+    operations: int
+    sha256: str
+    first_position: str | None
+    last_position: str | None
+    preambles: tuple[PlacedPreamble, ...] = ()
+    place: FileLocation | None = None
+    partition: Partition = ()
+
+
+class WriteBuffer:
+    """The bytes that wait to be written in all series of a handler."""
+
+    def __init__(self) -> None:
+        self._series: dict[StagedSeries, int] = {}
+        self._bytes = 0
+
+    def add(self, series: StagedSeries, size: int) -> None:
+        self._series[series] = self._series.get(series, 0) + size
+        self._bytes += size
+
+    def written(self, series: StagedSeries) -> None:
+        self._bytes -= self._series.pop(series, 0)
+
+    def of(self, series: StagedSeries) -> int:
+        return self._series.get(series, 0)
+
+    def limit(self) -> None:
+        """Writes all of it, if it is too much."""
+        if self._bytes > MAX_BUFFERED_BYTES:
+            for series in list(self._series):
+                series.flush()
+
+
+class StagedSeries:
+    """The files of one table (or of all, or of a partition of one) that a task writes for one handler; `lost` counts
+    the characters that the encoding could not carry."""
+
+    def __init__(
+        self,
+        target: HandlerOutput,
+        directory: str,
+        split: int,
+        table: str,
+        definition: str,
+        framing: Framing,
+        place: FileLocation,
+        partition: Partition = (),
+        waiting: WriteBuffer | None = None,
+    ) -> None:
+        self.files: list[StagedFile] = []
+        self.lost = 0
+        self._waiting = WriteBuffer() if waiting is None else waiting
+        self._directory = directory
+        self._handler = target.handler
+        self._table = table
+        self._split = split
+        self._place = place
+        self._partition = partition
+        self._framing = framing
+        self._max = target.max_file_size
+        self._roll_on_change = target.settings.roll_on_metadata_change
+        self._definition = definition if self._roll_on_change else ""
+        self._fs, _ = file_system(directory)
+        self._local = is_local(self._fs)
+        self._path: str | None = None
+        self._stream: pa.NativeFile | None = None
+        self._buffers: list[pa.Buffer | bytes] = []
+        self._size = 0
+        self._operations = 0
+        self._positions: tuple[str | None, str | None] = (None, None)
+        self._hash = hashlib.sha256()
+        self._preambles: list[PlacedPreamble] = []
+        self._said: dict[str, str] = {}  # the definition of each table that the present file has told
+
+    def write(
+        self,
+        messages: pa.Array[Any],
+        positions: pa.StringArray,
+        preambles: Sequence[Preamble] = (),
+        preamble_of: pa.Int32Array | None = None,
+    ) -> None:
+        """Appends n messages, in a new file where the present one would grow too large. A message is never cut.
+
+        A preamble stands before the first message of its definition in a file. `preamble_of` has for each message the
+        place of its preamble in `preambles`; without it the only one there is goes for all.
+        """
+        if not len(messages):
+            return
+        pieces, lost = self._pieces(messages, preambles, preamble_of)
+        if self._would_have(pieces) > self._max and (len(messages) > 1 or self._operations):
+            if len(messages) > 1:
+                half = len(messages) // 2
+                for start, count in ((0, half), (half, len(messages) - half)):
+                    of = None if preamble_of is None else preamble_of.slice(start, count)
+                    self.write(messages.slice(start, count), positions.slice(start, count), preambles, of)
+                return
+            self.roll()
+            pieces, lost = self._pieces(messages, preambles, preamble_of)
+        if not self._operations:
+            self._put(self._framing.header)
+            self._positions = (positions[0].as_py(), None)
+        for piece in pieces:
+            if isinstance(piece, Preamble):
+                self._said[piece.table] = piece.definition
+                self._preambles.append(PlacedPreamble(piece.table, piece.definition, self._size, len(piece.data)))
+            self._put(piece.data if isinstance(piece, Preamble) else piece)
+        self.lost += lost
+        self._operations += len(messages)
+        self._positions = (self._positions[0], positions[len(positions) - 1].as_py())
+        if self._waiting.of(self) >= FLUSH_BYTES:
+            self.flush()
+        self._waiting.limit()
+
+    def _pieces(
+        self, messages: pa.Array[Any], preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
+    ) -> tuple[list[pa.Buffer | bytes | Preamble], int]:
+        """The framed messages, and between them the preambles that the present file lacks; and how many characters
+        the encoding could not carry."""
+        pieces: list[pa.Buffer | bytes | Preamble] = []
+        start = lost = 0
+        for row, preamble in [*self._lacking(preambles, preamble_of), (len(messages), None)]:
+            if row > start:
+                data, count = self._framing.frame(messages.slice(start, row - start))
+                pieces.append(data)
+                start, lost = row, lost + count
+            if preamble is not None:
+                pieces.append(preamble)
+        return pieces, lost
+
+    def _lacking(
+        self, preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
+    ) -> list[tuple[int, Preamble | None]]:
+        """The preambles that the present file lacks, with the first message that each must stand before."""
+        firsts = [(0, place) for place in range(len(preambles))]
+        if preamble_of is not None:
+            places = non_null_values(pc.unique(preamble_of))
+            firsts = [(pc.index(preamble_of, place).as_py(), place) for place in places]
+        said = dict(self._said)
+        lacking: list[tuple[int, Preamble | None]] = []
+        for row, place in firsts:
+            preamble = preambles[place]
+            if said.get(preamble.table) != preamble.definition:
+                said[preamble.table] = preamble.definition
+                lacking.append((row, preamble))
+        return lacking
+
+    def _would_have(self, pieces: Sequence[pa.Buffer | bytes | Preamble]) -> int:
+        """The size of the present file with some more in it."""
+        more = sum(len(piece.data) if isinstance(piece, Preamble) else len(piece) for piece in pieces)
+        return (self._size or len(self._framing.header)) + more
+
+    def new_definition(self, definition: str, framing: Framing) -> None:
+        """What follows is of another definition: ends the file, if the handler or the format wants that."""
+        if self._roll_on_change and definition != self._definition:
+            self.roll()
+            self._definition = definition
+            self._framing = framing
+
+    def roll(self) -> None:
+        """Ends the present file, if there is one."""
+        if not self._operations:
+            return
+        self.flush()
+        if self._stream is not None:
+            self._stream.close()
+        assert self._path is not None
+        self.files.append(
+            StagedFile(
+                self._handler,
+                self._table,
+                self._definition,
+                self._split,
+                len(self.files),
+                self._path,
+                self._size,
+                len(self._framing.header),
+                self._operations,
+                self._hash.hexdigest(),
+                *self._positions,
+                tuple(self._preambles),
+                self._place,
+                self._partition,
+            )
+        )
+        self._path, self._stream = None, None
+        self._size = self._operations = 0
+        self._hash = hashlib.sha256()
+        self._preambles, self._said = [], {}
+
+    def _put(self, data: pa.Buffer | bytes) -> None:
+        if len(data):
+            self._buffers.append(data)
+            self._waiting.add(self, len(data))
+            self._size += len(data)
+            self._hash.update(data)
+
+    def flush(self) -> None:
+        """Writes what waits."""
+        if self._path is None:
+            self._path = unique_path(self._directory)
+        _, inner = file_system(self._path)
+        if self._local:
+            # Closed after each write: a task may have more tables than a process may have open files.
+            with self._fs.open_append_stream(inner, compression=None) as stream:
+                self._write_to(stream)
+        else:
+            if self._stream is None:
+                self._stream = self._fs.open_output_stream(inner, compression=None)
+            self._write_to(self._stream)
+        self._buffers = []
+        self._waiting.written(self)
+
+    def _write_to(self, stream: pa.NativeFile) -> None:
+        if self._waiting.of(self) < _LARGE_BYTES * len(self._buffers):
+            stream.write(b"".join(self._buffers))
+        else:
+            for buffer in self._buffers:
+                stream.write(buffer)
+
+
+_counter = 0
+
+
+def unique_path(directory: str) -> str:
+    """A path in a task's own staging directory that no other file of the task has."""
+    global _counter
+    _counter += 1
+    return child(directory, f"{_counter:07d}")
+
+
+class InterleavedWriter:
+    """Messages of many tables for one series of files, put back into the order of the input chunk by chunk."""
+
+    def __init__(self, series: StagedSeries) -> None:
+        self.series = series
+        self._messages: list[pa.Array[Any]] = []
+        self._ordinals: list[pa.Int64Array] = []
+        self._positions: list[pa.StringArray] = []
+        self._preambles: list[Preamble] = []
+
+    def write(self, messages: pa.Array[Any], batch: ChangeBatch, preamble: Preamble | None) -> None:
+        """Takes the messages of a batch. Either all batches have a preamble or none has."""
+        self._messages.append(messages)
+        self._ordinals.append(batch.ordinal)
+        self._positions.append(batch.position)
+        if preamble is not None:
+            self._preambles.append(preamble)
+
+    def end_of_chunk(self) -> None:
+        if not self._messages:
+            return
+        messages, positions = pa.concat_arrays(self._messages), pa.concat_arrays(self._positions)
+        preambles, of = self._preambles, None
+        if preambles:
+            places = [pa.repeat(pa.scalar(place, pa.int32()), len(part)) for place, part in enumerate(self._messages)]
+            of = pa.concat_arrays(places)
+        if len(self._messages) > 1:
+            order = _stable_order(self._ordinals)
+            messages, positions = messages.take(order), positions.take(order)
+            of = None if of is None else of.take(order)
+        self._messages, self._ordinals, self._positions, self._preambles = [], [], [], []
+        self.series.write(messages, positions, preambles, of)
+
+
+def _stable_order(ordinals: Sequence[pa.Int64Array]) -> pa.Array[Any]:
+    """Rows by ordinal; rows of the same ordinal, which one operation made, stay in their order."""
+    flat = pa.concat_arrays(ordinals)
+    keys = pa.table({"ordinal": flat, "row": pa.array(range(len(flat)), pa.int64())})
+    return pc.sort_indices(keys, sort_keys=[("ordinal", "ascending"), ("row", "ascending")])

@@ -1,0 +1,130 @@
+"""Messages to standard output: the files that a run would have written, as one, once the run is decided.
+
+Until then they are in a directory for temporary files. There is no manifest, no schema and no place for rejects, and
+what was written cannot be taken back.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import sys
+import tempfile
+import uuid
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import BinaryIO
+
+from ggfmt import signals
+from ggfmt.commit.commit import reason
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.formats import FORMATS
+from ggfmt.java.text import visible
+from ggfmt.location import file_system
+from ggfmt.scratch import Scratch, remove_abandoned
+from ggfmt.sinks.messages.job import HandlerOutput
+from ggfmt.sinks.messages.join import in_order, joined
+from ggfmt.sinks.messages.report import HandlerTotals
+from ggfmt.sinks.messages.staging import StagedFile
+
+ARGUMENT = "-"  # a directory of this name is `./-`
+SHOWN = "<stdout>"
+
+log = logging.getLogger("ggfmt")
+
+
+def check_stream(handlers: Sequence[str], mode: str, quarantine: bool, checkpoint: str | None) -> None:
+    """UsageError GG519 for a run that needs more than a stream."""
+    if getattr(sys.stdout, "buffer", None) is None:
+        raise _refused("there is no standard output", "give a directory to `-o`")
+    if len(handlers) > 1:
+        names = ", ".join(f"`{visible(name)}`" for name in handlers)
+        raise _refused(f"`-o -` is for the messages of one handler: there are {names}", "name one by `--handler`")
+    if quarantine:
+        raise _refused("rejects have no place in a stream", "leave out `--on-reject quarantine`, or give `-o DIR`")
+    if checkpoint is not None:
+        help = "leave out `--checkpoint`, or give `-o DIR`"
+        raise _refused("`--checkpoint` commits with a directory, and a stream cannot be committed", help)
+    if mode != "error":
+        raise _refused(f"`--mode {mode}` is for output that is there, and a stream has none", "leave out `--mode`")
+
+
+def _refused(message: str, help: str) -> UsageError:
+    return UsageError(Diagnostic("GG519", message, help=help))
+
+
+def directory_for_stream(held: ExitStack) -> str:
+    """A directory for what the tasks write, which `held` removes. Abend GG519 if it cannot be made."""
+    remove_abandoned()
+    try:
+        with signals.deferred():  # until it is among what `held` removes
+            return str(held.enter_context(Scratch()) / "out")
+    except OSError as error:
+        help = "export TMPDIR with a directory that has room for the messages"
+        message = f"the messages cannot be kept until they are written: {reason(error)}"
+        raise Abend(Diagnostic("GG519", message, help=help)) from None
+
+
+def placeholder_directory() -> str:
+    """The name of a directory that nobody makes, for a run that is only planned."""
+    return os.path.join(tempfile.gettempdir(), f"ggfmt-stream-{uuid.uuid4().hex}")
+
+
+def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: HandlerTotals) -> None:
+    """Writes the messages of a handler to standard output, and into its totals how much that was.
+
+    Abend GG519 if they are no stream, and nothing was written, or if only some could be; BrokenPipeError if nobody
+    reads on.
+    """
+    files = in_order(files)
+    problem = _not_one(files, target)
+    if problem is not None:
+        raise Abend(Diagnostic("GG519", problem, help="nothing was written; give `-o DIR`, or another format"))
+    if target.schema_directories:
+        log.info("handler %s: schemas are not written with `-o -`; `ggfmt schema` prints them", target.handler)
+    totals.streamed = True
+    totals.size = _write(files, sys.stdout.buffer)
+
+
+def _write(files: Sequence[StagedFile], out: BinaryIO) -> int:
+    size = 0
+    raw = getattr(out, "raw", out)  # which says how much it took: of a buffer, nobody knows that after an error
+    try:
+        out.flush()
+        for block in joined(files):
+            left = memoryview(block)
+            while left:
+                taken = raw.write(left)
+                if taken is None:  # somebody made it a stream that does not wait
+                    select.select([], [raw], [])
+                left = left[taken or 0 :]
+            size += len(block)
+        return size
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"standard output cannot be written: {reason(error)}"
+        help = "what has arrived is not all of it: remove the cause and run again"
+        raise Abend(Diagnostic("GG519", message, Span(file=SHOWN), help)) from None
+
+
+def _not_one(files: Sequence[StagedFile], target: HandlerOutput) -> str | None:
+    """Why files cannot stand one after the other: what is said at their start holds to their end."""
+    format = target.settings.format
+    first: dict[tuple[str, str], StagedFile] = {}
+    for file in files:
+        first.setdefault((file.table, file.definition), file)
+    headers = {_header(file) for file in first.values()}
+    if len(headers) < 2 and not (FORMATS[format].by_table and len(first) > 1):
+        return None
+    one, other = list(first)[:2]
+    if one[0] == other[0]:
+        return f"a file of `{format}` has one definition of a table, and that of `{visible(one[0])}` changes"
+    return f"a file of `{format}` has one table, and there are `{visible(one[0])}` and `{visible(other[0])}`"
+
+
+def _header(file: StagedFile) -> bytes:
+    fs, inner = file_system(file.path)
+    with fs.open_input_stream(inner, compression=None) as stream:
+        return bytes(stream.read(file.header))

@@ -1,0 +1,196 @@
+"""An output read back: is each file as its manifest says, do the counts add up, does anything else lie about?
+
+Nothing is changed, and nothing is held: a run that is at work is told of by what it has in staging.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from ggfmt.commit.directory import LINK_HELP, LINK_MESSAGE, files_below
+from ggfmt.commit.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, STAGING
+from ggfmt.commit.locking import LEASES, LOCK
+from ggfmt.commit.manifest import NEWER_LAYOUT_HELP, later_layout
+from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
+from ggfmt.commit.records import MANIFEST, RUNS, RunRecord, no_output, output_to_read, records
+from ggfmt.commit.store import Store
+from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
+
+_RERUN_HELP = "restore it from a copy, or run again with `--mode overwrite`"
+_NEXT_RUN = "wait for the run that is at work; if there is none, the next run to this directory sees to it"
+
+
+@dataclass
+class Verification:
+    """What an output directory holds. `messages` are counted by handler and table (empty for files of all tables), as
+    the manifests have them: a file of that size and digest holds as many."""
+
+    runs: int = 0
+    files: int = 0
+    size: int = 0
+    messages: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rejects: Counter[str] = field(default_factory=Counter)
+    findings: list[Diagnostic] = field(default_factory=list)
+
+
+def verify(root: str) -> Verification:
+    """Reads an output directory back. UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
+    with output_to_read(root) as store:
+        return _verify(store, root)
+
+
+def _verify(store: Store, root: str) -> Verification:
+    found = Verification()
+    left = list(_left_over(store))
+    if not store.exists(MANIFEST) and not store.exists(RUNS) and not left:
+        raise no_output(root)
+    found.findings += left
+    listed: dict[str, set[tuple[int, str]]] = {}
+    try:
+        for record in records(store):
+            found.runs += 1
+            place = Span(file=store.outer(record.place))
+            later = later_layout(record.document)
+            if later is not None:
+                found.findings.append(Diagnostic("GG561", later, place, NEWER_LAYOUT_HELP))
+                continue
+            found.findings += (Diagnostic("GG510", text, place) for text in _sums(record))
+            for name, entry in record.files(store):
+                found.files += 1
+                listed.setdefault(name, set()).add(_expected(entry))
+                if "handler" not in entry:  # rows of a consolidation
+                    continue
+                if "table" in entry:
+                    found.messages[str(entry.get("handler")), str(entry["table"])] += int(entry.get("operations", 0))
+                elif name.endswith(".records"):
+                    found.rejects[str(entry.get("handler"))] += int(entry.get("rejects", 0))
+            for name, entry in record.schemas(store):
+                listed.setdefault(name, set()).add(_expected(entry))
+    except GgfmtError as error:
+        found.findings += error.diagnostics
+    present = dict.fromkeys(_present(store))
+    found.findings += _compare(store, listed, present, found)
+    if found.runs and not store.exists(SUCCESS_FILE):
+        found.findings.append(_as_listed(store, SUCCESS_FILE, "the file is missing that says that the output is whole"))
+    return found
+
+
+def _expected(entry: dict[str, Any]) -> tuple[int, str]:
+    return int(entry.get("bytes", -1)), str(entry.get("sha256"))
+
+
+def _present(store: Store) -> Iterator[str]:
+    """All that lies in the directory, but for what is ggfmt's own and other outputs."""
+    for name in store.names(""):
+        if name in (METADATA_DIRECTORY, SUCCESS_FILE):
+            continue
+        if store.size(name) is not None or (store.local and os.path.islink(store.inner(name))):
+            yield name
+        else:
+            yield from files_below(store, name)
+
+
+def _left_over(store: Store) -> Iterator[Diagnostic]:
+    """What a commit or a run that was cut off leaves behind."""
+    for name, what in (
+        (JOURNAL, "the commit of a run is not ended"),
+        (POINTER, "the commit of a run that writes to other directories too is not ended"),
+    ):
+        if store.size(name) is not None:
+            yield Diagnostic("GG511", what, Span(file=store.outer(name)), _NEXT_RUN)
+    known = {name.rpartition("/")[2] for name in (MANIFEST, RUNS, LOCK, LEASES, JOURNAL, POINTER, STAGING, COMMITS)}
+    for name in store.names(METADATA_DIRECTORY):
+        if name not in known:
+            place = store.outer(METADATA_DIRECTORY, name)
+            yield Diagnostic("GG511", "this is nothing that ggfmt keeps", Span(file=place), "move it away")
+    for directory in (STAGING, COMMITS):
+        for name in store.names(directory):
+            place = store.outer(f"{directory}/{name}")
+            yield Diagnostic("GG511", "a run is at work, or was cut off", Span(file=place), _NEXT_RUN)
+
+
+def _compare(
+    store: Store, listed: dict[str, set[tuple[int, str]]], present: Iterable[str], found: Verification
+) -> Iterator[Diagnostic]:
+    there = set(present)
+    for name in sorted(there - listed.keys()):
+        if store.local and os.path.islink(store.inner(name)):
+            yield Diagnostic("GG511", LINK_MESSAGE, Span(file=store.outer(name)), LINK_HELP)
+        else:
+            help = "move it away, unless you know what it is for"
+            yield Diagnostic("GG511", "no manifest lists this file", Span(file=store.outer(name)), help)
+    for name in sorted(listed.keys() - there):
+        yield _as_listed(store, name, "a file of the manifest is missing")
+    waiting = sorted(listed.keys() & there)
+    at_once = (os.cpu_count() or 1) if store.local else REQUESTS_AT_ONCE
+    with ThreadPoolExecutor(at_once) as pool:
+        for size, finding in pool.map(lambda name: _read_back(store, name, listed[name]), waiting):
+            found.size += size
+            if finding is not None:
+                yield finding
+
+
+def _read_back(store: Store, name: str, expected: set[tuple[int, str]]) -> tuple[int, Diagnostic | None]:
+    """The bytes of a file, and what is wrong with it. A schema that later runs wrote anew is as one of them says."""
+    size = store.size(name) or 0
+    sizes = {size for size, _ in expected}
+    if size not in sizes:
+        wanted = " or ".join(f"{size:,}" for size in sorted(sizes))
+        return size, _as_listed(store, name, f"a file has {size:,} bytes, and by its manifest {wanted}")
+    if (size, store.digest(name)) not in expected:
+        return size, _as_listed(store, name, "a file has another content than its manifest says: its SHA-256 differs")
+    return size, None
+
+
+def _as_listed(store: Store, name: str, message: str) -> Diagnostic:
+    return Diagnostic("GG510", message, Span(file=store.outer(name)), _RERUN_HELP)
+
+
+def _sums(record: RunRecord) -> Iterator[str]:
+    """Where the files of a run are not what its totals say; of handlers whose files later runs replaced there is
+    nothing to say."""
+    document = record.document
+    totals = document.get("totals", {})
+    messages: Counter[str] = Counter()
+    by_table: Counter[tuple[str, str]] = Counter()
+    rejects: Counter[str] = Counter()
+    for entry in document.get("files", []):
+        handler = str(entry.get("handler"))
+        if "table" in entry:
+            messages[handler] += entry.get("operations", 0)
+            by_table[handler, entry["table"]] += entry.get("operations", 0)
+        elif entry["path"].endswith(".records"):
+            rejects[handler] += entry.get("rejects", 0)
+    operations = {table: sum(kinds.values()) for table, kinds in totals.get("operations", {}).items()}
+    read = totals.get("operations_read", 0)
+    if sum(operations.values()) != read:
+        yield f"the operations of all tables are {sum(operations.values()):,}, and {read:,} were read"
+    if "operations_by_time" in totals:  # which no version before had
+        by_time = totals["operations_by_time"]
+        counts = [*by_time["times"].values(), by_time["untimed"]]
+        timed = sum(sum(kinds.values()) for kinds in counts)
+        if timed != read:
+            yield f"the operations of all times are {timed:,}, and {read:,} were read"
+    for handler, told in totals.get("handlers", {}).items():
+        if handler in document.get("replaced", []):
+            continue
+        if messages[handler] != told["messages"]:
+            yield f"handler {handler}: its files hold {messages[handler]:,} messages of {told['messages']:,} written"
+        rejected = sum(told["rejects"].values())
+        if rejects[handler] != rejected:
+            yield f"handler {handler}: its files hold {rejects[handler]:,} rejects, and there were {rejected:,}"
+        left_out = told.get("left_out", 0)  # which no version before had
+        accounted = messages[handler] - told["extra_messages"] + left_out + rejects[handler]
+        records_read = read + totals.get("records_rejected_by_reader", 0)
+        if accounted != records_read:
+            yield f"handler {handler}: {records_read:,} records were read, and {accounted:,} are accounted for"
+        if rejected or left_out or told["extra_messages"] or any(not table for of, table in by_table if of == handler):
+            continue
+        for table, count in operations.items():
+            if by_table[handler, table] != count:
+                yield f"handler {handler}, table {table}: {by_table[handler, table]:,} messages of {count:,} operations"

@@ -1,0 +1,258 @@
+"""The first messages of each table, byte for byte as a run would write them, from the beginning of the inputs.
+
+No more is read than is needed: a window of the first bytes, which grows until it has enough messages. Each window is
+read from its start, so that definitions found in it hold for all of it, as those of a run hold for the whole input.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
+from ggfmt.config.handler_options import RunOptions
+from ggfmt.config.handlers import HandlerConfig
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.model.change import ChangeBatch
+from ggfmt.options.replacements import Replacements
+from ggfmt.scan.job import ReadJob
+from ggfmt.scan.recognition import reader_of
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.scan.splits import Split, SplitReader
+from ggfmt.scan.standard_input import check_standard_input, lazy_standard_input
+from ggfmt.sinks.messages.pipeline import HandlerSettings
+from ggfmt.sinks.messages.sink import TaskStopped
+from ggfmt.sinks.preview.handler import FirstRejects, HandlerPreview, PreviewHandler
+
+log = logging.getLogger("ggfmt")
+
+ENOUGH_BYTES = 1 << 20  # after that, tables that are rare may be left with fewer messages
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewSettings(ScanRequest):
+    """What `ggfmt preview` was asked for: `count` messages of each table, or of those that `table` names."""
+
+    handlers: Sequence[HandlerConfig]
+    count: int = 5
+    table: str | None = None
+    current_timestamp: datetime | None = None
+    own: RunOptions = field(default_factory=RunOptions)
+    replacements: Replacements = field(default_factory=Replacements)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What was found. `strays` are the first records that cannot be read and are of none of the tables shown, and
+    `more_strays` counts the others; `whole` tells that there is no more in the inputs."""
+
+    handlers: tuple[HandlerPreview, ...]
+    strays: tuple[Diagnostic, ...] = ()
+    more_strays: int = 0
+    whole: bool = True
+
+    @property
+    def rejected(self) -> bool:
+        """Whether there are records that cannot be read, or operations that a handler cannot write."""
+        tables = (table for handler in self.handlers for table in handler.tables)
+        return bool(self.strays) or any(isinstance(item, Diagnostic) for table in tables for item in table.items)
+
+
+def preview(settings: PreviewSettings) -> Preview:
+    """The first messages of every handler.
+
+    UsageError GG315 if `table` names none of the tables; Abend if an input cannot be read, or two tables get one name.
+    """
+    check_standard_input(settings.inputs)
+    with ExitStack() as held:
+        files = settings.list(lazy_standard_input(held))
+        # A file may grow while its first bytes are read.
+        return _preview(settings, Scan(settings, [replace(file, watched=False) for file in files]))
+
+
+def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
+    window = scan.window()
+    while True:
+        job, (shown,) = scan.run(scan.job, _PreviewSink(settings), InProcess(), cut=window, from_head=False)
+        if window.has_everything or shown.enough:
+            break
+        window.grow()
+        if settings.table is None and window.size > ENOUGH_BYTES:
+            break
+    result = shown.preview(window.has_everything)
+    for warning in shown.warnings():
+        log.warning("%s", warning)
+    discovers = FORMATS[job.input_format].read_support.by(job.source).discovery is not None
+    if job.settled and not window.has_everything and discovers:
+        log.info("definitions are as found in the part that was read; a run reads all of the data, and may find others")
+    return result
+
+
+@dataclass(frozen=True)
+class _PreviewSink:
+    """Operations become the messages that a preview shows."""
+
+    settings: PreviewSettings
+
+    def task(self, job: ReadJob) -> Callable[[Split, int], _PreviewPass]:
+        """Abend if two tables get one name."""
+        _check_names(job.catalog.current, self.settings)
+        return partial(self._read, job)
+
+    def discard(self) -> None:
+        """Nothing is written."""
+
+    def _read(self, job: ReadJob, split: Split, attempt: int) -> _PreviewPass:
+        shown = _PreviewPass(self.settings, job)
+        shown.read(split)
+        _check_names(shown.names, self.settings)
+        return shown
+
+
+def _check_names(tables: Iterable[str], settings: PreviewSettings) -> None:
+    diagnostic = two_tables(tables, settings.replacements.schema)
+    if diagnostic is not None:
+        raise Abend(diagnostic)
+
+
+class _PreviewPass:
+    """One reading of the first bytes. `names` has what each table met is called in messages, by its name in the input.
+    The other attributes are those of a `ReadOutcome`."""
+
+    def __init__(self, settings: PreviewSettings, job: ReadJob) -> None:
+        clock = Clock(settings.current_timestamp)
+        self.handlers = [
+            PreviewHandler(HandlerSettings.of(config, settings.own), clock, settings.count)
+            for config in settings.handlers
+        ]
+        projection = self.handlers[0].projection
+        for handler in self.handlers[1:]:
+            projection |= handler.projection
+        self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog, projection, job.source)
+        self.names: dict[str, str] = {}
+        self.abend: Diagnostic | None = None
+        self.undefined = False
+        self.crossed: int | None = None
+        self.stopped = False
+        self.operations: Counter[tuple[str, str]] = Counter()
+        self._wanted = settings.table
+        self._settled = job.settled
+        self._replacer = Replacer(settings.replacements) if settings.replacements else None
+        self._operations: dict[str, int] = {}
+        self._first: dict[str, int] = {}
+        self._unread: dict[str | None, FirstRejects] = {}
+
+    @property
+    def enough(self) -> bool:
+        """Whether there is a table to be shown, and no such table has fewer messages than are wanted."""
+        return bool(self._operations) and all(handler.enough for handler in self.handlers)
+
+    def read(self, split: Split) -> None:
+        """Read a split once; `undefined` or `crossed` where it has to be read in another way."""
+        source = SplitReader(self.reader, split)
+        try:
+            for events in source:
+                self._take(events)
+        except SplitBoundaryError:
+            assert source.input is not None
+            self.crossed = source.input.index
+        except TaskStopped:
+            self.undefined = True
+
+    def _take(self, events: Iterator[Event]) -> None:
+        for event in events:
+            if isinstance(event, ChangeBatch):
+                self._batch(event)
+            elif not self._settled and (isinstance(event, SchemaChange) or event.of_unknown_table):
+                raise TaskStopped
+            elif isinstance(event, Reject):
+                rejects = self._unread.setdefault(event.diagnostic.span.table, FirstRejects())
+                rejects.add(event.ordinal, event.diagnostic)
+
+    def preview(self, whole: bool) -> Preview:
+        unread: dict[str, FirstRejects] = {}
+        strays = FirstRejects()
+        for source, rejects in self._unread.items():
+            written = self.names.get(source or "")
+            if written in self._operations:
+                unread[written] = rejects
+            elif source is None or self._is_wanted(source):
+                strays += rejects
+        if self._wanted is not None and not self._operations and not strays.count:
+            raise UsageError(self._no_table(self._wanted))
+        met = {name: self._operations[name] for name in sorted(self._operations, key=self._first.__getitem__)}
+        handlers = tuple(handler.preview(met, unread) for handler in self.handlers)
+        first = tuple(diagnostic for _, diagnostic in strays.first)
+        return Preview(handlers, first, strays.count - len(first), whole)
+
+    def warnings(self) -> Iterator[str]:
+        """What was written otherwise than a reader might expect, in the words of a run."""
+        of_handlers = {
+            handler.name: (handler.notes, handler.lost_characters)
+            for handler in self.handlers
+            if handler.notes or handler.lost_characters
+        }
+        if of_handlers:
+            from ggfmt.sinks.messages import (
+                report,  # most previews have nothing to warn of, and need none of what it loads
+            )
+
+            totals = {
+                name: report.HandlerTotals(notes=notes, lost_characters=lost)
+                for name, (notes, lost) in of_handlers.items()
+            }
+            yield from report.warnings(report.Totals(handlers=totals))
+
+    def _batch(self, batch: ChangeBatch) -> None:
+        source, unusable = batch.table.full_name, None
+        if self._replacer is not None:
+            try:
+                batch = self._replacer.batch(batch)
+            except UnusableName as error:
+                unusable = error.diagnostic
+        name = self.names[source] = batch.table.full_name
+        if not self._is_wanted(source, name):
+            return
+        self._operations[name] = self._operations.get(name, 0) + len(batch)
+        self._first[name] = min(self._first.get(name, first := batch.ordinal[0].as_py()), first)
+        for handler in self.handlers:
+            rejected = handler.write(batch) if unusable is None else ((row, unusable) for row in range(len(batch)))
+            for row, diagnostic in rejected:
+                ordinal, rejects = batch.ordinal[row].as_py(), handler.rejects(name)
+                if not rejects.full:  # it takes long to find the place of a record
+                    chunk, start, _ = self.reader.locate(ordinal)
+                    diagnostic = diagnostic.at(file=chunk.file, offset=chunk.offset + start)
+                rejects.add(ordinal, diagnostic.at(position=batch.position[row].as_py()))
+
+    def _is_wanted(self, *names: str) -> bool:
+        """Whether one of the names of a table, in full or by its last part, is the one that is asked for."""
+        if self._wanted is None:
+            return True
+        wanted = self._wanted.lower()
+        return any(wanted in (name.lower(), name.lower().rpartition(".")[2]) for name in names)
+
+    def _no_table(self, wanted: str) -> Diagnostic:
+        met = list(dict.fromkeys(self.names.values()))
+        help = f"tables in the data are {', '.join(f'`{name}`' for name in met[:_MOST_NAMES])}" if met else None
+        if len(met) > _MOST_NAMES:
+            help = f"{help} and {len(met) - _MOST_NAMES} more"
+        near = suggestion(wanted, [*met, *(name.rpartition(".")[2] for name in met)])
+        return Diagnostic(
+            "GG315", f"`--table` names `{wanted}`, of which there is no operation", help=_joined(help, near)
+        )
+
+
+def _joined(*parts: str | None) -> str | None:
+    return "; ".join(part for part in parts if part) or None
+
+
+_MOST_NAMES = 10

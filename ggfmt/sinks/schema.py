@@ -1,0 +1,191 @@
+"""Schemas without a run: of tables that files define, or that are found in the data."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ggfmt.columnar.replacement import UnusableName, replace_names, two_tables
+from ggfmt.commit.names import safe_name
+from ggfmt.config.handlers import Configuration
+from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.writing import SchemaFile
+from ggfmt.formats.avro.resolution import change
+from ggfmt.location import StoreError, absolute, child
+from ggfmt.model.table import TableDef
+from ggfmt.options.replacements import Replacements
+from ggfmt.scan.discovery import find_definitions
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.scan.standard_input import check_standard_input, spooled_standard_input
+from ggfmt.sinks.messages.pipeline import HandlerSettings
+
+DDL = "ddl"
+# The formats whose schemas are made, with default options, where no handler is configured: of each kind the first.
+DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed(FORMATS.items()) if format.schema_kind}
+
+
+@dataclass(frozen=True)
+class SchemaRequest:
+    """A handler whose format has schemas of the kind wanted; `location` is where the handler's tables lie."""
+
+    settings: HandlerSettings
+    location: str | None = None
+
+
+def schemas(
+    inputs: Sequence[str],
+    configuration: Configuration | None,
+    definitions: dict[str, TableDef],
+    input_format: str,
+    kind: str | None,
+) -> list[SchemaFile]:
+    """The schema files of all tables, for every handler whose format has schemas of the kind wanted.
+
+    With inputs, the tables are those met in the data, each with its last definition; else those of `definitions`.
+    """
+    if not inputs and not definitions:
+        help = "give INPUT or `--definitions`"
+        raise UsageError(Diagnostic("GG310", "there is nothing to make schemas of", help=help))
+    requests = _requests(configuration, kind)
+    tables = list(definitions.values()) if not inputs else _found(inputs, definitions, input_format)
+    if configuration is not None:
+        tables = _replaced(tables, configuration.replacements)
+    files: dict[str, SchemaFile] = {}
+    problems: list[Diagnostic] = []
+    for request in requests:
+        for table in tables:
+            result = _ddl(request, table) if kind == DDL else _schema(request, table)
+            if isinstance(result, Diagnostic):
+                problems.append(result)
+            else:
+                files |= {file.name: file for file in result}
+    if problems:
+        raise ConfigurationError(*problems)
+    return list(files.values())
+
+
+def _requests(configuration: Configuration | None, kind: str | None) -> list[SchemaRequest]:
+    if configuration is None:
+        if kind == DDL:
+            raise UsageError(Diagnostic("GG105", "a Hive table needs a handler", help="give a handler file with `-c`"))
+        name = DEFAULT_FORMATS[kind or "json"]
+        return [SchemaRequest(HandlerSettings("", name, FORMATS[name].options(), Context()))]
+    requests = []
+    for handler in configuration.handlers:
+        format = FORMATS[handler.format]
+        fits = (
+            format.write_support.ddl is not None
+            if kind == DDL
+            else format.schema_kind is not None and kind in (None, format.schema_kind)
+        )
+        if fits:
+            root = handler.handler.root_file_path
+            location = None if root is None else _location(root, handler.name)
+            requests.append(SchemaRequest(HandlerSettings.of(handler, configuration.run), location))
+    if not requests:
+        formats = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
+        message = f"formats without such schemas: {formats}"
+        raise UsageError(Diagnostic("GG106", message, help="configure another format, or give another `--kind`"))
+    return requests
+
+
+def _location(place: str, name: str) -> str:
+    """What is called `name` below a place that Hive opens, and ggfmt may not."""
+    try:
+        return child(absolute(place), name)
+    except StoreError:
+        return f"{place.rstrip('/')}/{name}"
+
+
+def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[TableDef]:
+    """The tables with their names as a run would write them; ConfigurationError GG210 if that cannot be."""
+    replaced, problems = [], []
+    for table in tables:
+        try:
+            replaced.append(replace_names(table, replacements.schema))
+        except UnusableName as error:
+            problems.append(error.diagnostic)
+    merged = two_tables([table.full_name for table in tables], replacements.schema)
+    if merged is not None:
+        problems.append(merged)
+    if problems:
+        raise ConfigurationError(*problems)
+    return replaced
+
+
+def _schema(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
+    problem = request.settings.write_support.problem
+    settings = request.settings
+    found = problem(table, settings.options, settings.context) if problem is not None else None
+    return found or settings.schema_files(table)
+
+
+def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
+    settings, make = request.settings, request.settings.write_support.ddl
+    assert make is not None
+    if request.location is None:
+        return Diagnostic("GG109", "the handler has no `rootFilePath`, where its tables would lie", help="set it")
+    location = without_credentials(_location(request.location, safe_name(table.full_name)))
+    text = make(table, settings.options, settings.context, location)
+    return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)
+
+
+def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
+    request = ScanRequest(inputs, input_format, definitions=definitions)
+    check_standard_input(inputs)
+    with ExitStack() as held:
+        listed = request.list(spooled_standard_input(held))
+        scan = Scan(request, [replace(file, watched=False) for file in listed])  # what a file had is enough
+        job = scan.job
+        found = find_definitions(job.input_format, job.catalog, scan.splits(1), InProcess(), source=job.source)
+    return list(job.catalog.with_tables([*found.tables, *(event.table for event in found.events)]).tables())
+
+
+def write(files: Sequence[SchemaFile], directory: Path) -> Iterator[Path]:
+    """Writes the files into a directory, which is made if need be; their paths. OSError if that cannot be done."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        path = directory / safe_name(file.name)
+        path.write_bytes(file.content)
+        yield path
+
+
+def drift(files: Sequence[SchemaFile], directory: Path) -> Iterator[tuple[Diagnostic, str]]:
+    """Where files in a directory are not what they would be now: a diagnostic for each, and the difference by lines.
+
+    For Avro schemas the diagnostic says what the change means to readers.
+    """
+    for file in files:
+        path = directory / safe_name(file.name)
+        try:
+            old = path.read_bytes()
+        except OSError as error:
+            yield _changed(path, f"the schema cannot be read: {error.strerror}"), ""
+            continue
+        if old != file.content:
+            before, after = (text.decode("utf-8", "replace").splitlines() for text in (old, file.content))
+            difference = "\n".join(
+                difflib.unified_diff(before, after, str(path), "as it would be written", lineterm="")
+            )
+            yield _changed(path, "the schema is not the one that would be written" + _meaning(file, old)), difference
+
+
+def _changed(path: Path, message: str) -> Diagnostic:
+    return Diagnostic("GG209", message, Span(file=str(path)), "write it anew with `ggfmt schema -o`")
+
+
+def _meaning(file: SchemaFile, old: bytes) -> str:
+    if not file.name.endswith(".avsc"):
+        return ""
+    try:
+        return f"; the change is {change(json.loads(old), json.loads(file.content))}"
+    except (ValueError, KeyError, TypeError):
+        return "; the one that is there is no Avro schema"
