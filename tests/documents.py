@@ -49,7 +49,7 @@ from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS
 from ggfmt.formats.records.reader import DialectReader
-from ggfmt.frames.write_options import OPTIONS
+from ggfmt.frames.write import OPTIONS
 from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
 from ggfmt.options.reference import markdown_table

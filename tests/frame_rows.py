@@ -16,8 +16,7 @@ from survival import Operation
 
 from ggfmt.frames.frame_shape import FrameShape
 from ggfmt.frames.shapes import GENERIC, IMAGES, MISSING, typed
-from ggfmt.frames.write import FrameWriter, PartWritten, writer_of
-from ggfmt.frames.write_options import WriteOptions
+from ggfmt.frames.write import FrameWriter, PartWritten, WriteOptions, writer_of
 from ggfmt.model.table import TableDef
 
 AT = MOMENT.isoformat()

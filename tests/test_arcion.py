@@ -20,7 +20,7 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.formats.api.writing import RowErrors
-from ggfmt.formats.arcion import FieldDelimiter, NullWord, csv_text
+from ggfmt.formats.arcion import FieldDelimiter, NullWord, csv_read
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Catalog
 from ggfmt.options.spec import Options
@@ -384,12 +384,12 @@ def test_records_are_found_wherever_blocks_of_the_file_end(monkeypatch: pytest.M
     assert len(whole.plain) == 6
     assert len(whole.rejects) == 1
     for size in range(1, len(data) + 2):
-        monkeypatch.setattr(csv_text, "CHUNK_BYTES", size)
+        monkeypatch.setattr(csv_read, "CHUNK_BYTES", size)
         assert read("arcion_csv", data, told("arcion_csv", **PLAIN)).operations == whole.operations
     layout = layout_of("arcion_csv", data, told("arcion_csv", **PLAIN))
     for size in (1, 4, 100):
-        monkeypatch.setattr(csv_text, "CHUNK_BYTES", size)
-        chunks = csv_text.chunks(io.BytesIO(data), "f", replace(layout, max_record=16))
+        monkeypatch.setattr(csv_read, "CHUNK_BYTES", size)
+        chunks = csv_read.chunks(io.BytesIO(data), "f", replace(layout, max_record=16))
         places = [(chunk.offset + start, chunk.offset + end) for chunk in chunks for start, end in chunk.spans or ()]
         assert places == sorted([*whole.places, (data.index(b"4,"), data.index(b"\n6,7"))])
 

@@ -485,7 +485,7 @@ def test_texts_with_escapes_of_mysql_and_postgresql(tmp_path: Path) -> None:
 
 def test_escapes_do_not_depend_on_how_a_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pair of an escape and what is behind it may lie on both sides of a border."""
-    monkeypatch.setattr("ggfmt.comparison.escapes.BLOCK_BYTES", 3)
+    monkeypatch.setattr("ggfmt.comparison.csv_files.BLOCK_BYTES", 3)
     texts = ["\\" * n + "\t" * (n % 3) + "\r\n"[: n % 3] + "x" for n in range(30)]
     typed = parquet_file(tmp_path / "a.parquet", V=pa.array(texts), ID=pa.array(range(30)))
     escapes = {"\t": "\\\t", "\n": "\\\n", "\\": "\\\\"}
@@ -514,7 +514,7 @@ def test_csv_as_others_write_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
 def test_escapes_within_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     """As Spark writes them, which leaves texts without quotes as they are; and MySQL with `FIELDS ENCLOSED BY '"'`."""
-    monkeypatch.setattr("ggfmt.comparison.escapes.BLOCK_BYTES", block)
+    monkeypatch.setattr("ggfmt.comparison.csv_files.BLOCK_BYTES", block)
     texts = ['a,b"c', "", None, "x \\ \\N \\n\n", "NULL", '\\"', "\\", "a\\", '"', '"q"\\', '\\\\"x,\\', "\0", "plain"]
     typed = parquet_file(tmp_path / "a.parquet", ID=pa.array(range(len(texts))), V=pa.array(texts))
     spark = [

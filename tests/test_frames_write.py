@@ -27,7 +27,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
 from ggfmt.formats import FORMATS
 from ggfmt.frames.frame_shape import FrameShape
 from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, typed
-from ggfmt.frames.write_options import WriteOptions
+from ggfmt.frames.write import WriteOptions
 from ggfmt.model.table import TableDef
 
 JSON = ("gg.handlerlist=j", *JSON_LINES)

@@ -24,7 +24,7 @@ from ggfmt.location import StoreError, absolute, open_store
 from ggfmt.scan import discovery
 from ggfmt.scan.files import InputFile, check_unchanged, open_unchanged, stat_file
 from ggfmt.scan.listing import list_inputs
-from ggfmt.sinks.messages import execution, task
+from ggfmt.sinks.messages import execution
 from ggfmt.sinks.messages.verification import verify
 from ggfmt.sinks.preview.preview import PreviewSettings, preview
 from ggfmt.sinks.schema import schemas
@@ -102,7 +102,7 @@ def test_an_input_that_changes_under_a_run_ends_it(
         packed = tmp_path / f"in.json{ending}"
         packed.write_bytes(gzip.compress(source.read_bytes()) + gzip.compress(b"") * 200)
         source = packed
-    real, done = task._Task.run, 0
+    real, done = execution._Task.run, 0
 
     def run(self: Any) -> Any:
         nonlocal done
@@ -114,7 +114,7 @@ def test_an_input_that_changes_under_a_run_ends_it(
             change(source)
         return outcome
 
-    monkeypatch.setattr(task._Task, "run", run)
+    monkeypatch.setattr(execution._Task, "run", run)
     message = refused([source, other], tmp_path / "out", split_size=source.stat().st_size // 2 + 1)
     assert told in message
     assert str(source) in message
@@ -122,13 +122,13 @@ def test_an_input_that_changes_under_a_run_ends_it(
 
 def test_a_record_cut_in_two_by_a_change_is_told_as_the_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = operations(tmp_path / "in.json", *range(100))
-    real = task._Task.run
+    real = execution._Task.run
 
     def run(self: Any) -> Any:
         _cut(source)
         return real(self)
 
-    monkeypatch.setattr(task._Task, "run", run)
+    monkeypatch.setattr(execution._Task, "run", run)
     assert "has 1000 now" in refused([source], tmp_path / "out")
 
 
@@ -168,7 +168,7 @@ def test_schemas_are_made_of_a_file_that_grows(tmp_path: Path, monkeypatch: pyte
         return grow
 
     monkeypatch.setattr(discovery, "discover_split", grows(discovery.discover_split))
-    monkeypatch.setattr(execution, "run_split", grows(task.run_split))
+    monkeypatch.setattr(execution, "run_split", grows(execution.run_split))
     (schema,) = schemas([str(source)], None, {}, "auto", None)
     assert schema.name.startswith("GG.TCUSTORD")
     assert refused([source], tmp_path / "out")

@@ -13,7 +13,7 @@ from test_dumps import in_kcat, in_line
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.scan.listing import list_inputs
 from ggfmt.scan.recognition import HEAD_BYTES, detect_format
-from ggfmt.sinks.messages import task
+from ggfmt.sinks.messages import execution
 
 ONE = b'{"table":"S.T","op_type":"I","op_ts":"2013-06-02 22:14:36.000000","pos":"1","after":{"A":"1"}}\n'
 OTHER = json.dumps(
@@ -102,7 +102,7 @@ def test_a_damaged_record_of_the_same_format_is_of_no_other(tmp_path: Path) -> N
 def test_formats_are_tried_for_the_first_rejects_of_a_task_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task, "MOST_EXPLAINED", 2)
+    monkeypatch.setattr(execution, "MOST_EXPLAINED", 2)
     (tmp_path / "in.json").write_bytes(LATER + OTHER * 5)
     run_ggfmt([tmp_path / "in.json"], tmp_path / "out", *JSON_LINES, quarantine=True)
     rejects = _rejects(tmp_path / "out")

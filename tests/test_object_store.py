@@ -36,7 +36,7 @@ from ggfmt.location import Location, quoted
 from ggfmt.render.report.page import page
 from ggfmt.render.report.text import run_text
 from ggfmt.scan.listing import list_inputs
-from ggfmt.sinks.messages import task
+from ggfmt.sinks.messages import execution
 from ggfmt.sinks.messages.run_history import read_run
 from ggfmt.sinks.messages.verification import verify
 
@@ -154,14 +154,14 @@ def test_an_object_that_is_replaced_under_a_run_ends_it(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.put("in/a.json", lines(tmp_path, *range(40)))
-    real = task._Task.run
+    real = execution._Task.run
 
     def replace(self: Any) -> Any:
         outcome = real(self)
         store.put("in/a.json", lines(tmp_path, *range(10)))
         return outcome
 
-    monkeypatch.setattr(task._Task, "run", replace)
+    monkeypatch.setattr(execution._Task, "run", replace)
     with pytest.raises(Abend, match=r"GG310.* changed while it was read"):
         run([f"s3://{store.bucket}/in"], f"s3://{store.bucket}/out")
     assert store.files("out") == {}

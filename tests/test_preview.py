@@ -877,7 +877,8 @@ def test_only_what_is_needed_is_loaded(name: str, unwanted: set[str]) -> None:
     assert "pyarrow" in libraries
     assert libraries & unwanted == set()
     assert (
-        modules & {"ggfmt.sinks.messages.run", "ggfmt.sinks.messages.task", "ggfmt.spark.session", "ggfmt.java.regex"}
+        modules
+        & {"ggfmt.sinks.messages.run", "ggfmt.sinks.messages.execution", "ggfmt.spark.session", "ggfmt.java.regex"}
         == set()
     )
 

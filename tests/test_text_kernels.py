@@ -26,7 +26,7 @@ from strategies import Changes, examples
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.reading import Chunk, Event
 from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
-from ggfmt.formats.goldengate.xml import records, regular
+from ggfmt.formats.goldengate.xml import read, records
 from ggfmt.formats.goldengate.xml.records import XmlRecord
 from ggfmt.kernels import native, state
 from ggfmt.model.table import Column, TableDef
@@ -72,13 +72,13 @@ def test_operations_as_goldengate_writes_them_are_taken(monkeypatch: pytest.Monk
         odd.append(exactly(chunk, start))
         return odd[-1]
 
-    monkeypatch.setattr(regular, "record_at", noted)
+    monkeypatch.setattr(read, "record_at", noted)
     made = dialects.written("xml", CHANGES, includeProlog="true")
     found = xml_read(made * 10, 1 << 20, EVERYTHING)
     assert found.plain == [*CHANGES.operations] * 10
     assert len(odd) == 2  # the first operation of the table, in the discovery and in the reader
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(regular, "_MOST_COLUMNS", 1)  # and so the table is left to the exact reader
+        patch.setattr(read, "_MOST_COLUMNS", 1)  # and so the table is left to the exact reader
         assert xml_read(made * 10, 1 << 20, EVERYTHING) == found
     assert len(odd) > 6
     odd.clear()

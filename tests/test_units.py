@@ -12,7 +12,7 @@ from documents import documents
 from ggfmt.doctor.finding import size_text
 from ggfmt.render.progress import _bytes
 from ggfmt.render.report.scales import size
-from ggfmt.scan.decompression import MOST_MEMORY_BYTES, Xz
+from ggfmt.scan.files import MOST_MEMORY_BYTES, Xz
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ggfmt"
 _BINARY = re.compile(r"\b(?:[KMGT]iB|KB)\b")

@@ -26,8 +26,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.xml import XmlOptions
-from ggfmt.formats.goldengate.xml.schema import xml_schema
-from ggfmt.formats.goldengate.xml.write import XmlFormatter
+from ggfmt.formats.goldengate.xml.write import XmlFormatter, xml_schema
 from ggfmt.model.change import ChangeBatch
 from ggfmt.sinks.schema import schemas
 

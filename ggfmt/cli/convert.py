@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ggfmt.cli.dry_run import show_plan
 from ggfmt.cli.gc_control import gc_disabled
 from ggfmt.cli.messages import emit_findings, interrupt_before_commit
 from ggfmt.commands import options
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
 from ggfmt.commands.declaration import After, Option
 from ggfmt.spark.existing import detect_spark
+
+if TYPE_CHECKING:
+    from ggfmt.sinks.dry_run import DryRun
+
+# What `ggfmt run --dry-run` prints.
+
+
+def show_plan(planned: DryRun) -> None:
+    """Print what the run would do."""
+    from ggfmt.render.diagnostics.text import write_text
+    from ggfmt.render.dry_run import dry_run_text
+
+    whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
+    write_text(dry_run_text(planned, whole), sys.stdout)
 
 
 def run(

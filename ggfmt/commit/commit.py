@@ -49,7 +49,7 @@ from ggfmt.commit.store import FAILURES, Store, stored, with_credentials
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
-from ggfmt.location import absolute, is_uri, remedy
+from ggfmt.location import absolute, is_uri, not_writable, remedy
 
 MODES = {
     "error": "refuse to write where there is output already",
@@ -60,6 +60,24 @@ MODES = {
 _TOLD_TO_STOP = "it was told to stop"
 
 log = logging.getLogger("ggfmt")
+
+# A look at directories that a run would take, without taking them.
+
+
+def check_directories(participants: Sequence[Participant]) -> None:
+    """Looks at directories that a run would take. Abend GG506 if one cannot be written, GG509 as of `hold_all`."""
+    known = [participant.root for participant in participants]
+    for participant in participants:
+        try:
+            participant.check_pointer(known)
+            problem = not_writable(participant.root)
+            waiting = read_journal(participant.store) is not None
+        except FAILURES as error:
+            raise Abend(write_error(participant.root, error, participant.what)) from None
+        if problem is not None:
+            raise Abend(write_error(participant.root, problem, participant.what))
+        if waiting:
+            log.info("%s has a commit that was cut off, which a run ends first", visible(participant.root))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
@@ -17,11 +17,11 @@ from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.names_below import check_parts, entries_below, hidden_part, is_hidden, is_worth_telling
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
 from ggfmt.location import Location, StoreError, absolute, child, file_system, is_uri, plain, quoted
 from ggfmt.scan.committed_output import CommittedOutput, DiffersError, output_at, stored_output_at
-from ggfmt.scan.files import InputFile, is_renumbered, local_state, unreadable
-from ggfmt.scan.kafka_key_files import with_keys
+from ggfmt.scan.files import InputFile, is_renumbered, local_state, map_files, open_input, unreadable
 from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
 
 log = logging.getLogger("ggfmt")
@@ -29,6 +29,41 @@ log = logging.getLogger("ggfmt")
 _GLOB = re.compile(r"[*?\[]")
 _LOOKS = 3  # at a directory in which files vanish while it is listed
 _NOT_FILES = ("/dev/stdin", "/dev/fd/", "/proc/")  # what they stand for is another thing in every process
+
+# Files of keys beside files of values, as Kafka Connect's S3 sink writes them with `store.kafka.keys=true`. The keys
+# of the messages in `t+0+0000000000.json` are in `t+0+0000000000.keys.json`, one a line and in the same order
+# (`KeyValueHeaderRecordWriterProvider` and `Utils` of confluentinc/kafka-connect-storage-cloud).
+
+_OF_KEYS = re.compile(r"(\+[0-9]+\+[0-9]+)\.keys(\.json(?:\.gz)?(?:\?.*)?)$")
+_HEAD_BYTES = 64 << 10
+
+
+def with_keys(files: Iterable[InputFile]) -> list[InputFile]:
+    """The files without those of keys: files of values know the names of the columns in the keys.
+
+    A file is one of keys if it is called so (`<topic>+<partition>+<offset>.keys.json`) beside that of its values, and
+    has nothing but keys in its first bytes.
+    """
+    listed = {file.path: file for file in files}
+    beside = {path: values for path in listed if (values := _OF_KEYS.sub(r"\1\2", path)) != path and values in listed}
+    taken = 0
+    found = map_files([listed[path] for path in beside], _names)
+    for (path, values), names in zip(beside.items(), found, strict=True):
+        if names is not None:
+            listed[values] = replace(listed[values], keys=names)
+            del listed[path]
+            taken += 1
+    if taken:
+        log.info("the keys of %s are in files beside them", counted(taken, "file"))
+    return list(listed.values())
+
+
+def _names(file: InputFile) -> tuple[str, ...] | None:
+    try:
+        with open_input(file) as stream:
+            return names_of_keys(stream.read(_HEAD_BYTES))
+    except (OSError, pa.ArrowException):  # told where it is read
+        return None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ are listed, those that were probably meant are looked at, so that everything is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
@@ -17,7 +17,6 @@ from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptio
 from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
 from ggfmt.config.lint.checks import check_handler
 from ggfmt.config.lint.foreign import Template, check_prose, is_foreign, is_sentence
-from ggfmt.config.lint.placeholders import placeholders
 from ggfmt.config.lint.releases import UNCOVERED, check_releases, refusal
 from ggfmt.config.properties import SETTINGS, Entry, ParsedProperties
 from ggfmt.config.property_names import HandlerKey, handler_key, is_placeholder, nearest_handler, nearest_key, renamed
@@ -27,12 +26,57 @@ from ggfmt.config.transforms import is_transform, read_transforms
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
-from ggfmt.java.text import InvalidValueError, trim
+from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.replacements import Replacements
 
 _OWN = "ggfmt."
 _TIMESTAMP_MASK = "gg.format.timestamp"
 _NAME_HELP = "use letters, digits, `_` and `-`: the name is that of a directory"
+
+# What a manual or a template writes in place of a name or a value, and somebody left in.
+
+_LEFT_IN = re.compile(r"<[a-z][\w .-]*>|(?<![a-z0-9])your[-_ ][\w-]+", re.IGNORECASE)
+
+# Values that are texts of any kind: `<null>` may well be meant.
+_ANY_TEXT = re.compile(
+    r"gg\.handler\..+\.(?:format\..+|filter)|gg\.(?:schema|content)replace.+", re.IGNORECASE | re.DOTALL
+)
+_GOLDENGATE = re.compile(r"(?:gg|goldengate|javawriter|jvm)\.", re.IGNORECASE)
+
+_EVENT_HANDLER = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
+_CHAINED = re.compile(r"gg\.(?:event)?handler\.[^.]+\.eventhandler|gg\.eventhandlerlist", re.IGNORECASE)
+
+
+def placeholders(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
+    """GG129 for each value with a placeholder in it, GG101 for properties of an event handler called `name`."""
+    for entry in entries:
+        found = None
+        if _GOLDENGATE.match(entry.key) and not _ANY_TEXT.fullmatch(entry.key):
+            found = _LEFT_IN.search(entry.value)
+        if found is None:
+            continue
+        span = entry.value_span
+        at = entry.source.find(found[0], entry.value_column - 1)
+        if at >= 0:
+            span = replace(span, column=at + 1, length=len(found[0]))
+        what = "a placeholder" if entry.secret else f"`{visible(found[0])}`"
+        message = f"the value of `{entry.key}` has {what} in it, which stands for something else"
+        yield Diagnostic("GG129", message, span, "write what is meant")
+    yield from _event_handlers(entries)
+
+
+def _event_handlers(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
+    below = [(entry, match) for entry in entries if (match := _EVENT_HANDLER.fullmatch(entry.key))]
+    called = {trim(name) for entry in entries if _CHAINED.fullmatch(entry.key) for name in entry.value.split(",")}
+    others = list(dict.fromkeys(match[1] for _, match in below if not is_placeholder(match[1])))
+    for entry, match in below:
+        if not is_placeholder(match[1]) or match[1] in called or not others:
+            continue
+        help = f"`{match[1]}` stands for the name of an event handler: write "
+        help += f"`gg.eventhandler.{others[0]}.{match[2]}`" if len(others) == 1 else "one that is there"
+        yield Diagnostic(
+            "GG101", f"`{entry.key}` is never applied: it belongs to no event handler", entry.key_span, help
+        )
 
 
 class ConfigurationParser:

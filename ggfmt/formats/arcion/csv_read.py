@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
@@ -15,9 +18,10 @@ from urllib.parse import unquote
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
-from ggfmt.formats.arcion import FILE, LAST_FIELDS, SNAPSHOT, ArcionCsvOptions
+from ggfmt.formats.api.source import Source
+from ggfmt.formats.arcion import BACKSLASH, FILE, LAST_FIELDS, REALTIME, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, check_op, check_states, images_of
-from ggfmt.formats.arcion.csv_text import CsvLayout, chunks, fields_of, find_layout
+from ggfmt.formats.json.files import BOM
 from ggfmt.formats.json.values import invalid_utf8
 from ggfmt.formats.records.dialect import Change, Meaning
 from ggfmt.formats.records.reader import dialect_input
@@ -25,6 +29,152 @@ from ggfmt.formats.records.refused import RecordError
 from ggfmt.options.table_keys import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
+
+# CSV as Arcion writes it: where its records lie, and their fields. A field that starts with a quote ends with the
+# next quote that is not escaped, and may hold line ends and delimiters in between; in all other fields quotes and
+# escapes stand for themselves. Blanks are part of a field. Since a line end may lie in a field, a file is read from
+# its start. A field whose closing quote never comes ends with its line.
+
+CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class CsvLayout(Layout):
+    """The layout of a file of CSV; `delimiter` stands between fields.
+
+    names    the columns that the header names, None without a header
+    problem  what is wrong with the header
+    """
+
+    quote: str = '"'
+    backslash: bool = False
+    names: tuple[str, ...] | None = None
+    problem: Diagnostic | None = None
+
+
+class _Patterns:
+    """Expressions for one delimiter, quote and escape.
+
+    They can match in one way only, so that trying others takes no time: a closing quote is never followed by a quote.
+    """
+
+    def __init__(self, delimiter: str, quote: str, backslash: bool) -> None:
+        d, q = re.escape(delimiter), re.escape(quote)
+        body = rf"[^{q}\\]*(?:\\.[^{q}\\]*)*" if backslash else rf"[^{q}]*(?:{q}{q}[^{q}]*)*"
+        closed = rf"{q}{body}{q}" + ("" if backslash else rf"(?!{q})")
+        whole = rf"(?:{closed}[^{d}\n]*|(?!{q})[^{d}\n]*)"
+        self.record = re.compile(rf"{whole}(?:{d}{whole})*(?=\n|\Z)".encode(), re.DOTALL)
+        self.field = re.compile(rf"(?:({q})({body}){q}|((?!{q})[^{d}]*))({d}|\Z)", re.DOTALL)
+        self._escaped = re.compile(rf"\\([\\{q}])") if backslash else None
+        self._quote = quote
+
+    def plain(self, body: str) -> str:
+        """What stands between quotes, without its escapes."""
+        if self._escaped is None:
+            return body.replace(self._quote * 2, self._quote)
+        return self._escaped.sub(r"\1", body) if "\\" in body else body
+
+
+@lru_cache(maxsize=64)
+def _patterns(delimiter: str, quote: str, backslash: bool) -> _Patterns:
+    return _Patterns(delimiter, quote, backslash)
+
+
+def _patterns_of(layout: Layout) -> _Patterns:
+    assert isinstance(layout, CsvLayout)
+    return _patterns(layout.delimiter.decode(), layout.quote, layout.backslash)
+
+
+def find_layout(head: bytes, whole: bool, options: ArcionCsvOptions) -> CsvLayout:
+    """The layout of a file that starts with `head`; `whole` tells that there is no more of it."""
+    mark = len(BOM) if head.startswith(BOM) else 0
+    plain = CsvLayout(False, options.delimiter.encode(), quote=options.quote, backslash=options.escape == BACKSLASH)
+    if not options.include_header or len(head) == mark:
+        return replace(plain, skipped=mark)
+    start, end, following = next(_records(head, mark, plain, not whole), (mark, mark, mark))
+    names = _columns(head[start:end], plain, options.mode)
+    if names is not None:
+        return replace(plain, names=names, skipped=following)
+    help = "correct the header, or `mode`, `delimiter`, `quote` and `escape` with `--input-option`"
+    problem = Diagnostic("GG311", "the header of the file does not name the columns", help=help)
+    return replace(plain, skipped=following, problem=problem)
+
+
+def _columns(header: bytes, layout: CsvLayout, mode: str) -> tuple[str, ...] | None:
+    """The columns that a header names; None if it names none, or one twice."""
+    try:
+        names = tuple(text or "" for text in fields_of(header.decode(), layout, None) or ())
+    except UnicodeDecodeError:
+        return None
+    if mode == REALTIME:
+        names = tuple(_column(names[at : at + 3]) for at in range(0, len(names) - len(LAST_FIELDS), 3))
+    return names if names and all(names) and len(set(names)) == len(names) else None
+
+
+def _column(triple: tuple[str, ...]) -> str:
+    """The column that three fields are of, by its name alone or with suffixes for each; an empty text for none."""
+    if len(triple) < len(VALUE_SUFFIXES):
+        return ""
+    if len(set(triple)) == 1:
+        return triple[0]
+    pairs = list(zip(triple, VALUE_SUFFIXES, strict=True))
+    names = {name[: -len(suffix)] for name, suffix in pairs if name.upper().endswith(suffix)}
+    return names.pop() if len(names) == 1 and all(name.upper().endswith(suffix) for name, suffix in pairs) else ""
+
+
+def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
+    """The records of a file, about `CHUNK_BYTES` at a time."""
+    assert isinstance(layout, CsvLayout)
+    source = Source(stream, file, layout, CHUNK_BYTES)
+    source.offset = len(stream.read(layout.skipped))
+    while not source.ended:
+        source.grow()
+        while True:
+            data, more = source.buffer, not source.ended
+            records = list(_records(data, 0, layout, more))
+            cut = records[-1][2] if records else 0
+            if records:
+                spans = tuple((start, end) for start, end, _ in records)
+                yield Chunk(file, source.offset, data[:cut], layout, spans, last=not more)
+            source.drop(cut)
+            if len(source.buffer) <= layout.max_record:
+                break
+            yield source.pass_record(b"\n")
+            source.drop(1)
+
+
+def _records(data: bytes, start: int, layout: CsvLayout, more: bool) -> Iterator[tuple[int, int, int]]:
+    """Start and end of every record, and where the next one starts. Where `more` follows, one that may go on in it is
+    left out, and so are one that is too long and all behind it."""
+    pattern = _patterns_of(layout).record
+    while start < len(data):
+        stop = min(len(data), start + layout.max_record + 1)
+        match = pattern.match(data, start, stop)
+        if match is not None and (match.end() < stop or (stop == len(data) and not more)):
+            end = match.end()
+        elif more and stop == len(data) and stop - start <= layout.max_record:
+            return
+        else:  # a quote that nothing closes
+            end = data.find(b"\n", start, stop)
+            if end < 0 and stop - start > layout.max_record:
+                return
+            end = len(data) if end < 0 else end
+        following = min(end + 1, len(data))
+        yield start, end - (end > start and data[end - 1 : end] == b"\r" and end < len(data)), following
+        start = following
+
+
+def fields_of(record: str, layout: Layout, null: str | None) -> list[str | None] | None:
+    """The fields of a record, None for one that is `null` without quotes; None if one does not end with its closing
+    quote."""
+    patterns = _patterns_of(layout)
+    fields = patterns.field.findall(record)
+    if len(fields) > 1 and not fields[-2][-1]:
+        fields.pop()  # nothing, found once more behind the last field
+    quoted = sum(1 for quote, _, _, _ in fields if quote)
+    if len("".join(chain.from_iterable(fields))) + quoted != len(record):
+        return None
+    return [(patterns.plain(body) if quote else None if plain == null else plain) for quote, body, plain, _ in fields]
 
 
 class Row(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,9 +15,9 @@ from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions, scan
 from ggfmt.formats.debezium import source as sources
-from ggfmt.formats.debezium.changes import SchemaChangeRecord, described_tables
 from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, kind_of
-from ggfmt.formats.debezium.types import Types
+from ggfmt.formats.debezium.source import qualified_name
+from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
 from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.shapes import Encoding
 from ggfmt.formats.json.unread import MONGODB, unread_record
@@ -25,7 +26,7 @@ from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Mean
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError, decoded
 from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, ScannedBatch
-from ggfmt.model.table import Kind, TableDef
+from ggfmt.model.table import Column, Kind, TableDef
 
 _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
 _OF_ENVELOPE = frozenset({"op", "ts_ms", "ts_us", "ts_ns"})
@@ -34,6 +35,48 @@ _NO_BEFORE = (
     "PostgreSQL tells the row of a delete by its replica identity: give the table a primary key, or say "
     "`ALTER TABLE ... REPLICA IDENTITY FULL`"
 )
+
+# Debezium's schema changes: the definitions that their `tableChanges` tell.
+
+_PART = re.compile(r'"((?:[^"]|"")*)"(?:\.|$)')
+
+
+class ChangedTable(msgspec.Struct, gc=False):
+    columns: tuple[TableColumn, ...] = ()
+    primaryKeyColumnNames: tuple[str, ...] | None = None
+
+
+class TableChange(msgspec.Struct, gc=False):
+    type: str
+    id: str
+    table: ChangedTable | None = None
+
+
+class SchemaChangeRecord(msgspec.Struct, gc=False):
+    tableChanges: tuple[TableChange, ...] | None = None
+
+
+def described_tables(change: SchemaChangeRecord, options: DebeziumOptions) -> Iterator[TableDef]:
+    """The definitions of the tables that a schema change makes or alters; Refused for an `id` that names none."""
+    for item in change.tableChanges or ():
+        if item.type != "DROP" and item.table is not None and item.table.columns:
+            columns = sorted(item.table.columns, key=lambda column: column.position or 0)
+            yield TableDef(
+                _name(item.id, options),
+                tuple(Column(column.name, of_table_column(column), column.optional) for column in columns),
+            ).with_keys(item.table.primaryKeyColumnNames or ())
+
+
+def _name(identity: str, options: DebeziumOptions) -> str:
+    """The name of a table from its quoted parts, `"db"."schema"."table"`."""
+    parts = [part.replace('""', '"') for part in _PART.findall(identity)]
+    if not 1 <= len(parts) <= 3 or not parts[-1]:
+        raise RecordError("GG308", "`tableChanges` has an `id` that is no name of a table")
+    database = parts[0] if len(parts) > 1 else None
+    schema = parts[1] if len(parts) > 2 else None
+    return qualified_name(database, schema, parts[-1], options)
+
+
 _schema_change = msgspec.json.Decoder(SchemaChangeRecord).decode
 
 

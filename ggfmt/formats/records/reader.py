@@ -6,6 +6,7 @@ enough for a batch, or a definition changes.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, ClassVar
@@ -13,9 +14,12 @@ from typing import Any, BinaryIO, ClassVar
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
 from ggfmt.columnar.images import filled, overlaid, unless_all, with_columns
+from ggfmt.columnar.timestamps import micros_text
 from ggfmt.columnar.tokens import with_common
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Remark, UnknownTable
 from ggfmt.formats.json import files as json_files
@@ -24,8 +28,6 @@ from ggfmt.formats.records.batching import HeldTable, Spans, Wrong
 from ggfmt.formats.records.classification import Examination, examined, examined_one, sniff
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.duplicate_columns import rows_with_columns_twice
-from ggfmt.formats.records.heads import Heads, stamps, stamps_of
 from ggfmt.formats.records.problems import contradictions, name_problem
 from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, json_values, key_updates, keys_alone
 from ggfmt.formats.records.scanner import Grammar, ScannedBatch
@@ -38,6 +40,81 @@ from ggfmt.model.table import Catalog, Kind, TableDef
 _NOTHING = Grammar((), {})  # every record is odd, until one tells the grammar of those like it
 _MOST_GRAMMARS = 16  # in a file that has records of so many kinds in turns, the exact reader is as fast
 _TWICE = "with a column twice in an image, of which the last one counts"
+
+# Columns that an image has twice: JSON allows that, and the last one counts. Decoders do not tell. What tells is the
+# number of names in the characters of many images at once, which is that of the columns that were found unless one
+# was there twice. A name is what stands before a colon, with a blank at most between.
+
+
+def rows_with_columns_twice(images: Sequence[Any], columns: Sequence[ImageColumn]) -> list[int]:
+    """The rows of images, JSON objects or None for none, that have a column twice, by the columns made of them."""
+    data = b"\n".join(image for image in images if image is not None)
+    there = sum(len(images) if column.present is None else column.present.true_count for column in columns)
+    if data.count(b":") == there or _names(data, there) == there + sum(map(_nested_names, columns)):
+        return []
+    return [row for row, image in enumerate(images) if image is not None and _has_twice(bytes(image))]
+
+
+def _names(data: bytes, least: int) -> int:
+    """How many names there are, of which at least so many are known."""
+    names = data.count(b'":')
+    if b"\\" in data:  # an escaped quote ends no name
+        names -= data.count(b'\\":')
+    if names < least:
+        names += data.count(b'" :') - data.count(b'\\" :')
+    return names
+
+
+def _nested_names(column: ImageColumn) -> int:
+    """The names in objects and arrays that are values of a column."""
+    nested = json_values(column, scalars=False, nested=True)
+    if nested is None:
+        return 0
+    return sum(_names(text.encode(), 0) for text in non_null_values(column.values.filter(nested)))
+
+
+def _has_twice(image: bytes) -> bool:
+    try:
+        names = [name for name, _ in _pairs(image.decode())]
+    except RecursionError:  # a value is nested so deeply that nothing is told of the names around it
+        return False
+    return len(set(names)) < len(names)
+
+
+_pairs = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str, strict=False).decode
+
+
+# What there is of operations besides their images: types, times, positions, tokens, and which images they have.
+
+
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """Of n operations."""
+
+    op: pa.StringArray
+    op_ts: pa.StringArray
+    position: pa.StringArray
+    has_before: pa.BooleanArray
+    has_after: pa.BooleanArray
+    ordinal: pa.Int64Array
+    tokens: StringMapArray | None
+
+
+def stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
+    """The time stamps as texts; numbers are microseconds since 1970."""
+    alone = [value for value in values if value is None or isinstance(value, str)]
+    if len(alone) == len(values):
+        return texts(alone), {}
+    found, wrong = stamps_of([value if isinstance(value, int) else None for value in values])
+    if any(isinstance(value, str) for value in values):
+        found = texts([v if isinstance(v, str) else s for v, s in zip(values, found.to_pylist(), strict=True)])
+    return found, wrong
+
+
+def stamps_of(micros: Sequence[int | None] | pa.Int64Array) -> tuple[pa.StringArray, Wrong]:
+    """The time stamps of microseconds since 1970 as texts, and what is wrong with some."""
+    found, bad = micros_text(micros)
+    return found, dict.fromkeys(bad, Diagnostic("GG308", "the time of the operation is out of range"))
 
 
 @dataclass

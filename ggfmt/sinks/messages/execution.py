@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -15,23 +15,113 @@ from ggfmt.commit.commit import write_error
 from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.recognition import other_format, reader_of
 from ggfmt.scan.runner import Runner
-from ggfmt.scan.splits import Split
-from ggfmt.scan.steps import JOINING, Stopwatch
+from ggfmt.scan.splits import Split, SplitReader
+from ggfmt.scan.steps import JOINING, READING, Stopwatch
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.job import HandlerOutput, Job
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
 from ggfmt.sinks.messages.preparation import PreparedRun
-from ggfmt.sinks.messages.sink import TaskOutcome
+from ggfmt.sinks.messages.sink import Sink, TaskOutcome, TaskStopped, in_task
 from ggfmt.sinks.messages.staging import StagedFile
-from ggfmt.sinks.messages.task import run_split
 
 log = logging.getLogger("ggfmt")
 
 JOIN_IN_TASKS_BYTES = 64 << 20  # less than that the driver joins sooner than a Spark job starts
 _JOINS_PER_CORE = 3  # shares take different times
+
+# One task: reads a split, formats it for every handler, and leaves files in staging. Runs in a Spark worker or in the
+# calling process, with the same outcome. A mistake in the data is part of the outcome; only what is no fault of the
+# data (a full disk, a defect) is raised, so that Spark tries again.
+
+
+def run_split(job: Job, split: Split, attempt: int) -> TaskOutcome:
+    """Reads and writes one split. `attempt` is unique, so that attempts of one split do not meet in staging."""
+    return in_task(job.staging.values(), split.ordinal, lambda: _Task(job, split, attempt).run())
+
+
+MOST_EXPLAINED = 100  # rejects of a task for which other formats are tried: that takes longer than to set one aside
+
+
+class _Task:
+    def __init__(self, job: Job, split: Split, attempt: int) -> None:
+        self.job = job
+        self.split = split
+        self.sink = Sink(job, split.ordinal, job.epoch_at(split), attempt)
+        self.outcome = self.sink.outcome
+        projection = [output.projection for output in self.sink.outputs]
+        combined = projection[0]
+        for other in projection[1:]:
+            combined |= other
+        self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), combined, job.source)
+        self.unexplained = MOST_EXPLAINED
+
+    def run(self) -> TaskOutcome:
+        self.sink.watch.lap(None)
+        source = SplitReader(self.reader, self.split)
+        try:
+            for events in source:
+                self._handle(events)
+                self.sink.end_of_chunk()
+            self.sink.close()
+        except TaskStopped:
+            pass
+        except Abend as error:
+            (self.outcome.abend,) = error.diagnostics
+        except SplitBoundaryError:
+            assert source.input is not None
+            self.outcome.crossed = source.input.index
+        self.outcome.steps = self.sink.watch.seconds
+        self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
+        self.outcome.remarks = self.reader.remarks
+        return self.outcome
+
+    def _handle(self, events: Iterator[Event]) -> None:
+        for event in events:
+            self.sink.watch.lap(READING)
+            if isinstance(event, ChangeBatch):
+                self.sink.write(event, self._locate)
+            elif isinstance(event, Reject):
+                if event.of_unknown_table and not self.job.settled:
+                    self._undefined()
+                self.sink.reject(event.record, self._explained(event))
+            else:
+                self._definition(event)
+        self.sink.watch.lap(READING)
+
+    def _explained(self, reject: Reject) -> Diagnostic:
+        """Why a record is a reject, with the format that it is of, if that is another than the input's."""
+        diagnostic = reject.diagnostic
+        if not self.unexplained:
+            return diagnostic
+        self.unexplained -= 1
+        found = other_format(reject.record, self.job.input_format)
+        if found is None:
+            return diagnostic
+        name, reason = found
+        help = f"this record is of `{name}`: {reason}; the input is read as `{self.job.input_format}`"
+        if self.job.reason:
+            help += f": {self.job.reason}"
+        return replace(diagnostic, help=f"{help}; give the records of each format in files and runs of their own")
+
+    def _locate(self, ordinal: int) -> tuple[bytes, dict[str, object]]:
+        chunk, start, end = self.reader.locate(ordinal)
+        return chunk.data[start:end], {"file": chunk.file, "offset": chunk.offset + start}
+
+    def _definition(self, event: SchemaChange) -> None:
+        if not self.job.settled:
+            self._undefined()
+        for output in self.sink.outputs:
+            output.new_epoch(self.job.epoch_after(event))
+
+    def _undefined(self) -> None:
+        self.outcome.undefined = True
+        raise TaskStopped
 
 
 @dataclass(frozen=True)

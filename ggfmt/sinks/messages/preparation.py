@@ -5,24 +5,26 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 
-from ggfmt.commit.commit import lock_all, reason, write_error
+from ggfmt.commit.commit import check_directories, lock_all, reason, write_error
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import is_below
 from ggfmt.commit.names import METADATA_DIRECTORY, counted, stamp
-from ggfmt.commit.preflight import check_directories
+from ggfmt.config.file_layout import absolute_paths, not_done
 from ggfmt.config.handler_options import RunOptions
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.formats.api.framing import TextFraming
+from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
 from ggfmt.location import absolute, below, child, file_system, is_uri, not_writable, plain, remedy
-from ggfmt.model.table import Catalog
+from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.scan.files import InputFile, check_unchanged, map_files, unreadable
@@ -31,8 +33,8 @@ from ggfmt.scan.scan import Scan, ScanRequest
 from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.scan.standard_input import check_standard_input, spooled_standard_input
 from ggfmt.sinks.messages import report
-from ggfmt.sinks.messages.chosen_layout import chosen_layout
 from ggfmt.sinks.messages.job import HandlerOutput, Job
+from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.messages.stream import ARGUMENT as STREAM
 from ggfmt.sinks.messages.stream import check_stream, directory_for_stream, placeholder_directory
@@ -40,6 +42,46 @@ from ggfmt.sinks.messages.stream import check_stream, directory_for_stream, plac
 TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 
 log = logging.getLogger("ggfmt")
+
+# The layout that a handler's properties choose, or why there is none.
+
+
+def chosen_layout(config: HandlerConfig, settings: HandlerSettings, group: str | None) -> Layout:
+    """ConfigurationError GG515 for a layout that ggfmt does not do."""
+    handler = config.handler
+    problems = [*_not_done(config, group), *_no_mark(config, settings)]
+    if problems:
+        raise ConfigurationError(*problems)
+    for problem in absolute_paths(handler):
+        log.info("handler %s: `%s` %s", config.name, problem.property, problem.message)
+    return Layout(
+        handler.file_suffix,
+        handler.path_mapping_template,
+        handler.file_name_mapping_template,
+        handler.partitioner,
+        group or "",
+    )
+
+
+def _not_done(config: HandlerConfig, group: str | None) -> Iterator[Diagnostic]:
+    for problem in not_done(config.handler, group):
+        name = f"gg.handler.{config.name}.{problem.property}"
+        yield Diagnostic("GG515", f"`{name}`: {visible(problem.message)}", config.place(problem.property), problem.help)
+
+
+def _no_mark(config: HandlerConfig, settings: HandlerSettings) -> Iterator[Diagnostic]:
+    """Why files cannot begin with the bytes of `bom`."""
+    if not settings.bom:
+        return
+    framing = settings.write_support.framing(TableDef("T"), settings.options, settings.context)
+    name = f"gg.handler.{config.name}.bom"
+    if not isinstance(framing, TextFraming):
+        message = f"`{name}` is for files of text, which `{settings.format}` does not write"
+    elif byte_order_mark(getattr(settings.options, "encoding", "UTF-8")):
+        message = f"`{name}` would be a second byte order mark: the `encoding` has one"
+    else:
+        return
+    yield Diagnostic("GG515", message, config.place("bom"), "remove it")
 
 
 @dataclass(frozen=True, kw_only=True)

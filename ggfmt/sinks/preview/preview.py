@@ -30,7 +30,6 @@ from ggfmt.scan.scan import Scan, ScanRequest
 from ggfmt.scan.splits import Split, SplitReader
 from ggfmt.scan.standard_input import check_standard_input, lazy_standard_input
 from ggfmt.sinks.messages.pipeline import HandlerSettings
-from ggfmt.sinks.messages.sink import TaskStopped
 from ggfmt.sinks.preview.handler import FirstRejects, HandlerPreview, PreviewHandler
 
 log = logging.getLogger("ggfmt")
@@ -124,6 +123,10 @@ def _check_names(tables: Iterable[str], settings: PreviewSettings) -> None:
         raise Abend(diagnostic)
 
 
+class _DiscoveryRequired(Exception):
+    """The data has a table or a metadata record without a definition."""
+
+
 class _PreviewPass:
     """One reading of the first bytes. `names` has what each table met is called in messages, by its name in the input.
     The other attributes are those of a `ReadOutcome`."""
@@ -165,7 +168,7 @@ class _PreviewPass:
         except SplitBoundaryError:
             assert source.input is not None
             self.crossed = source.input.index
-        except TaskStopped:
+        except _DiscoveryRequired:
             self.undefined = True
 
     def _take(self, events: Iterator[Event]) -> None:
@@ -173,7 +176,7 @@ class _PreviewPass:
             if isinstance(event, ChangeBatch):
                 self._batch(event)
             elif not self._settled and (isinstance(event, SchemaChange) or event.of_unknown_table):
-                raise TaskStopped
+                raise _DiscoveryRequired
             elif isinstance(event, Reject):
                 rejects = self._unread.setdefault(event.diagnostic.span.table, FirstRejects())
                 rejects.add(event.ordinal, event.diagnostic)

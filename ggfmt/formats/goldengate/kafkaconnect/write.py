@@ -2,38 +2,170 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
+from ggfmt.columnar.by_value import by_value, json_texts, json_values
 from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.escapes import JACKSON_ESCAPES, escape_json_text
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import ImageObjects
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.json_image import ImageObjects, JsonValues, Values
+from ggfmt.columnar.metadata import token_texts
+from ggfmt.columnar.pieces import Encoding, Piece
+from ggfmt.columnar.strings import json_booleans, json_strings, quote_json
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
-from ggfmt.formats.api.writing import RIGHT_TYPE, Formatter, RowErrors, WriteSupport
-from ggfmt.formats.connect.values import too_fine
+from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, WriteSupport
+from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.connect.decimals import encoded
+from ggfmt.formats.connect.values import millis, too_fine, whole
 from ggfmt.formats.goldengate.kafkaconnect import FLAG, OP, KafkaConnectOptions
-from ggfmt.formats.goldengate.kafkaconnect.metadata import MetadataFields
-from ggfmt.formats.goldengate.kafkaconnect.types import column_type
 from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
-from ggfmt.formats.goldengate.metacolumns import needs_tokens
+from ggfmt.formats.goldengate.metacolumn_values import MetaValues
+from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn, needs_tokens
+from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.records.formatter import COMPACT, missing_from
+from ggfmt.java.numbers import double_text, float_text, single
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Kind, SqlType, TableDef
 
 _ROW_NAME = "row"  # of the struct that an image is
 _FLAG_SCHEMA = {"type": "boolean", "optional": True}
+
+# The metadata of messages of the Kafka Connect handler: fields of a struct before the images or columns.
+
+_CONTAINERS = {ALL_TOKENS: connect.STRING_MAP, KEY_COLUMNS: connect.STRINGS}
+
+# The types of columns in messages of the Kafka Connect handler: their schemas, and how values are written.
+
+_INT64_DIGITS, _DOUBLE_DIGITS = 18, 15  # that any whole number, and any decimal one, may have
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """How a column is written: its Connect schema, less `optional` and the name of the field, and what makes JSON
+    values of its texts. `wanted` says in words what the values have to be; `cut`: times may have more than is
+    written."""
+
+    schema: dict[str, Any]
+    values: Values
+    wanted: str = "a text"
+    cut: bool = False
+
+
+def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
+    """The type of a column; by manual and messages of 21.1, release 12.3 and later ones do not differ."""
+    kind = type.kind
+    if options.treat_all_columns_as_strings:
+        return _STRING
+    if kind is Kind.BOOLEAN:
+        return ColumnType({"type": "boolean"}, json_booleans, "`true` or `false`")
+    if kind is Kind.FLOAT:
+        return ColumnType({"type": "float"}, by_number(_float), "a number that a float can be")
+    if kind is Kind.DOUBLE:
+        return _DOUBLE
+    if kind in (Kind.DECIMAL, Kind.NUMBER) and options.enable_decimal_logical_type:
+        return _decimal(type, options)
+    if kind is Kind.INTEGER or (kind is Kind.DECIMAL and type.scale == 0 and _fits(type, _INT64_DIGITS)):
+        return ColumnType({"type": "int64"}, whole, "a whole number of 64 bits")
+    if kind in (Kind.DECIMAL, Kind.NUMBER):
+        known = kind is Kind.DECIMAL and type.precision is not None and _fits(type, _DOUBLE_DIGITS)
+        return _STRING if options.map_large_numbers_as_strings and not known else _DOUBLE
+    if kind in (Kind.DATE, Kind.TIMESTAMP) and options.enable_timestamp_logical_type:
+        schema = {"type": "int64", "name": connect.TIMESTAMP, "version": 1}
+        return ColumnType(schema, millis, "a time stamp", cut=True)
+    return _STRING
+
+
+def _fits(type: SqlType, digits: int) -> bool:
+    return type.precision is None or type.precision <= digits
+
+
+def _decimal(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
+    scale = options.oracle_number_scale if type.kind is Kind.NUMBER or type.scale is None else type.scale
+    schema = {"type": "bytes", "name": connect.DECIMAL, "version": 1, "parameters": {"scale": str(scale)}}
+    values = json_texts(by_value(partial(encoded, scale=scale)))
+    return ColumnType(schema, values, f"a number of at most {scale} digits behind its point")
+
+
+def by_number(text_of: Callable[[float], str]) -> Values:
+    """JSON values of numbers, as Java prints them; strings of what JSON has no numbers for, as Jackson writes them."""
+
+    def text(value: str) -> str | None:
+        if value in NOT_FINITE:
+            return f'"{text_of(float(value))}"'
+        number = float(value) if _NUMBER.fullmatch(value) else math.inf
+        return text_of(number) if math.isfinite(number) else None
+
+    return json_values(by_value(text))
+
+
+def _float(number: float) -> str:
+    try:
+        return float_text(single(number)) if math.isfinite(number) else float_text(number)
+    except OverflowError:
+        raise ValueError from None
+
+
+def _texts(values: pa.StringArray) -> JsonValues:
+    return json_strings(values, Encoding.JACKSON), []
+
+
+_STRING = ColumnType({"type": "string"}, _texts)
+_DOUBLE = ColumnType({"type": "double"}, by_number(double_text), "a number that a double can be")
+
+
+class MetadataFields:
+    """The metadata fields of one table: their names, their schemas as the converter writes them, and their values."""
+
+    def __init__(self, table: TableDef, options: KafkaConnectOptions, context: Context, clock: Clock) -> None:
+        self._columns = options.metadata(context)
+        self._values = MetaValues(table, op_keys(options), context, clock)
+        self._key_columns = f"[{','.join(map(_quoted, table.primary_keys))}]"
+        self.names = tuple(column.name for column in self._columns)
+
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        text = {"type": "string", "optional": True}
+        return [{**_CONTAINERS.get(column.keyword, text), "field": column.name} for column in self._columns]
+
+    def values(self, batch: ChangeBatch) -> list[Piece]:
+        """The JSON values of each field, one for all operations of a batch or one for each."""
+        return [self._json(column, batch) for column in self._columns]
+
+    def _json(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
+        keyword = column.keyword
+        if keyword == ALL_TOKENS:
+            return join(["{", token_texts(batch.tokens, _pair, ","), "}"], len(batch))
+        if keyword == KEY_COLUMNS:
+            return self._key_columns
+        if keyword in (TIMESTAMP, POSITION):  # null, where an operation has none
+            return quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.JACKSON)
+        values = self._values.of(column, batch)
+        if isinstance(values, pa.Scalar):
+            values = str(values.as_py())
+        return _quoted(values) if isinstance(values, str) else quote_json(values, Encoding.JACKSON)
+
+
+def _quoted(text: str) -> str:
+    return escape_json_text(text, JACKSON_ESCAPES)
+
+
+def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
+    return [json_strings(names, Encoding.JACKSON), ":", json_strings(values, Encoding.JACKSON)]
 
 
 class KafkaConnectFormatter(Formatter):

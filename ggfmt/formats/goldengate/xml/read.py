@@ -9,9 +9,10 @@ is taken for none at all, and an absent time stamp or position is an empty text.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from functools import lru_cache
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -32,15 +33,247 @@ from ggfmt.formats.api.spans import Spans
 from ggfmt.formats.goldengate.discovery import settle_changes
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
-from ggfmt.formats.goldengate.xml.operation import XmlOperation, examine, misfit
-from ggfmt.formats.goldengate.xml.records import find_layout, records
-from ggfmt.formats.goldengate.xml.regular import RegularOperations
+from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
 from ggfmt.formats.records.batching import BatchingReader, HeldTable
-from ggfmt.formats.records.problems import unknown_column
+from ggfmt.formats.records.problems import name_problem, unknown_column
+from ggfmt.formats.records.refused import legal_values
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.java.charsets import native_charset
+from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, TableDef
 from ggfmt.options.value_types import NATIVE
+
+# Operations in XML, looked through by a native kernel where there is one: it takes those that are written as
+# GoldenGate writes them, and leaves the others, in their order, to who reads any XML. Without a kernel all are left.
+
+_IN_A_ROW = 16  # odd records that say that those behind them will be odd too
+_MOST_COLUMNS = 1 << 17  # of all tables together: each takes some memory
+
+# What one `operation` element says: its table, its columns in order, and their values before and after.
+
+_ATTRIBUTES = frozenset({"table", "type", "ts", "current_ts", "pos", "numCols"})
+_TRUE = ("true", "1")
+# For each operation type, the image that it cannot have.
+_SURPLUS = {"I": ("before",), "U": (), "D": ("after",), "T": ("before", "after")}
+
+
+@dataclass(slots=True)
+class XmlOperation:
+    """An operation as it is written. `before` and `after` are in the order of `columns`; None is NULL, `MISSING` a
+    missing value. `type` is the word that the message has, `kind` what it stands for where that is known;
+    `unknown` names what the format does not know."""
+
+    table: str
+    type: str | None
+    op_ts: str | None
+    position: str | None
+    columns: tuple[str, ...]
+    before: list[str | None]
+    after: list[str | None]
+    tokens: dict[str, str]
+    unknown: list[str]
+    kind: str = ""
+
+    @property
+    def has_before(self) -> bool:
+        return self.before.count(MISSING) < len(self.before)
+
+    @property
+    def has_after(self) -> bool:
+        return self.after.count(MISSING) < len(self.after)
+
+
+def examine(element: Any, with_tokens: bool) -> XmlOperation | Diagnostic:
+    """The operation of an element, or what is wrong with it whatever its type and its table's definition are.
+
+    A Diagnostic is handed through.
+    """
+    if isinstance(element, Diagnostic):
+        return element
+    if element.tag != "operation":
+        return _malformed("the record is no `operation` element", Span())
+    table = element.get("table")
+    problem = _table_problem(table)
+    if problem is not None:
+        return problem
+    operation = XmlOperation(table, element.get("type"), element.get("ts"), element.get("pos"), (), [], [], {}, [])
+    operation.unknown += [name for name in element.keys() if name not in _ATTRIBUTES]  # noqa: SIM118 - no dict
+    here = Span(table=table, position=operation.position)
+    names = []
+    for child in element:
+        if child.tag == "col":
+            names.append(child.get("name"))
+            try:
+                _add_values(child, operation)
+            except ValueError as error:
+                return _malformed(str(error), Span(table=table, field=names[-1], position=operation.position))
+        elif child.tag != "tokens":
+            operation.unknown.append(child.tag)
+        elif with_tokens:
+            operation.tokens = {
+                token.findtext("Name") or "": token.findtext("Value") or "" for token in child.iterchildren("token")
+            }
+    operation.columns = tuple(names)
+    reason = _columns_problem(operation.columns)
+    declared = element.get("numCols")
+    if reason is None and declared is not None and declared.strip() != str(len(names)):
+        reason = f"`numCols` is not {len(names)}, the number of the columns"
+    return operation if reason is None else _malformed(reason, here)
+
+
+def _add_values(column: Any, operation: XmlOperation) -> None:
+    """Adds the values of a `col` element; ValueError, with the reason, if it is not one."""
+    before: str | None = MISSING
+    after: str | None = MISSING
+    for child in column:
+        tag = child.tag
+        if tag == "before":
+            before = _value(child)
+        elif tag == "after":
+            after = _value(child)
+        elif tag != "missing":
+            operation.unknown.append(tag)
+    operation.before.append(before)
+    operation.after.append(after)
+
+
+def _value(element: Any) -> str | None:
+    if len(element):
+        raise ValueError("a value has elements inside")
+    text: str | None = element.text
+    if text is None or text.isspace():
+        if element.get("missing") in _TRUE:
+            return MISSING
+        return None if element.get("isNull") in _TRUE else text or ""
+    return text
+
+
+def misfit(operation: XmlOperation, kind: str | None, kinds: Mapping[str, str]) -> Diagnostic | None:
+    """What is wrong with the type of an operation, which is `kind`, or with its images as far as the type tells."""
+    here = Span(table=operation.table, position=operation.position)
+    legal = legal_values(kinds)
+    if operation.type is None:
+        return Diagnostic("GG305", "the operation has no `type`", here, legal)
+    if kind is None:
+        word = operation.type if len(operation.type) <= 40 else operation.type[:37] + "..."
+        return Diagnostic("GG304", f"`type` cannot be `{word}`", here, legal)
+    has = {"before": operation.has_before, "after": operation.has_after}
+    surplus = [image for image in _SURPLUS[kind] if has[image]]
+    if not surplus:
+        return None
+    name = OpType(kind).name.lower()
+    article = {True: "an", False: "a"}
+    images = " and ".join(f"{article[image == 'after']} {image} image" for image in surplus)
+    return Diagnostic("GG307", f"{article[name[0] in 'aeiou']} {name} has {images}", here)
+
+
+@lru_cache(maxsize=1024)
+def _table_problem(name: str | None) -> Diagnostic | None:
+    if name is None:
+        return Diagnostic("GG305", "the operation has no `table`", help="every operation must name its table")
+    return name_problem(name)
+
+
+@lru_cache(maxsize=1024)
+def _columns_problem(names: tuple[str | None, ...]) -> str | None:
+    if None in names:
+        return "a `col` element has no `name`"
+    return None if len(set(names)) == len(names) else "two `col` elements have the same `name`"
+
+
+def _malformed(reason: str, place: Span) -> Diagnostic:
+    return Diagnostic("GG312", reason, place)
+
+
+class RegularOperations:
+    """What a kernel takes of a row of chunks.
+
+    kinds   what the words for operation types stand for
+    keep    whether operations are kept; else it is only seen that they are of the columns that they are bound to
+    tokens  whether the tokens are kept too
+    """
+
+    def __init__(self, kinds: Mapping[str, str], keep: bool, tokens: bool) -> None:
+        self._scanner = _make_scanner(kinds, keep, tokens)
+        self._tokens = tokens
+        self._numbers: dict[str, int] = {}
+        self._bound: dict[str, Sequence[str]] = {}
+        self._left = _MOST_COLUMNS
+        self._in_hand = False  # a record that the kernel left
+        self.again = False  # it gets that record once more: nothing else is to be done with it
+
+    def odd_records(self, chunk: Chunk, first: int, spans: Spans) -> Iterator[XmlRecord]:
+        """The records of a chunk that are not taken; `first` is the ordinal of the first of all.
+
+        The places of all up to the one that is given are put into `spans`. Where it leads to another `bind`, it may be
+        taken after all; if it is not, it is given again.
+        """
+        prolog = None if self._scanner is None else plain_prolog(chunk)
+        place = odd = 0
+        while prolog is not None and odd < _IN_A_ROW:
+            assert self._scanner is not None
+            place, taken = self._scanner.scan(chunk.data, place, first + len(spans), prolog)
+            if len(memoryview(taken)):
+                spans.add_all(taken)
+                odd = 0
+            if place == len(chunk.data):
+                return
+            record = record_at(chunk, place)
+            spans.add(record.start, record.end)
+            self._in_hand, self.again = True, False
+            yield record
+            self._in_hand = False
+            if self.again:
+                self.again = False
+                spans.drop_last()
+            else:
+                place = record.end
+                odd += 1
+        for record in records(chunk, place):
+            spans.add(record.start, record.end)
+            yield record
+
+    def bind(self, table: str, columns: Sequence[str]) -> None:
+        """Has operations of a table taken that list these columns, and no others. None may be held of the table."""
+        if self._scanner is None:
+            return
+        self.again = False
+        self._left += len(self._bound.pop(table, ()))
+        if len(columns) <= self._left:
+            try:
+                number = self._scanner.bind(table.encode(), tuple(column.encode() for column in columns))
+            except REFUSALS:
+                pass
+            else:
+                self._left -= len(columns)
+                self._bound[table] = columns
+                self._numbers[table] = number
+                self.again = self._in_hand
+                return
+        if table in self._numbers:
+            self._scanner.unbind(self._numbers.pop(table))
+
+    def held(self, table: str) -> int:
+        """How many operations are held of a table."""
+        number = self._numbers.get(table)
+        return 0 if number is None or self._scanner is None else int(self._scanner.rows(number))
+
+    def take(self, table: str) -> ScannedBatch | None:
+        """The operations held of a table, which are not held any more; None if there are none."""
+        if not self.held(table):
+            return None
+        assert self._scanner is not None
+        return ScannedBatch.of(self._scanner.take(self._numbers[table]), self._tokens)
+
+
+def _make_scanner(kinds: Mapping[str, str], keep: bool, tokens: bool) -> Any:
+    """The kernel's scanner; None where there is none, or none that knows such words."""
+    try:
+        words = {word.encode(): kind.encode() for word, kind in kinds.items()}
+        return None if native is None else native.XmlScanner(words, keep, tokens)
+    except REFUSALS:
+        return None
 
 
 @dataclass

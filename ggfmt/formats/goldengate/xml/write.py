@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,13 +18,134 @@ from ggfmt.columnar.xml import ColumnElement, attribute, attribute_text, cdata, 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSupport
+from ggfmt.formats.api.show import ShownMessage, ShownPiece, TextShow
+from ggfmt.formats.api.writing import Formatter, RowErrors, SchemaFile, WriteSupport
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import XmlOptions
-from ggfmt.formats.goldengate.xml.schema import xml_schema
-from ggfmt.formats.goldengate.xml.show import XmlShow
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
+
+# XML, shown: the message line by line; line ends inside of CDATA sections are part of a value and break no line.
+
+_PART = re.compile(
+    r"""
+      (?P<section> <!\[CDATA\[ .*? \]\]> )
+    | (?P<instruction> <\? .*? \?> )
+    | (?P<tag> < (?: [^<>'"] | '[^']*' | "[^"]*" )* > )
+    | (?P<break> \n )
+    | (?P<text> [^<\n]+ | < )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_IN_TAG = re.compile(
+    r"""
+      (?P<value> '[^']*' | "[^"]*" )
+    | (?P<name> [^\s<>/='"]+ )
+    | (?P<punctuation> [\s<>/='"]+? )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+# The XML schema of operations. It is the same for all tables, and GoldenGate does not write it to files. The manual's
+# own (GoldenGate for Big Data 12.2, 6.7.3) refuses much of what the formatter writes: `current_ts` without a `T`,
+# positions beyond a long integer, NULL. Here attributes that are free texts are strings, and `isNull` is allowed.
+
+NAME = "operation.xsd"
+
+_TEXT = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<xs:schema attributeFormDefault="unqualified" elementFormDefault="qualified" \
+xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <xs:element name="operation">
+    <xs:complexType>
+      <xs:sequence>
+        <xs:element name="col" minOccurs="0" maxOccurs="unbounded">
+          <xs:complexType>
+            <xs:choice>
+              <xs:sequence>
+                <xs:element name="before" type="image"/>
+                <xs:element name="after" type="image"/>
+              </xs:sequence>
+              <xs:element name="missing" type="nothing"/>
+            </xs:choice>
+            <xs:attribute name="name" type="xs:string" use="required"/>
+            <xs:attribute name="index" type="xs:nonNegativeInteger" use="required"/>
+          </xs:complexType>
+        </xs:element>
+        <xs:element name="tokens" minOccurs="0">
+          <xs:complexType>
+            <xs:sequence>
+              <xs:element name="token" minOccurs="0" maxOccurs="unbounded">
+                <xs:complexType>
+                  <xs:sequence>
+                    <xs:element name="Name" type="xs:string"/>
+                    <xs:element name="Value" type="xs:string"/>
+                  </xs:sequence>
+                </xs:complexType>
+              </xs:element>
+            </xs:sequence>
+          </xs:complexType>
+        </xs:element>
+      </xs:sequence>
+      <xs:attribute name="table" type="xs:string" use="required"/>
+      <xs:attribute name="type" type="xs:string" use="required"/>
+      <xs:attribute name="ts" type="xs:string" use="required"/>
+      <xs:attribute name="current_ts" type="xs:string" use="required"/>
+      <xs:attribute name="pos" type="xs:string" use="required"/>
+      <xs:attribute name="numCols" type="xs:nonNegativeInteger" use="required"/>
+    </xs:complexType>
+  </xs:element>
+  <xs:complexType name="image">
+    <xs:simpleContent>
+      <xs:extension base="xs:string">
+        <xs:attribute name="missing" type="true"/>
+        <xs:attribute name="isNull" type="true"/>
+      </xs:extension>
+    </xs:simpleContent>
+  </xs:complexType>
+  <xs:complexType name="nothing"/>
+  <xs:simpleType name="true">
+    <xs:restriction base="xs:string">
+      <xs:enumeration value="true"/>
+    </xs:restriction>
+  </xs:simpleType>
+</xs:schema>
+"""
+
+
+def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[SchemaFile, ...]:
+    """`operation.xsd`, which describes every message of every table."""
+    return (SchemaFile(NAME, _TEXT.encode()),)
+
+
+class XmlShow(TextShow):
+    def text(self, text: str) -> ShownMessage:
+        lines: list[list[ShownPiece]] = [[]]
+        for part in _PART.finditer(text):
+            if part.lastgroup == "break":
+                lines.append([])
+            else:
+                lines[-1] += _pieces(part.lastgroup, part[0])
+        if not lines[-1]:
+            lines.pop()
+        return ShownMessage(tuple(map(tuple, lines)))
+
+
+def _pieces(kind: str | None, text: str) -> Iterator[ShownPiece]:
+    if kind == "section":
+        yield ShownPiece("punctuation", text[:9])
+        yield ShownPiece("value", text[9:-3])
+        yield ShownPiece("punctuation", text[-3:])
+    elif kind == "tag":
+        for item in _IN_TAG.finditer(text):
+            if item.lastgroup == "name":
+                yield ShownPiece("name", item[0])
+            elif item.lastgroup == "value":
+                yield ShownPiece("value", item[0])
+            else:
+                yield ShownPiece("punctuation", item[0])
+    else:
+        yield ShownPiece("remark" if kind == "instruction" else "value", text)
 
 
 class XmlFormatter(Formatter):
