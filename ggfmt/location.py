@@ -103,7 +103,7 @@ class StoreError(OSError):
 def is_uri(path: str) -> bool:
     """Whether a path names its file system. A local path may hold colons; `file:` is a URI with any number of slashes.
 
-    StoreProblem for what looks like another file system's, so that no local directory `dbfs:` is made by surprise.
+    StoreError for what looks like another file system's, so that no local directory `dbfs:` is made by surprise.
     """
     if _URI.match(path):
         return True
@@ -136,7 +136,7 @@ class Location:
 
     @classmethod
     def of(cls, uri: str) -> Location:
-        """The parts of a URI; StoreProblem for one that leads nowhere."""
+        """The parts of a URI; StoreError for one that leads nowhere."""
         scheme, _, rest = uri.partition(":")
         family = SCHEMES.get(scheme.lower())
         if family is None:
@@ -181,7 +181,7 @@ def quoted(path: str) -> str:
 
 
 def open_store(uri: str) -> tuple[pafs.FileSystem, str]:
-    """The file system that a URI names, and the path within it; StoreProblem if there is none, or nobody answers."""
+    """The file system that a URI names, and the path within it; StoreError if there is none, or nobody answers."""
     location = Location.of(uri)
     if location.family == "file":
         return pafs.LocalFileSystem(), f"/{location.path}"
@@ -314,7 +314,7 @@ def _silent(root: str, host: str, reason: str) -> StoreError:
 
 
 def file_system(path: str) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path or URI, and the path within it; StoreProblem (an OSError) if there is none."""
+    """The file system of a path or URI, and the path within it; StoreError (an OSError) if there is none."""
     if not is_uri(path):
         return pafs.LocalFileSystem(), os.path.abspath(path)
     return open_store(path)

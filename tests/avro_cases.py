@@ -42,7 +42,7 @@ from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 # The modules that ask whether there is a kernel.
 ASKING = (
     "ggfmt.formats.goldengate.avro.scan",
-    "ggfmt.formats.dts.scan",
+    "ggfmt.formats.dts.read",
     "ggfmt.formats.debezium.avro_read",
     "ggfmt.formats.qlik.avro_scan",
     "ggfmt.formats.qlik.envelope",

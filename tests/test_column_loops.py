@@ -22,6 +22,8 @@ EXCEPTIONS = {
     ("as_text", "_without_exponents"): "decimals that Arrow prints with an exponent",
     ("avro", "optional_longs"): "numbers that Arrow does not read, such as `3E0`",
     ("avro_decimals", "_one_by_one"): "numbers of more than 18 digits or with an exponent",
+    ("avro_values", "counts"): "only where there is no kernel",
+    ("avro_values", "encoded_singly"): "only where there is no kernel",
     ("by_value", "kernel"): "functions of one value: once for each that is different",
     ("from_python", "raw_column"): "strings of JSON, which may have escapes",
     ("json_image", "_on_one_line"): "JSON that is laid out over lines",

@@ -169,7 +169,7 @@ def test_a_table_without_columns_is_told(tmp_path: Path, caplog: pytest.LogCaptu
     with caplog.at_level("WARNING", "ggfmt"):
         read = stage(write_lines(tmp_path / "in.json", lines), tmp_path / "staged")
     assert list(read.staged) == ["T"]
-    assert "BARE: no columns are known of it" in caplog.text
+    assert "table BARE skipped: its columns are unknown" in caplog.text
 
 
 def test_files_of_many_tables_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,7 +231,7 @@ def test_the_names_of_the_developers_documents_are_those_of_the_code() -> None:
     code = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "ggfmt").rglob("*.py"))
     prose = "".join(PAGES[f"ggfmt/docs/{name}.md"] for name in ("vocabulary", "development", "extending"))
     named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+|[A-Z]+_[A-Z]+)`", prose))
-    assert {"SchemaChange", "WriteSide", "WRITE_SIDES"} <= named
+    assert {"SchemaChange", "WriteSupport", "WRITE_SIDES"} <= named
     assert [name for name in sorted(named) if not re.search(rf"^(?:class )?{name}\b", code, re.MULTILINE)] == []
     modules = set(re.findall(r"`((?:scan|sinks|commit|commands|cli|config|spark|formats)/[\w/]+\.py)`", prose))
     assert {"sinks/messages/execution.py", "formats/records/dialect.py"} <= modules

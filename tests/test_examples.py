@@ -28,6 +28,7 @@ from ggfmt.formats.api.context import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.schema import schemas
 from ggfmt.spark.java_home import find_java
@@ -395,7 +396,7 @@ def test_a_table_for_hive() -> None:
     for text, expected in zip(EXAMPLES["GG208"], ("GG208", None), strict=True):
         settings = [*text.split("\n")[1:], "gg.handler.out.rootFilePath=/data", "gg.handler.out.format.encoding=UTF-8"]
         try:
-            schemas([], read_configuration([], settings), DEFINITIONS, "auto", "ddl")
+            schemas(ScanRequest([], definitions=DEFINITIONS), read_configuration([], settings), "ddl")
         except GgfmtError as error:
             assert {diagnostic.code for diagnostic in error.diagnostics} == {expected}
         else:

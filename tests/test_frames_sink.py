@@ -14,6 +14,7 @@ from survival import STORY, TABLES, Operation, handler, write_as, write_story
 
 from ggfmt import frames
 from ggfmt.definitions import load_definitions
+from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.schema import schemas, write
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ def test_structs_are_written_with_the_types_of_their_columns(spark: SparkSession
 def test_what_was_read_is_written_as_a_run_writes_it(name: str, spark: SparkSession, tmp_path: Path) -> None:
     """In the order of `seq`, whatever Spark does in between."""
     changes, _ = write_as(write_story(tmp_path / "in.json", STORY), name, tmp_path / "in")
-    known = [str(path) for path in write(schemas([], None, TABLES, "auto", "avro"), tmp_path / "known")]
+    known = [
+        str(path) for path in write(schemas(ScanRequest([], definitions=TABLES), None, "avro"), tmp_path / "known")
+    ]
     lines = handler("json", tmp_path / "dirdef")
     definitions = load_definitions(known)
     run_ggfmt([changes], tmp_path / "run", *lines, input_format=name, definitions=definitions)

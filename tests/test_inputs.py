@@ -24,6 +24,7 @@ from ggfmt.location import StoreError, absolute, open_store
 from ggfmt.scan import discovery
 from ggfmt.scan.files import InputFile, check_unchanged, open_unchanged, stat_file
 from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.messages import execution
 from ggfmt.sinks.messages.verification import verify
 from ggfmt.sinks.preview.preview import PreviewSettings, preview
@@ -169,7 +170,7 @@ def test_schemas_are_made_of_a_file_that_grows(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(discovery, "discover_split", grows(discovery.discover_split))
     monkeypatch.setattr(execution, "run_split", grows(execution.run_split))
-    (schema,) = schemas([str(source)], None, {}, "auto", None)
+    (schema,) = schemas(ScanRequest([str(source)]), None, None)
     assert schema.name.startswith("GG.TCUSTORD")
     assert refused([source], tmp_path / "out")
 
@@ -379,7 +380,7 @@ def test_where_tables_lie_is_a_matter_of_hive(tmp_path: Path) -> None:
         configuration = read_configuration(
             [], ["gg.handler.d.format=delimitedtext", f"gg.handler.d.rootFilePath={root}"]
         )
-        (table,) = schemas([str(source)], configuration, {}, "auto", "ddl")
+        (table,) = schemas(ScanRequest([str(source)]), configuration, "ddl")
         assert f"'{root}/d/GG.TCUSTORD'" in table.content.decode()
 
 

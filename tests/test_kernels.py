@@ -50,7 +50,7 @@ def test_a_hostile_file_is_read_as_without_kernels_wherever_it_is_cut(
         try:
             assert_same(data, projection, [(start, size)])
         except Exception as error:
-            assert type(error).__name__ == "CrossedBorder"
+            assert type(error).__name__ == "SplitBoundaryError"
 
 
 def odd_records(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:

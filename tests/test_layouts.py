@@ -1,6 +1,6 @@
 """Files of every format with every layout, and a run cut into splits: the bytes are those of the run that is not cut.
 
-What a format says before operations (`WriteSide.preamble`) stands once for each definition in each file.
+What a format says before operations (`WriteSupport.preamble`) stands once for each definition in each file.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ from ggfmt.java.replacement import Replacement
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.replacements import Replacements, Transform
+from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.schema import schemas
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -768,18 +769,21 @@ def schema_configuration(*lines: str) -> Configuration:
 def test_schemas_without_a_run_have_the_new_names(tmp_path: Path) -> None:
     configuration = schema_configuration("gg.schemareplaceregex=CUST", "gg.schemareplacestring=C")
     definitions = load_definitions([str(ROOT / "samples" / "TCUSTORD.def")])
-    files = {file.name: json.loads(file.content) for file in schemas([], configuration, definitions, "auto", None)}
+    files = {
+        file.name: json.loads(file.content)
+        for file in schemas(ScanRequest([], definitions=definitions), configuration, None)
+    }
     assert files["GG.TCORD.schema.json"]["title"] == "GG.TCORD"
     assert "C_CODE" in files["GG.TCORD.schema.json"]["definitions"]["row"]["properties"]
     source = write_lines(tmp_path / "in.json", [operation(0)])
-    (found,) = schemas([str(source)], configuration, {}, "auto", None)
+    (found,) = schemas(ScanRequest([str(source)]), configuration, None)
     assert found.name == "GG.TCORD.schema.json"
 
 
 def test_schemas_of_unusable_names_are_errors() -> None:
     tables = {name: TableDef(name, (Column("A"), Column("A1"))) for name in ("S.T", "S.T1")}
     with pytest.raises(ConfigurationError) as caught:
-        schemas([], schema_configuration("gg.schemareplaceregex=[0-9]"), tables, "auto", None)
+        schemas(ScanRequest([], definitions=tables), schema_configuration("gg.schemareplaceregex=[0-9]"), None)
     assert str(caught.value).splitlines() == [
         f"table S.T: error[GG210] the columns `A` and `A1` both become `A`; {HELP}",
         f"table S.T1: error[GG210] the columns `A` and `A1` both become `A`; {HELP}",

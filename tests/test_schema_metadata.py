@@ -27,6 +27,7 @@ from ggfmt.formats.goldengate.metacolumns import KEYWORDS, MetaColumn, Template
 from ggfmt.formats.goldengate.schema_metadata import METADATA_PROPERTY, PREFIXES_PROPERTY
 from ggfmt.model.table import Column, TableDef
 from ggfmt.scan.recognition import source_of_handler
+from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.schema import schemas
 
 TABLE = TableDef("GG.T", (Column("ID"), Column("NAME"), Column("pos"), Column("AMOUNT")))
@@ -75,7 +76,7 @@ def story() -> list[dict[str, Any]]:
 def schema_files(name: str, settings: Sequence[str], folder: Path) -> list[Path]:
     folder.mkdir(parents=True)
     files = []
-    for file in schemas((), read_configuration([], settings), {"GG.T": TABLE}, "auto", None):
+    for file in schemas(ScanRequest((), definitions={"GG.T": TABLE}), read_configuration([], settings), None):
         (folder / file.name).write_bytes(file.content)
         files.append(folder / file.name)
     return files
@@ -118,7 +119,11 @@ def test_a_schema_without_metadata_has_columns_alone(name: str, release: str, tm
     """Also columns that are called as metadata of earlier releases are."""
     table = TableDef("GG.T", tuple(map(Column, ("table", "op_type", "op_ts", "current_ts", "pos", "tokens", "ID"))))
     settings = read_configuration([], lines(name, None, release=release))
-    (file,) = (file for file in schemas((), settings, {"GG.T": table}, "auto", None) if "wrapper" not in file.name)
+    (file,) = (
+        file
+        for file in schemas(ScanRequest((), definitions={"GG.T": table}), settings, None)
+        if "wrapper" not in file.name
+    )
     (tmp_path / file.name).write_bytes(file.content)
     assert columns([tmp_path / file.name]) == {"GG.T": table.column_names}
 
@@ -155,13 +160,15 @@ def test_schemas_of_fixed_metadata_have_no_property(name: str, release: str, tmp
     table = TableDef("GG.T", (Column("ID"), Column("NAME")))
     for template in (None, ",".join(("${objectname[table]}", "${optype[op_type]}", "${timestamp[op_ts]}"))):
         settings = read_configuration([], lines(name, template, release=release))
-        for file in schemas((), settings, {"GG.T": table}, "auto", None):
+        for file in schemas(ScanRequest((), definitions={"GG.T": table}), settings, None):
             assert (METADATA_PROPERTY in file.content.decode()) == (template is not None)
     fixed = (
         "${objectname[table]},${optype[op_type]},${timestamp[op_ts]},${currenttimestamp[current_ts]},${position[pos]}"
         ",${primarykeycolumns[primary_keys]},${alltokens[tokens]}"
     )
-    for file in schemas((), read_configuration([], lines(name, fixed, release=release)), {"GG.T": table}, "auto", None):
+    for file in schemas(
+        ScanRequest((), definitions={"GG.T": table}), read_configuration([], lines(name, fixed, release=release)), None
+    ):
         assert METADATA_PROPERTY not in file.content.decode()
 
 
@@ -285,7 +292,7 @@ def test_a_schema_in_doubt_does_no_harm_where_a_better_file_defines_the_table(tm
     root = Path(__file__).resolve().parents[1]
     known = load_definitions([str(root / "samples" / "TCUSTORD.def")])
     settings = read_configuration([], lines("avro_row", "${optype[kind]}"))
-    file = schemas((), settings, known, "auto", None)[0]
+    file = schemas(ScanRequest((), definitions=known), settings, None)[0]
     path = tmp_path / file.name
     path.write_bytes(file.content)
     without_property(path)

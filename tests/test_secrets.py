@@ -55,6 +55,8 @@ def test_no_setting_of_spark_is_on_a_command_line(tmp_path: Path) -> None:
     seen: dict[int, bytes] = {}
     shown, modes = [], set()
 
+    own = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+
     def watch() -> None:
         while process.poll() is None:
             for child in descendants(process.pid):
@@ -64,6 +66,8 @@ def test_no_setting_of_spark_is_on_a_command_line(tmp_path: Path) -> None:
                     except OSError:
                         continue
                     seen[child] = seen.get(child, b"") + text
+                    if text == own:  # a fork of the program of this test, before it has become another one
+                        continue
                     if b"Zk7" in text:
                         shown.append(text)
             for path in [Path(top, name) for top, _, names in os.walk(tmp_path / "tmp") for name in names]:

@@ -28,6 +28,7 @@ from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.formats.goldengate.xml.write import XmlFormatter, xml_schema
 from ggfmt.model.change import ChangeBatch
+from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.schema import schemas
 
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)
@@ -185,7 +186,7 @@ def test_the_schema_refuses_what_is_no_message(old: str, new: str) -> None:
 
 def test_the_schema_is_printed_and_not_written_by_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made = schemas([], None, {"GG.ORDERS": table_def(ORDERS), "S.T": table_def(ORDERS)}, "auto", "xsd")
+    made = schemas(ScanRequest([], definitions={"GG.ORDERS": table_def(ORDERS), "S.T": table_def(ORDERS)}), None, "xsd")
     assert [file.name for file in made] == ["operation.xsd"]
     data = write_lines(tmp_path / "in.json", [json_operation(1)])
     run_ggfmt([data], tmp_path / "out", "gg.handler.x.format=xml", "gg.handler.x.schemaFilePath=schemas")

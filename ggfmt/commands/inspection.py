@@ -89,11 +89,14 @@ class SchemaRequest:
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     kind: Annotated[SchemaKind | None, Option(help="Default: what each handler's format has."), After("output")] = None
     _: KW_ONLY
+    input_config: Annotated[Path | None, options.INPUT_CONFIG, After("input_format")] = None
+    input_options: Annotated[Properties, options.INPUT_OPTIONS, After("input_config")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
 def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
     """Make the schemas of tables."""
+    from ggfmt.scan.scan import ScanRequest
     from ggfmt.sinks.schema import schemas
 
     configuration = None
@@ -101,8 +104,10 @@ def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
         configuration = arguments.configuration(request.config, request.settings, request.handlers, None)
         request.warn(configuration.diagnostics)
     kind = None if request.kind is None else arguments.check_choice("kind", request.kind, SchemaKind)
-    definitions = arguments.tables(request.definitions)
-    return schemas(arguments.texts(request.inputs), configuration, definitions, request.input_format, kind)
+    input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
+    definitions = arguments.tables(request.definitions, source)
+    wanted = ScanRequest(arguments.texts(request.inputs), input_format, source, definitions)
+    return schemas(wanted, configuration, kind)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -36,7 +36,7 @@ def entries_below(fs: pafs.FileSystem, top: str) -> tuple[dict[str, pafs.FileInf
     """Return all files below a directory, at any depth, and all directories, by their paths from there on; both are
     empty if there is no such directory.
 
-    StoreProblem if two keys of a store have one path, as `a` and `a/` have: Arrow's file systems open only one.
+    StoreError if two keys of a store have one path, as `a` and `a/` have: Arrow's file systems open only one.
     """
     infos = fs.get_file_info(pafs.FileSelector(top, recursive=True, allow_not_found=True))
     prefix = top.rstrip("/") + "/"

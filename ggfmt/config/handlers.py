@@ -40,7 +40,8 @@ def read_configuration(
     """The handlers of properties files and `--set` settings; `handlers` picks some by name.
 
     Later files and settings override earlier ones. ConfigurationError with every finding, warnings too, if one of them
-    is an error, MissingFile if a file cannot be read: an error cannot be ignored. It is one too to have a property that
+    is an error, MissingFileError if a file cannot be read: an error cannot be ignored. It is one too to have a
+    property that
     would make other messages and that ggfmt does not do, unless `ggfmt.uncovered` allows it, and to have no handler
     that has messages.
     """

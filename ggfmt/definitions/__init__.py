@@ -1,7 +1,8 @@
 """Table definitions from files: DEFGEN's `.def`, GoldenGate's JSON schemas and Avro schemas.
 
 What a file is, is decided by its content. Every problem is a ConfigurationError with the codes GG201 (a file that
-cannot be read, which is a MissingFile, or is none of these), GG202 (an entry that cannot be understood) and GG203 (two
+cannot be read, which is a MissingFileError, or is none of these), GG202 (an entry that cannot be understood) and GG203
+(two
 files that contradict each other), and all problems are told at once.
 """
 

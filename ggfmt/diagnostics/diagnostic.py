@@ -5,7 +5,7 @@ declared in `ggfmt.diagnostics.codes`, where its severity comes from. The except
 
     GgfmtError                  carries one or more diagnostics and the exit code of the command
       ConfigurationError   1    findings in a handler file or in table definitions
-        MissingFile        2    one of these files is not there, or cannot be read
+        MissingFileError        2    one of these files is not there, or cannot be read
       UsageError           2    the command line asks for something that cannot be done
       Abend                3    the run stopped, nothing was committed
       Committed            5    the run is committed, and something failed after that

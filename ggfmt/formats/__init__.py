@@ -65,7 +65,7 @@ light: it loads neither Arrow nor decoders.
     from ggfmt.columnar.join import join
     from ggfmt.formats.api.context import Context, Projection
     from ggfmt.formats.api.framing import TextFraming
-    from ggfmt.formats.api.writing import Formatter, WriteSide
+    from ggfmt.formats.api.writing import Formatter, WriteSupport
     from ggfmt.formats.toy_lines import ESCAPES, ToyOptions
     from ggfmt.model.change import ChangeBatch, ImageColumn
     from ggfmt.model.table import TableDef
@@ -98,7 +98,7 @@ light: it loads neither Arrow nor decoders.
 
 
     WRITE_SIDES = {
-        "toy_lines": WriteSide(
+        "toy_lines": WriteSupport(
             formatter=ToyFormatter,
             framing=lambda table, options, context: TextFraming("UTF-8"),
             projection=lambda options: Projection(row_only=True),
@@ -117,7 +117,7 @@ light: it loads neither Arrow nor decoders.
 
     from ggfmt.diagnostics.diagnostic import Diagnostic
     from ggfmt.formats.api.context import WriterSettings
-    from ggfmt.formats.api.reading import Chunk, Layout, ReadSide
+    from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport
     from ggfmt.formats.json.values import invalid_utf8
     from ggfmt.formats.records.dialect import Change, Dialect, Meaning
     from ggfmt.formats.records.discovery import DialectDiscovery
@@ -180,7 +180,7 @@ light: it loads neither Arrow nor decoders.
         dialect = Toy
 
 
-    READ_SIDES = {"toy_lines": ReadSide(ToyReader, ToyDiscovery)}
+    READ_SIDES = {"toy_lines": ReadSupport(ToyReader, ToyDiscovery)}
 '''
 
 from __future__ import annotations

@@ -100,7 +100,8 @@ def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Itera
 def table_batches(
     job: ReadJob, split: Split, wanted: Mapping[str, FrameProjection]
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The same of several tables, each with what is wanted of it, and its name. Unsettled or Crossed where the split
+    """The same of several tables, each with what is wanted of it, and its name. DiscoveryRequiredError or
+    FrameBoundaryError where the split
     has to be read in another way."""
     return _Frames(job, split, None, wanted).batches()
 

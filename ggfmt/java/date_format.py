@@ -52,7 +52,8 @@ class DateFormat:
 
 
 def parse_date_format(mask: str) -> DateFormat:
-    """The mask; IllegalValue for a letter that Java does not know, or that means one thing here and another there."""
+    """The mask; InvalidValueError for a letter that Java does not know, or that means one thing here and another
+    there."""
     pieces: list[str | tuple[str, int]] = []
     at = 0
     while at < len(mask):

@@ -28,7 +28,7 @@ class DateMask:
 
 @lru_cache
 def date_mask(mask: str) -> DateMask:
-    """The mask, or IllegalValue for one that ggfmt cannot read times by."""
+    """The mask, or InvalidValueError for one that ggfmt cannot read times by."""
     pattern, place = "", 0
     groups: dict[str, int] = {}
     while place < len(mask):

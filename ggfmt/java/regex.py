@@ -255,7 +255,7 @@ class JavaRegex:
 
 
 def translate(pattern: str, atomic: bool = ATOMIC_GROUPS) -> JavaRegex:
-    """The Java pattern for Python; IllegalValue that says what it has that is not taken.
+    """The Java pattern for Python; InvalidValueError that says what it has that is not taken.
 
     `atomic`: whether Python has possessive quantifiers and atomic groups, as it does from 3.11 on.
     """

@@ -12,7 +12,8 @@ from ggfmt.java.text import InvalidValueError
 
 
 def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
-    """The pieces of a Java replacement: texts, and numbers of groups (`$1`, `${name}`); IllegalValue if it is none."""
+    """The pieces of a Java replacement: texts, and numbers of groups (`$1`, `${name}`); InvalidValueError if it is
+    none."""
     pieces: list[str | int] = []
     names = dict(regex.names)
     at = 0
@@ -68,7 +69,7 @@ def _merged(pieces: list[str | int]) -> Iterator[str | int]:
 @dataclass(frozen=True)
 class Replacement:
     """One search and replacement, as `String.replaceAll` of Java carries it out: every match, from left to right.
-    IllegalValue if the text is no replacement for the pattern.
+    InvalidValueError if the text is no replacement for the pattern.
 
     A match of nothing does not divide a character beyond U+FFFF, which Java tears apart. `key` is the property that
     has the pattern.

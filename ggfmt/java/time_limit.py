@@ -15,7 +15,7 @@ class TimeLimitError(Exception):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises TookTooLong after so many seconds of computing.
+    """Raises TimeLimitError after so many seconds of computing.
 
     Python's `re` looks for signals while it searches. They come to the main thread alone, and not on Windows: elsewhere
     there is no limit. Tasks of Spark run in the main thread of their worker.

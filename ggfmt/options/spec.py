@@ -71,7 +71,8 @@ class OptionSpec:
         return "" if value is None else self.kind.render(value)
 
     def value(self, text: str) -> Any:
-        """The value of a property's text, or IllegalValue; no text means the default, where it is no value itself."""
+        """The value of a property's text, or InvalidValueError; no text means the default, where it is no value
+        itself."""
         trimmed = trim(text)
         return self.kind.parse(trimmed) if trimmed or self.kind.keeps_empty else self.default
 
@@ -142,7 +143,7 @@ class Options:
 
     @classmethod
     def parse(cls, texts: Mapping[str, str]) -> Options:
-        """Options from property texts by property name; IllegalValue for the first illegal one."""
+        """Options from property texts by property name; InvalidValueError for the first illegal one."""
         specs = {spec.name: spec for spec in cls.specs()}
         return cls(**{specs[name].attr: specs[name].value(text) for name, text in texts.items()})
 

@@ -37,7 +37,7 @@ class TableKeys(ValueType[Keys]):
 
 
 def parse_keys(text: str) -> Keys:
-    """Keys of tables, or `ID` for the key of every table. IllegalValue if the text is none of that."""
+    """Keys of tables, or `ID` for the key of every table. InvalidValueError if the text is none of that."""
     return TableKeys().parse(text if "=" in text else f"{EVERY_TABLE}={text}")
 
 

@@ -92,7 +92,7 @@ def _numbered(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 
 def parse_template(text: str) -> NameTemplate:
-    """The template; IllegalValue that says what is wrong with it."""
+    """The template; InvalidValueError that says what is wrong with it."""
     return NameTemplate(text, _pieces(text))
 
 

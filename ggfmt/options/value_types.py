@@ -55,7 +55,7 @@ class ValueType(ABC, Generic[T]):
 
     @abstractmethod
     def parse(self, text: str) -> T:
-        """The value of a trimmed text; IllegalValue if it is none."""
+        """The value of a trimmed text; InvalidValueError if it is none."""
 
     def render(self, value: T) -> str:
         """A text that `parse` reads back as `value`."""

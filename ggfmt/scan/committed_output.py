@@ -67,7 +67,7 @@ class CommittedOutput:
         later, so that what is not committed yet is no error.
 
         If the output itself is named, its manifests alone decide: DiffersError for a file that they do not list, or
-        that is missing. Elsewhere in it, what is there is read, but for schemas. StoreProblem for messages of several
+        that is missing. Elsewhere in it, what is there is read, but for schemas. StoreError for messages of several
         handlers or formats, for rows, and for a commit that is not ended; Abend for a damaged manifest.
         """
         store = Store(self.root)

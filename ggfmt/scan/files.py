@@ -224,7 +224,8 @@ def _buffered(raw: object) -> BinaryIO:
 def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
     """The bytes of a file that has to be the same from the plan of the run until it has been read.
 
-    ChangedInput where it is another one when it is opened, or at the end; OSError or ArrowException as reading gives.
+    InputChangedError where it is another one when it is opened, or at the end; OSError or ArrowException as reading
+    gives.
     """
     with open_input(file) as stream:
         check_unchanged(file)  # once it is open: some network file systems look only then

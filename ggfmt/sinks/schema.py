@@ -40,22 +40,16 @@ class SchemaRequest:
     location: str | None = None
 
 
-def schemas(
-    inputs: Sequence[str],
-    configuration: Configuration | None,
-    definitions: dict[str, TableDef],
-    input_format: str,
-    kind: str | None,
-) -> list[SchemaFile]:
+def schemas(wanted: ScanRequest, configuration: Configuration | None, kind: str | None) -> list[SchemaFile]:
     """The schema files of all tables, for every handler whose format has schemas of the kind wanted.
 
-    With inputs, the tables are those met in the data, each with its last definition; else those of `definitions`.
+    With inputs, the tables are those met in the data, each with its last definition; else those of the definitions.
     """
-    if not inputs and not definitions:
+    if not wanted.inputs and not wanted.definitions:
         help = "give INPUT or `--definitions`"
         raise UsageError(Diagnostic("GG310", "there is nothing to make schemas of", help=help))
     requests = _requests(configuration, kind)
-    tables = list(definitions.values()) if not inputs else _found(inputs, definitions, input_format)
+    tables = _found(wanted) if wanted.inputs else list(wanted.definitions.values())
     if configuration is not None:
         tables = _replaced(tables, configuration.replacements)
     files: dict[str, SchemaFile] = {}
@@ -138,12 +132,12 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
     return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)
 
 
-def _found(inputs: Sequence[str], definitions: dict[str, TableDef], input_format: str) -> list[TableDef]:
-    request = ScanRequest(inputs, input_format, definitions=definitions)
-    check_standard_input(inputs)
+def _found(wanted: ScanRequest) -> list[TableDef]:
+    """The tables that are met in the inputs."""
+    check_standard_input(wanted.inputs)
     with ExitStack() as held:
-        listed = request.list(spooled_standard_input(held))
-        scan = Scan(request, [replace(file, watched=False) for file in listed])  # what a file had is enough
+        listed = wanted.list(spooled_standard_input(held))
+        scan = Scan(wanted, [replace(file, watched=False) for file in listed])  # what a file had is enough
         job = scan.job
         found = find_definitions(job.input_format, job.catalog, scan.splits(1), InProcess(), source=job.source)
     return list(job.catalog.with_tables([*found.tables, *(event.table for event in found.events)]).tables())

@@ -1,6 +1,6 @@
 """Print how many modules of ggfmt execute a function while `ggfmt.convert` converts the sample.
 
-    python tests/tools/modules_used.py [--list]
+python tests/tools/modules_used.py [--list]
 """
 
 from __future__ import annotations

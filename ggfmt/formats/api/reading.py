@@ -201,7 +201,7 @@ class Reader(ABC):
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
         """The records that start in the `length` bytes from `start` (None: to the end); `stream` stands at 0.
 
-        CrossedBorder where that cannot be told from the range alone: the file is to be read in one.
+        SplitBoundaryError where that cannot be told from the range alone: the file is to be read in one.
         """
 
     @abstractmethod

@@ -39,7 +39,7 @@ class ArcionDialect(Dialect):
 
 
 def check_op(op: str | None, table: str) -> str:
-    """The type of an operation; Refused if it is none."""
+    """The type of an operation; RecordError if it is none."""
     if op is None:
         raise missing_member_error("opType", "every change of Arcion has one", table)
     if op not in OPS:

@@ -255,7 +255,7 @@ class ArcionCsv(ArcionDialect):
         return fields
 
     def _table(self, file: str) -> str:
-        """The table of a file; Refused if its path does not name one."""
+        """The table of a file; RecordError if its path does not name one."""
         if self.options.table_name:
             return str(self.options.table_name)
         path = PurePosixPath(file)

@@ -111,7 +111,7 @@ UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
 
 
 def read_varint(data: bytes, start: int) -> tuple[int, int]:
-    """The unsigned varint at a place, and the place behind it; Damaged if there is none."""
+    """The unsigned varint at a place, and the place behind it; CorruptContainerError if there is none."""
     value = shift = 0
     for place in range(start, min(len(data), start + MOST_VARINT_BYTES)):
         value |= (data[place] & 0x7F) << shift
@@ -128,7 +128,8 @@ def unzigzag(value: int) -> int:
 
 
 def read_header(data: bytes) -> Header:
-    """The header at the start of `data`; Damaged if there is none, or an unknown codec; Truncated if `data` end before
+    """The header at the start of `data`; CorruptContainerError if there is none, or an unknown codec; Truncated if
+    `data` end before
     it does."""
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
@@ -343,7 +344,7 @@ def unsafe(schema: Any) -> str | None:
 
 
 def _least(schema: Any, known: dict[str, int], within: set[str]) -> int:
-    """At least how many bytes a datum has; Damaged for an unsafe schema."""
+    """At least how many bytes a datum has; CorruptContainerError for an unsafe schema."""
     if isinstance(schema, list):
         return 1 + min((_least(branch, known, within) for branch in schema), default=0)
     if isinstance(schema, str):

@@ -57,7 +57,7 @@ class SchemaChangeRecord(msgspec.Struct, gc=False):
 
 
 def described_tables(change: SchemaChangeRecord, options: DebeziumOptions) -> Iterator[TableDef]:
-    """The definitions of the tables that a schema change makes or alters; Refused for an `id` that names none."""
+    """The definitions of the tables that a schema change makes or alters; RecordError for an `id` that names none."""
     for item in change.tableChanges or ():
         if item.type != "DROP" and item.table is not None and item.table.columns:
             columns = sorted(item.table.columns, key=lambda column: column.position or 0)
@@ -283,7 +283,7 @@ class Debezium(Dialect):
     # Types
 
     def _schema(self, data: Raw) -> Schema:
-        """What a schema tells; Refused if it is none."""
+        """What a schema tells; RecordError if it is none."""
         latest, schema = self._latest
         if data == latest:
             return schema

@@ -88,7 +88,7 @@ _texts = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
-    """The full name of the table; Refused if there is none, or a part of it has a dot."""
+    """The full name of the table; RecordError if there is none, or a part of it has a dot."""
     name = source.table or source.collection
     if not name:
         if options.table:
@@ -146,7 +146,7 @@ def _text(value: Any) -> str | None:
 
 
 def op_micros(source: SourceBlock) -> int | None:
-    """The time of the change in microseconds since 1970; Refused if it is no number."""
+    """The time of the change in microseconds since 1970; RecordError if it is no number."""
     if source.ts_us is not None:
         return _number(source.ts_us)
     if source.ts_ms is not None:

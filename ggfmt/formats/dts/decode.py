@@ -73,14 +73,14 @@ class Decoder:
         self._fields: dict[str | None, RowFields] = {}
 
     def datum(self, data: bytes) -> DtsRecord:
-        """The record that the bytes are, of either version; Malformed if they are none."""
+        """The record that the bytes are, of either version; MalformedRecordError if they are none."""
         record, place = self.record(data, 0, None)
         if place != len(data):
             raise MalformedRecordError("bytes follow the record")
         return record
 
     def record(self, data: bytes, start: int, born: bool | None) -> tuple[DtsRecord, int]:
-        """The record at a place, and the place behind it; Malformed if there is none.
+        """The record at a place, and the place behind it; MalformedRecordError if there is none.
 
         `born` tells whether it has a `bornTimestamp`; None: it has one if anything is left.
         """

@@ -314,7 +314,8 @@ class Dts(Dialect):
             yield Diagnostic("GG313", str(error))
 
     def born(self, header: Header) -> bool:
-        """Whether the records of a container file have a `bornTimestamp`; Damaged if they are none of DTS's."""
+        """Whether the records of a container file have a `bornTimestamp`; CorruptContainerError if they are none of
+        DTS's."""
         if header.data not in self._schemas:
             self._schemas[header.data] = born_in(header.schema)
         born = self._schemas[header.data]

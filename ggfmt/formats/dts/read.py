@@ -181,7 +181,7 @@ class DtsReader(DialectReader):
             yield from self.take_in_one(Diagnostic("GG313", str(error)))
 
     def _following(self, block: bytes, count: int, born: bool, scan: Scan) -> Iterator[Event]:
-        """Records that follow each other; Damaged or Malformed where they do not."""
+        """Records that follow each other; CorruptContainerError or MalformedRecordError where they do not."""
         place = 0
         while count:
             taken, place, identity = scan.scan(block, place, count, born, self.ordinal)

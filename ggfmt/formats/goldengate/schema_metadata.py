@@ -59,7 +59,7 @@ def _are_fixed(metadata: Sequence[MetaColumn]) -> bool:
 
 
 def declared_metadata(schema: Mapping[str, Any]) -> tuple[MetaColumn, ...] | None:
-    """The metadata fields that the property of a schema names, None if it has no such property; IllegalValue for a
+    """The metadata fields that the property of a schema names, None if it has no such property; InvalidValueError for a
     property that is no template."""
     text = schema.get(METADATA_PROPERTY)
     if text is None:

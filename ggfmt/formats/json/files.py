@@ -100,7 +100,8 @@ def _skip_white(text: str) -> int:
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
     """The records that start in the `length` bytes from `start`, about `CHUNK_BYTES` at a time.
 
-    A range starts with the first line that starts in it. CrossedBorder if the last record of the range lies over its
+    A range starts with the first line that starts in it. SplitBoundaryError if the last record of the range lies over
+    its
     end, so that the next range does not start where this one ends; as long as none does, what ranges read is what
     reading the file from its start gives.
     """

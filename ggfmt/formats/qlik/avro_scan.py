@@ -185,7 +185,7 @@ def _branches(node: Program, make: Callable[[Program], Program]) -> Program:
 
 
 def _only(kinds: Iterable[int], node: Program) -> Program:
-    """The program; Unscannable if values of other types are among those that it reads."""
+    """The program; UnsupportedSchemaError if values of other types are among those that it reads."""
 
     def checked(branch: Program) -> Program:
         if branch[0] not in kinds:

@@ -229,7 +229,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def changes(self, record: Any) -> Meaning:
-        """What a decoded record holds, in order; Refused if it is a mistake."""
+        """What a decoded record holds, in order; RecordError if it is a mistake."""
 
     def grammar(self, record: Any) -> Grammar | None:
         """How the native scanner takes records like this one, the last that `changes` was asked about, which became

@@ -298,7 +298,7 @@ class Scanner:
             return False
         self._room -= len(identity)
         with suppress(*REFUSALS):
-            self._native.bind_alias(identity, self._numbers[table], states)
+            self._native.bind_too(identity, self._numbers[table], states)
             return True
         return False
 

@@ -258,7 +258,8 @@ class DefinitionUse:
 class TaskOutcome:
     """What a task did. `abend` is the first mistake in the data where rejects are not set aside; `undefined` tells that
     the task met a table or a metadata record that nobody had looked for, so that a discovery pass is needed; `crossed`
-    is the place of an input that has to be read in one (see `CrossedBorder`); `kernels` is what the task ran with."""
+    is the place of an input that has to be read in one (see `SplitBoundaryError`); `kernels` is what the task ran
+    with."""
 
     split: int
     written: dict[str, HandlerTaskOutput] = field(default_factory=dict)
@@ -324,7 +325,7 @@ class Sink:
 
     def write(self, batch: ChangeBatch, locate: Locate) -> None:
         """Writes a batch for all handlers. `locate` has the bytes of the record of an ordinal, and its place as
-        keyword arguments of a `Span`. Stopped where the task is not to go on."""
+        keyword arguments of a `Span`. TaskStopped where the task is not to go on."""
         source = batch.table.full_name
         unusable = None
         if self._replacer is not None:
@@ -353,7 +354,7 @@ class Sink:
             self._forbid_losses(output)
 
     def reject(self, record: bytes, diagnostic: Diagnostic) -> None:
-        """Sets a record aside that is no operation; Stopped where the run does not do that."""
+        """Sets a record aside that is no operation; TaskStopped where the run does not do that."""
         self.outcome.rejected_records += 1
         for output in self.outputs:
             self._set_aside(output, record, diagnostic)

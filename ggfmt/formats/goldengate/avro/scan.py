@@ -138,7 +138,7 @@ def container_scan(plan: Plan, tokens: bool) -> Scan | None:
 
 
 def _uses(plan: Plan, tokens: bool) -> dict[programs.Path, Use]:
-    """What becomes of the fields of a message; Unscannable where the kernel cannot do that."""
+    """What becomes of the fields of a message; UnsupportedSchemaError where the kernel cannot do that."""
     if plan.unknown:
         raise UnsupportedSchemaError("the schema has a column that the definition lacks")
     metadata = list(_metadata(plan, tokens))
