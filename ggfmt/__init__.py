@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ggfmt.diagnostics.codes import Severity
     from ggfmt.diagnostics.diagnostic import (
         Abend,
-        Committed,
+        CommittedWithErrors,
         ConfigurationError,
         Diagnostic,
         GgfmtError,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Abend",
-    "Committed",
+    "CommittedWithErrors",
     "ConfigurationError",
     "Diagnostic",
     "GgfmtError",
@@ -53,7 +53,7 @@ __all__ = [
     "schema",
 ]
 
-_ERRORS = ("Abend", "Committed", "ConfigurationError", "Diagnostic", "GgfmtError", "Span", "UsageError")
+_ERRORS = ("Abend", "CommittedWithErrors", "ConfigurationError", "Diagnostic", "GgfmtError", "Span", "UsageError")
 _FUNCTIONS = ("compare", "consolidate", "convert", "lint", "preview", "schema")
 _MODULES = {
     **dict.fromkeys(_FUNCTIONS, "ggfmt.commands.functions"),

@@ -38,7 +38,7 @@ import pyarrow.fs as pafs
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 
 from ggfmt.commit import journal, locking, store
-from ggfmt.diagnostics.diagnostic import Abend, Committed, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, UsageError
 from ggfmt.sinks.messages.verification import verify
 
 FIRST, FAULTY, NEXT = (datetime(2020, 1, day) for day in (1, 2, 3))
@@ -335,7 +335,7 @@ class Laboratory:
                 run_ggfmt(
                     [self.source], None, *self.settings(out, case.roots), mode=case.mode, current_timestamp=moment
                 )
-        except (Abend, Committed, UsageError) as error:
+        except (Abend, CommittedWithErrors, UsageError) as error:
             return type(error).__name__
         except Died:
             return "Died"
@@ -380,7 +380,7 @@ class Laboratory:
         elif ended in ("Abend", "UsageError"):
             assert left == old, f"nothing was to be committed at {faults.struck}; {differences(left, old)}"
         found = self.next_run(case, out)
-        if ended == "Committed":
+        if ended == "CommittedWithErrors":
             assert found == new, f"the run was to be committed at {faults.struck}; {differences(found, new)}"
         if ended == "Died":
             whole = found in (old, new)
@@ -419,7 +419,7 @@ class Laboratory:
             assert own in (0, 2 * case.roots), f"a run is there in part: {own} files"
             assert ended != "done" or own, "a run that was done is not there"
             assert ended not in ("Abend", "UsageError") or not own, "a run that was stopped is there"
-            assert ended != "Committed" or own, "a run that was committed is not there"
+            assert ended != "CommittedWithErrors" or own, "a run that was committed is not there"
         return f"chain of {', '.join(endings)}"
 
 

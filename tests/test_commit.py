@@ -16,7 +16,7 @@ from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, 
 
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.store import Store
-from ggfmt.diagnostics.diagnostic import Abend, Committed, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, UsageError
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ def test_a_schema_that_cannot_be_written_interrupts_the_commit_and_the_next_run_
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "copy", copy)
-        with pytest.raises(Committed, match="the commit was interrupted: No space left on device") as caught:
+        with pytest.raises(CommittedWithErrors, match="the commit was interrupted: No space left on device") as caught:
             run_ggfmt([source], tmp_path / "out", *settings)
         assert caught.value.exit_code == 5
     assert not written.exists()

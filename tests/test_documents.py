@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from ggfmt import docs
 from ggfmt.cli import app
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, MissingFileError, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, ConfigurationError, MissingFileError, UsageError
 from ggfmt.diagnostics.exit_codes import EXIT_CODES
 from ggfmt.formats import FORMATS
 from ggfmt.scan.runner import InProcess
@@ -264,7 +264,7 @@ def test_the_exit_codes_have_one_table() -> None:
     tables = [name for name, text in PAGES.items() if "\n| Code | Meaning |\n" in text]
     assert tables == ["ggfmt/docs/output.md"]
     assert "ggfmt/docs/output.md#exit-codes" in README
-    errors = {kind.exit_code for kind in (ConfigurationError, MissingFileError, UsageError, Abend, Committed)}
+    errors = {kind.exit_code for kind in (ConfigurationError, MissingFileError, UsageError, Abend, CommittedWithErrors)}
     signals = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)}
     assert errors | signals | {0, 4} == set(EXIT_CODES)
 

@@ -35,7 +35,7 @@ def test_a_fault_leaves_all_or_nothing(laboratory: Laboratory) -> None:
     assert {case.mode for case in cases} == set(MODES)
     assert {case.fault for case in cases} == set(FAULTS)
     results = {laboratory.try_case(case) for case in cases}
-    assert {"Abend, as before", "Committed, committed", "Died, as before", "Died, committed"} <= results
+    assert {"Abend, as before", "CommittedWithErrors, committed", "Died, as before", "Died, committed"} <= results
 
 
 def test_runs_with_faults_one_after_the_other(laboratory: Laboratory) -> None:

@@ -20,7 +20,7 @@ from ggfmt.cli import app
 from ggfmt.commit.commit import Participant
 from ggfmt.commit.store import Store, stored, with_credentials
 from ggfmt.config.handlers import read_configuration
-from ggfmt.diagnostics.diagnostic import Abend, Committed, ConfigurationError, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, ConfigurationError, UsageError
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages.verification import verify
 
@@ -441,7 +441,7 @@ def test_a_report_that_cannot_be_written_at_the_end_says_that_the_run_is_committ
     command = ["run", str(source), "-o", str(tmp_path / "out"), "--report", str(reports / "r.json")]
     command += [argument for setting in JSON_LINES for argument in ("--set", setting)]
     ended = CliRunner().invoke(app, command)
-    assert isinstance(ended.exception, Committed)
+    assert isinstance(ended.exception, CommittedWithErrors)
     assert "the run is committed, but its report cannot be written: No such file" in str(ended.exception)
     assert content(tmp_path / "out", "j").count(b"\n") == 30
 

@@ -268,3 +268,13 @@ def test_records_are_not_shown(tmp_path: Path) -> None:
     text = page(read_run(str(out)))
     assert "GG301" in text
     assert secret not in text
+
+
+def test_the_zone_of_times_is_that_of_the_input_format(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(1)])
+    run_ggfmt([source], tmp_path / "local", *JSON_LINES)
+    run_ggfmt([source], tmp_path / "debezium", "gg.handler.h.format=debezium_json")
+    run_ggfmt([tmp_path / "debezium" / "h"], tmp_path / "utc", *JSON_LINES)
+    for name, words in (("local", "in its own time zone"), ("utc", "Times are in UTC.")):
+        told = text_of(section(parsed(page(read_run(str(tmp_path / name)))), "Operations over time"))
+        assert words in told

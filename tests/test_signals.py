@@ -20,6 +20,8 @@ import ggfmt
 HERE = Path(__file__).resolve().parent
 CODES = {"INT": 130, "TERM": 143, "HUP": 129}
 NAMED = {"INT": "interrupted", "TERM": "interrupted by SIGTERM", "HUP": "interrupted by SIGHUP"}
+# SIGHUP is handled as SIGTERM is; in the commit it is tried in each run of the tests.
+SIGNALS = ["INT", "TERM", pytest.param("HUP", marks=pytest.mark.long)]
 NOTHING = "; nothing was committed"
 
 
@@ -88,7 +90,7 @@ BEFORE_COMMIT = {
 }
 
 
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", SIGNALS)
 @pytest.mark.parametrize("phase", BEFORE_COMMIT)
 def test_a_signal_before_the_commit_leaves_nothing(phase: str, name: str, source: Path) -> None:
     code, told = interrupt(start(source, BEFORE_COMMIT[phase], RUN), [name])
@@ -144,7 +146,7 @@ def test_a_signal_in_the_commit_is_ended_by_the_next_run(name: str, source: Path
     assert last.returncode == 0
 
 
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", SIGNALS)
 @pytest.mark.parametrize(
     "place", ["ggfmt.sinks.messages.run:log_summary", "ggfmt.commit.commit:Participant._remove_leftovers"]
 )
@@ -180,7 +182,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", SIGNALS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_ends_in_one_line(command: str, name: str, source: Path) -> None:
     place, arguments = COMMANDS[command]
@@ -250,7 +252,7 @@ def test_a_program_that_calls_ggfmt_keeps_its_handlers(source: Path, monkeypatch
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["TERM", "HUP"])
+@pytest.mark.parametrize("name", SIGNALS[1:])
 @pytest.mark.parametrize(
     "place",
     [

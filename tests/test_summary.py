@@ -18,7 +18,7 @@ from strategies import examples
 
 from ggfmt import cli
 from ggfmt.commit.store import Store
-from ggfmt.diagnostics.diagnostic import Committed, UsageError
+from ggfmt.diagnostics.diagnostic import CommittedWithErrors, UsageError
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages import run as run_module
@@ -129,7 +129,7 @@ def told_and_true(source: Path, out: Path, roots: tuple[str, ...], interrupts: I
     except KeyboardInterrupt as error:
         assert str(error) == "interrupted; nothing was committed"
         told = False
-    except Committed as error:
+    except CommittedWithErrors as error:
         assert {diagnostic.code for diagnostic in error.diagnostics} <= {"GG506", "GG550"}
         told = True
     else:
@@ -172,7 +172,7 @@ def test_an_interrupt_of_any_phase(place: str, tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(run_module, place, stop)
     if place == "log_summary":
-        with pytest.raises(Committed, match=r"GG550.*interrupted, but the run is committed") as caught:
+        with pytest.raises(CommittedWithErrors, match=r"GG550.*interrupted, but the run is committed") as caught:
             run_ggfmt([source], tmp_path / "out", *JSON_LINES)
         assert caught.value.exit_code == 5
         assert output_files(tmp_path / "out", "j")
@@ -188,7 +188,7 @@ def test_an_interrupt_while_the_runner_ends_comes_after_the_commit(tmp_path: Pat
             raise KeyboardInterrupt
 
     source = write_lines(tmp_path / "in.json", [operation(0)])
-    with pytest.raises(Committed, match="GG550"):
+    with pytest.raises(CommittedWithErrors, match="GG550"):
         run_ggfmt([source], tmp_path / "out", *JSON_LINES, start=Slow)
 
 

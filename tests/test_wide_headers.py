@@ -164,6 +164,7 @@ def test_frames_of_files_with_long_headers(containers: dict[str, tuple[Path, Wri
         assert before
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_stream_of_frames_reads_long_headers(wide_file: Path, tmp_path: Path) -> None:
     source = tmp_path / "in"

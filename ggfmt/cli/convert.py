@@ -74,14 +74,14 @@ def run(
 
 
 def _write_report(file: Path, totals: object) -> None:
-    from ggfmt.diagnostics.diagnostic import Committed, Diagnostic, Span
+    from ggfmt.diagnostics.diagnostic import CommittedWithErrors, Diagnostic, Span
 
     try:
         file.write_text(json.dumps(totals, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         message = f"the run is committed, but its report cannot be written: {error.strerror}"
         help = "do not run it again: the manifest in the output directory has the same totals"
-        raise Committed(Diagnostic("GG506", message, Span(file=str(file)), help)) from None
+        raise CommittedWithErrors(Diagnostic("GG506", message, Span(file=str(file)), help)) from None
 
 
 def _check_writable(file: Path, option: str) -> None:

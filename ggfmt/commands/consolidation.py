@@ -34,7 +34,7 @@ class ConsolidateRequest:
     The manifest, which is also in `_ggfmt/manifest.json`: by table its rows, and the files with their digests.
 
     Raises ConfigurationError for definitions, UsageError for what makes no sense, Abend where nothing was committed
-    because of the data, and Committed where something failed after the commit.
+    because of the data, and CommittedWithErrors where something failed after the commit.
     """
 
     inputs: Annotated[Path | Sequence[Path], options.INPUTS]

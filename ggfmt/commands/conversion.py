@@ -75,7 +75,7 @@ class ConvertRequest:
     whenever that changes, on any thread.
 
     Raises ConfigurationError for handler files and definitions, UsageError for a run that makes no sense, Abend where
-    nothing was committed because of the data, and Committed where something failed after the commit.
+    nothing was committed because of the data, and CommittedWithErrors where something failed after the commit.
     """
 
     inputs: Annotated[Path | Sequence[Path], options.INPUTS]

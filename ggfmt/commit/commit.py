@@ -47,7 +47,7 @@ from ggfmt.commit.locking import LEASES, DirectoryLock, lease_of, lock_directory
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.store import FAILURES, Store, stored, with_credentials
 from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import absolute, is_uri, not_writable, remedy
 
@@ -309,7 +309,7 @@ def lock_all(participants: Sequence[Participant], run: str, held: ExitStack) -> 
 def commit(run: str, parts: Sequence[CommitPart]) -> None:
     """Commits a run: all of its parts, or none. If the process dies in here, the next run finds out and ends the work.
 
-    Abend if nothing was committed, Committed GG506 if the run is decided and something kept it from its end.
+    Abend if nothing was committed, CommittedWithErrors GG506 if the run is decided and something kept it from its end.
     """
     journal, stores = _journal(run, parts)
     first = parts[0].participant
@@ -343,7 +343,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
     except KeyboardInterrupt:
         raise _interrupted(first.root, _TOLD_TO_STOP) from None
     except Abend as error:
-        raise Committed(*error.diagnostics) from None
+        raise CommittedWithErrors(*error.diagnostics) from None
 
 
 def _sync(parts: Sequence[CommitPart]) -> None:
@@ -382,7 +382,7 @@ def _check_held(parts: Sequence[CommitPart]) -> None:
 
 
 def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
-    """Whether the journal is in place after an error. Committed if even that cannot be known."""
+    """Whether the journal is in place after an error. CommittedWithErrors if even that cannot be known."""
     try:
         journal = read_journal(first.store)
     except (Abend, *FAILURES):
@@ -400,9 +400,9 @@ def _withdraw(parts: Sequence[CommitPart], run: str) -> None:
         parts[0].participant.store.delete(f"{COMMITS}/{run}.json")
 
 
-def _interrupted(root: str, why: str, what: str = "the commit was interrupted") -> Committed:
+def _interrupted(root: str, why: str, what: str = "the commit was interrupted") -> CommittedWithErrors:
     help = "remove the cause; the next run to this directory ends the commit before it starts"
-    return Committed(Diagnostic("GG506", f"{what}: {why}", Span(file=root), help))
+    return CommittedWithErrors(Diagnostic("GG506", f"{what}: {why}", Span(file=root), help))
 
 
 def reason(error: BaseException) -> str:

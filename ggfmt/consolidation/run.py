@@ -74,7 +74,7 @@ def execute(
     has been checked. `progress` is called with where it stands.
 
     Abend if nothing was committed because of the data, UsageError if it makes no sense; KeyboardInterrupt, which says
-    so, if it was interrupted before anything was committed; Committed if something failed after that.
+    so, if it was interrupted before anything was committed; CommittedWithErrors if something failed after that.
     """
     if start is InProcess:
         message = "rows are found by Spark's SQL, and `--master none` runs without Spark"

@@ -3,12 +3,12 @@
 A finding is data (`Diagnostic`) and is rendered at the edge only (`ggfmt.render`). Its code is
 declared in `ggfmt.diagnostics.codes`, where its severity comes from. The exception tree:
 
-    GgfmtError                  carries one or more diagnostics and the exit code of the command
-      ConfigurationError   1    findings in a handler file or in table definitions
-        MissingFileError        2    one of these files is not there, or cannot be read
-      UsageError           2    the command line asks for something that cannot be done
-      Abend                3    the run stopped, nothing was committed
-      Committed            5    the run is committed, and something failed after that
+    GgfmtError                   carries one or more diagnostics and the exit code of the command
+      ConfigurationError    1    findings in a handler file or in table definitions
+        MissingFileError    2    one of these files is not there, or cannot be read
+      UsageError            2    the command line asks for something that cannot be done
+      Abend                 3    the run stopped, nothing was committed
+      CommittedWithErrors   5    the run is committed, and something failed after that
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Abend(GgfmtError):
     exit_code = STOPPED
 
 
-class Committed(GgfmtError):
+class CommittedWithErrors(GgfmtError):
     exit_code = AFTER_COMMIT
 
 

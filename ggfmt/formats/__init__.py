@@ -59,8 +59,9 @@ light: it loads neither Arrow nor decoders.
     from __future__ import annotations
 
     import pyarrow as pa
-    import pyarrow.compute as pc
 
+    from ggfmt.arrow import compute as pc
+    from ggfmt.arrow.arrays import as_strings
     from ggfmt.columnar.clock import Clock
     from ggfmt.columnar.join import join
     from ggfmt.formats.api.context import Context, Projection
@@ -90,7 +91,7 @@ light: it loads neither Arrow nor decoders.
 
     def _field(name: str, column: ImageColumn, exists: pa.BooleanArray) -> pa.StringArray:
         """A field for each operation: nothing where the column is missing."""
-        values = column.values.fill_null("")
+        values = as_strings(column.values.fill_null(""))
         for character, escape in ESCAPES.items():
             values = pc.replace_substring(values, character, escape)
         field = pc.if_else(column.values.is_valid(), join([f"{name}=", values]), name)
@@ -122,7 +123,7 @@ light: it loads neither Arrow nor decoders.
     from ggfmt.formats.records.dialect import Change, Dialect, Meaning
     from ggfmt.formats.records.discovery import DialectDiscovery
     from ggfmt.formats.records.reader import DialectReader
-    from ggfmt.formats.records.refused import Refused
+    from ggfmt.formats.records.refused import RecordError
     from ggfmt.model.change import OP_TYPES
 
 
@@ -152,14 +153,14 @@ light: it loads neither Arrow nor decoders.
         def changes(self, record: str) -> Meaning:
             op, *fields = record.split(self.options.separator)
             if op not in OP_TYPES:
-                raise Refused("GG304", f"an operation cannot be `{op[:40]}`", "legal are `I`, `U`, `D` and `T`")
+                raise RecordError("GG304", f"an operation cannot be `{op[:40]}`", "legal are `I`, `U`, `D` and `T`")
             if not fields:
-                raise Refused("GG305", "the line does not name its table")
+                raise RecordError("GG305", "the line does not name its table")
             table, *cells = fields
             pairs = [cell.partition("=") for cell in cells]
             image = {_plain(name): _plain(value) if equals else None for name, equals, value in pairs}
             if len(image) < len(cells):
-                raise Refused("GG308", "the line has a column twice", table=_plain(table))
+                raise RecordError("GG308", "the line has a column twice", table=_plain(table))
             before, after = (image, None) if op == "D" else (None, None if op == "T" and not image else image)
             return (Change(_plain(table), op, None, None, before, after, {}),)
 

@@ -260,7 +260,8 @@ class FrameWriter(DataSourceArrowWriter):
         return sink.outcome
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Makes what the tasks wrote the output. Abend if nothing is committed, Committed if that was interrupted."""
+        """Makes what the tasks wrote the output. Abend if nothing is committed, CommittedWithErrors if that was
+        interrupted."""
         try:
             self._commit([message for message in messages if isinstance(message, PartWritten)])
         except GgfmtError as error:

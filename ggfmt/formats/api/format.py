@@ -34,6 +34,7 @@ class Format:
     losses       what of operations the messages do not show; those of single values are counted where they happen
     by_table     a file can hold one table only, and one definition of it
     handler_type  the type of GoldenGate's handlers that write it without a formatter: its properties are theirs
+    times_in_utc  its times of operations are in UTC; otherwise they are local times of the source, without a zone
     since        the release of GoldenGate that it came with, for a format of GoldenGate
     proposed     what a new handler file sets otherwise than by default: lines of it, less `gg.handler.<name>.`
     """
@@ -49,6 +50,7 @@ class Format:
     losses: tuple[Loss, ...] = ()
     by_table: bool = False
     handler_type: str = ""
+    times_in_utc: bool = False
     since: str = FIRST_RELEASE
     proposed: tuple[str, ...] = ()
 

@@ -165,6 +165,7 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"opType"',),
         losses=(*_COMMON, TEXT_AS_STATE.saying("NULL")),
+        times_in_utc=True,
     ),
     Format(
         name="arcion_csv",
@@ -178,5 +179,6 @@ FORMATS = (
         ),
         losses=(*_COMMON, *_SNAPSHOT),
         by_table=True,
+        times_in_utc=True,
     ),
 )

@@ -66,5 +66,6 @@ FORMATS = (
             TYPES_NEAREST.has("MySQL"),
             CATALOG_NOT_SHOWN,
         ),
+        times_in_utc=True,
     ),
 )

@@ -78,5 +78,6 @@ FORMATS = (
             CATALOG_NOT_SHOWN,
             TRUNCATE_REFUSED,
         ),
+        times_in_utc=True,
     ),
 )

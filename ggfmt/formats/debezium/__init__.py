@@ -277,6 +277,7 @@ FORMATS = (
             ),
             CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
         ),
+        times_in_utc=True,
     ),
     Format(
         name="debezium_avro",
@@ -314,5 +315,6 @@ FORMATS = (
             ),
             CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
         ),
+        times_in_utc=True,
     ),
 )

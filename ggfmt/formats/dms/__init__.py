@@ -43,5 +43,6 @@ FORMATS = (
         options=DmsOptions,
         reads="ggfmt.formats.dms.read",
         marks=(b'"record-type"',),
+        times_in_utc=True,
     ),
 )

@@ -116,5 +116,6 @@ FORMATS = (
             SIZES_NOT_SHOWN,
             TRUNCATE_REFUSED.partly().saying(" of a table whose name has one part"),
         ),
+        times_in_utc=True,
     ),
 )

@@ -92,5 +92,6 @@ FORMATS = (
             CATALOG_NOT_SHOWN,
             TRUNCATE_REFUSED,
         ),
+        times_in_utc=True,
     ),
 )

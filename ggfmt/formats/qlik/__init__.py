@@ -100,6 +100,7 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"atMSG"', b'"changeSequence"', b'"headers_operation"'),
         losses=(*_LOSSES, NUMBER_SPELLING.of(*_NUMBERS)),
+        times_in_utc=True,
     ),
     Format(
         name="qlik_avro",
@@ -114,5 +115,6 @@ FORMATS = (
             DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
             NUMBER_SPELLING.of(Kind.INTEGER),
         ),
+        times_in_utc=True,
     ),
 )

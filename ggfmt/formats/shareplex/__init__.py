@@ -92,5 +92,6 @@ FORMATS = (
             TYPES_NOT_SHOWN,
             CATALOG_NOT_SHOWN,
         ),
+        times_in_utc=True,
     ),
 )

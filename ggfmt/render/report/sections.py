@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ggfmt.commit.manifest import HandlerTotals
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.formats import FORMATS
 from ggfmt.render.report import plots
 from ggfmt.render.report.facts import ReportData, kind_of
 from ggfmt.render.report.markup import Content, Markup, code, element, join, name
@@ -127,6 +128,14 @@ def tiles(run: ReportData) -> Markup:
     return element("dl", *parts, class_="tiles")
 
 
+def _zone(input_format: str) -> str:
+    """Which zone the times of operations have."""
+    format = FORMATS.get(input_format)
+    if format is None:
+        return "Times are those of the input, as it has them."
+    return "Times are in UTC." if format.times_in_utc else "Times are those of the source, in its own time zone."
+
+
 def over_time(run: ReportData) -> Markup | None:
     by_time = run.totals.operations_by_time
     if by_time is None:
@@ -135,7 +144,7 @@ def over_time(run: ReportData) -> Markup | None:
         return _section("Operations over time", element("p", "The input has no times of operations."))
     wide = plots.series(run.moments, by_time.step, plots.WIDE.steps)
     narrow = plots.series(run.moments, by_time.step, plots.NARROW.steps)
-    notes = ["Times are those of the source, in its own time zone."]
+    notes = [_zone(run.manifest.input_format)]
     for number, what in (
         (wide.before, "long before all others"),
         (wide.after, "long after all others"),

@@ -108,7 +108,8 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitP
     """Commits what the tasks of a run left in staging, and with it `others`, in directories that are held for the run;
     the manifests by output directory.
 
-    Abend if nothing was committed. Committed GG506 if the commit was interrupted: it is decided then, and the next run
+    Abend if nothing was committed. CommittedWithErrors GG506 if the commit was interrupted: it is decided then, and
+    the next run
     ends it.
     """
     outputs = prepared.outputs

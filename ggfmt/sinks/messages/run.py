@@ -12,7 +12,7 @@ from typing import Any
 from ggfmt import signals
 from ggfmt.commit.commit import reason
 from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.diagnostic import Abend, Committed, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.scan.progress import ProgressCallback, ProgressTracker
 from ggfmt.scan.runner import InProcess, Runner
@@ -51,7 +51,8 @@ def execute(
     `progress` is called with where the run stands when that changes, on this thread or one of the runner's.
 
     Abend if nothing was committed because of the data, UsageError or ConfigurationError if the run makes no sense.
-    KeyboardInterrupt, which says so, if it was interrupted before anything was committed; Committed GG550 if after.
+    KeyboardInterrupt, which says so, if it was interrupted before anything was committed; CommittedWithErrors GG550 if
+    after.
     """
     running = _RunExecution(settings, start, ProgressTracker(progress))
     try:
@@ -117,7 +118,7 @@ class _RunExecution:
         log_summary(results)
         return RunResult(results.totals, self._manifests)
 
-    def interrupted(self) -> KeyboardInterrupt | Committed:
+    def interrupted(self) -> KeyboardInterrupt | CommittedWithErrors:
         """What an interrupt of the run is told as: with exit code 130 where nothing was committed."""
         prepared, what_happened = self._committing, signals.interruption()
         nothing = KeyboardInterrupt(f"{what_happened}; nothing was committed")
@@ -132,6 +133,8 @@ class _RunExecution:
                 return nothing
         except (Abend, *FAILURES) as error:
             message = f"{what_happened}, and it is not known whether the run is committed"
-            return Committed(Diagnostic("GG550", f"{message}: {reason(error)}", place, "run `ggfmt verify` on it"))
+            return CommittedWithErrors(
+                Diagnostic("GG550", f"{message}: {reason(error)}", place, "run `ggfmt verify` on it")
+            )
         help = "do not run it again: the output is complete"
-        return Committed(Diagnostic("GG550", f"{what_happened}, but the run is committed", place, help))
+        return CommittedWithErrors(Diagnostic("GG550", f"{what_happened}, but the run is committed", place, help))
