@@ -176,7 +176,8 @@ class DelimitedTextReader(PlacingReader):
         except UnicodeDecodeError:
             yield from self._reject_undecodable(chunk)
             return
-        lines = split(text, self.source.options.line_delimiter)
+        # A file may be no more than its mark, which is no line.
+        lines = split(text if chunk.offset else text.removeprefix("\ufeff"), self.source.options.line_delimiter)
         if not lines[len(lines) - 1].as_py():
             lines = lines.slice(0, len(lines) - 1)
         if _has_header(self.source) and not _by_bytes(chunk):
