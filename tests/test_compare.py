@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import math
 import struct
 import subprocess
@@ -620,7 +621,7 @@ def test_tables_of_a_consolidated_output(tmp_path: Path, caplog: pytest.LogCaptu
         "A_B": ("b", (), False),
     }
     assert found["GG.T"].by_column == {"V": 1}
-    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert ["notes.md" in message or "t.sql" in message for message in warnings] == [True, True]
     assert compared(out, dump / "A_B.csv", table="GG.a/b").same
     assert compared(out, dump / "A_B.csv", table="a/b", key={"GG.a/b": ["v"]}).key == ("V",)

@@ -129,11 +129,10 @@ class DelimitedTextReader(PlacingReader):
 
     def _take_in_regular(self, chunk: Chunk, data: bytes) -> Iterator[Event]:
         assert self._regular is not None
-        delimiter: str = self.source.options.line_delimiter
-        if (chunk.offset and data.startswith(BOM_UTF8)) or delimiter.encode() + BOM_UTF8 in data:
+        start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
+        if (start and chunk.offset) or self.source.options.line_delimiter.encode() + BOM_UTF8 in data:
             yield from self._take_in_exactly(chunk)
             return
-        start = len(BOM_UTF8) if not chunk.offset and data.startswith(BOM_UTF8) else 0
         self.ordinal, odd = self._regular.scan(data, start, self.ordinal)
         if not odd:
             return
@@ -176,8 +175,8 @@ class DelimitedTextReader(PlacingReader):
         except UnicodeDecodeError:
             yield from self._reject_undecodable(chunk)
             return
-        # A file may be no more than its mark, which is no line.
-        lines = split(text if chunk.offset else text.removeprefix("\ufeff"), self.source.options.line_delimiter)
+        text = text if chunk.offset else text.removeprefix("\ufeff")  # which may be all of it, and no line
+        lines = split(text, self.source.options.line_delimiter)
         if not lines[len(lines) - 1].as_py():
             lines = lines.slice(0, len(lines) - 1)
         if _has_header(self.source) and not _by_bytes(chunk):
