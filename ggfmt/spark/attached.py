@@ -5,14 +5,13 @@ What a run leaves there is one file, where workers lack this package: Spark does
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -22,7 +21,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.context_jobs import ContextJobs
 from ggfmt.spark.existing import GATEWAY, ActiveSpark, SubmittedSpark
 from ggfmt.spark.failures import cause_of_exception, clause, spark_error
-from ggfmt.spark.jobs import Item, Result
+from ggfmt.spark.jobs import JobRunner
 from ggfmt.spark.package_upload import zip_package
 from ggfmt.spark.workers import MAX_FAILURES, Worker, ask_workers, prepare_workers, warn_of_single_attempts
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 _ready: weakref.WeakKeyDictionary[SparkContext, str | None] = weakref.WeakKeyDictionary()
 
 
-class AttachedRunner:
+class AttachedRunner(JobRunner):
     """A runner on a context that is there, or that the gateway of a spark-submit is there for; a context manager.
 
     Jobs are in groups of their own, on threads of their own, with the local properties of the caller's thread (such as
@@ -78,18 +77,8 @@ class AttachedRunner:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._stack.close()
+        super().__exit__(*exception)
         self._context = None
-
-    def run(
-        self,
-        task: Callable[[Item, int], Result],
-        items: Sequence[Item],
-        progress: Callable[[int, int], None] | None = None,
-        seconds: float = math.inf,
-    ) -> list[Result]:
-        """See `Jobs.run`."""
-        return self._jobs.run(task, items, progress, seconds)
 
 
 def send_to_context(context: SparkContext) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import threading
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.existing import ConnectSpark
 from ggfmt.spark.failures import cause_of_job, clause, spark_error
-from ggfmt.spark.jobs import Item, Jobs, Result, Tasks
+from ggfmt.spark.jobs import Item, JobRunner, Jobs, Result, Tasks
 from ggfmt.spark.master import refusal
 from ggfmt.spark.package_upload import packed, pickled, zip_package
 from ggfmt.spark.remote import RemoteAddress
@@ -49,7 +48,7 @@ class Server:
 _ready: weakref.WeakKeyDictionary[SparkSession, Server] = weakref.WeakKeyDictionary()
 
 
-class ConnectRunner:
+class ConnectRunner(JobRunner):
     """A runner on a session of Spark Connect, or on a server that it connects to; a context manager.
 
     Jobs have tags of their own, on threads of their own; a session that is its user's is left as it was, but for the
@@ -93,18 +92,8 @@ class ConnectRunner:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._stack.close()
+        super().__exit__(*exception)
         self._session = None
-
-    def run(
-        self,
-        task: Callable[[Item, int], Result],
-        items: Sequence[Item],
-        progress: Callable[[int, int], None] | None = None,
-        seconds: float = math.inf,
-    ) -> list[Result]:
-        """See `Jobs.run`."""
-        return self._jobs.run(task, items, progress, seconds)
 
 
 class ConnectJobs(Jobs):

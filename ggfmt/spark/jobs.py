@@ -9,6 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -123,3 +124,23 @@ class Jobs(ABC):
                 _START_SECONDS,
                 "" if self._log is None else f", and Spark's log is {self._log}",
             )
+
+
+class JobRunner:
+    """A runner whose work goes to `Jobs`. Entering it makes `_jobs`, and `_stack` with what ends with the runner."""
+
+    _jobs: Jobs
+    _stack: ExitStack
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def run(
+        self,
+        task: Callable[[Item, int], Result],
+        items: Sequence[Item],
+        progress: Callable[[int, int], None] | None = None,
+        seconds: float = math.inf,
+    ) -> list[Result]:
+        """See `Jobs.run`."""
+        return self._jobs.run(task, items, progress, seconds)
