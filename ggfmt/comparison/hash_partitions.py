@@ -114,16 +114,6 @@ def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
 
 
-def buffer_batches(batches: Batches, limit: int) -> tuple[list[pa.RecordBatch], int]:
-    """The batches up to so many bytes, and how many bytes they have; more than `limit`: there may be more of them."""
-    taken: list[pa.RecordBatch] = []
-    size = 0
-    while size <= limit and (batch := next(batches, None)) is not None:
-        taken.append(batch)
-        size += batch.nbytes
-    return taken, size
-
-
 class HashPartitions:
     """Rows in `FAN_OUT` files of a directory, by the bits of their numbers that belong to a level. `rows`: how many
     each file has."""
