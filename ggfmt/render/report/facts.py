@@ -12,7 +12,8 @@ from ggfmt.commit.manifest import LossCount, Manifest
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.model.change import OpType
-from ggfmt.sinks.messages.run_history import PastRun, RejectedRecord
+from ggfmt.sinks.messages.rejects import RejectedRecord
+from ggfmt.sinks.messages.run_history import PastRun
 
 TYPES = {kind.value: kind.name.lower() for kind in OpType}
 _STAMP = "%Y-%m-%d_%H-%M-%S.%f"

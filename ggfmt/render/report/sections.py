@@ -14,7 +14,7 @@ from ggfmt.render.report.facts import ReportData, kind_of
 from ggfmt.render.report.markup import Content, Markup, code, element, join, name
 from ggfmt.render.report.scales import seconds, size
 from ggfmt.scan.steps import STEPS
-from ggfmt.sinks.messages.run_history import RejectedRecord
+from ggfmt.sinks.messages.rejects import RejectedRecord
 
 MOST_BARS = 15
 MOST_TEXT = 400  # characters of a reason

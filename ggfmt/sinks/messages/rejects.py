@@ -23,19 +23,25 @@ FLUSH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class RejectEntry:
-    """A record that a handler could not write, or that could not be read: its bytes, why, and where it was."""
+class RejectedRecord:
+    """Why a record was set aside and where it was: a line of a file of reasons. The record itself is not in it."""
 
-    handler: str
     code: str
     reason: str
-    record: bytes
     help: str | None = None
     file: str | None = None
     offset: int | None = None
     table: str | None = None
     column: str | None = None
     position: str | None = None
+    handler: str = ""
+
+
+@dataclass(frozen=True)
+class RejectEntry(RejectedRecord):
+    """A record that a handler could not write, or that could not be read: its bytes, why, and where it was."""
+
+    record: bytes = b""
 
 
 class RejectFiles:
@@ -127,4 +133,4 @@ def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[RejectEntry
             for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):  # type: ignore[type-var]
                 reason = msgspec.json.decode(line)
                 record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))  # type: ignore[call-arg]
-                yield RejectEntry(entry["handler"], record=record, **reason)
+                yield RejectEntry(**reason, handler=entry["handler"], record=record)

@@ -16,27 +16,12 @@ from ggfmt.commit.manifest import Manifest, manifest_of
 from ggfmt.commit.records import RunRecord, kept_runs, latest_record, no_output, output_to_read, record_of
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.sinks.messages.rejects import REASONS
+from ggfmt.sinks.messages.rejects import REASONS, RejectedRecord
 
 MOST_EXAMPLES = 3  # of each code that a handler set records aside for
 MOST_REASON_FILES = 16
 REASON_BYTES = 1 << 18  # of each of them
 _RUNS_NAMED = 5
-
-
-@dataclass(frozen=True)
-class RejectedRecord:
-    """Why a record was set aside and where it was: a line of a file of reasons. The record itself is not in it."""
-
-    code: str
-    reason: str
-    help: str | None = None
-    file: str | None = None
-    offset: int | None = None
-    table: str | None = None
-    column: str | None = None
-    position: str | None = None
-    handler: str = ""
 
 
 @dataclass(frozen=True)
