@@ -14,7 +14,7 @@ def run() -> int:
     code = _main()
     signals.finish(code)
     _flush_standard_error()
-    if signals.count():  # all is told and cleaned up; at the end of Python, one more signal would change the code
+    if signals.count():  # all is reported and cleaned up; at the end of Python, one more signal would change the code
         os._exit(code)
     return code
 

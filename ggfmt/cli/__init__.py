@@ -140,7 +140,7 @@ def _guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
 
 
 def _unwritten(error: OSError) -> int:
-    """The exit code where standard output cannot be written, which is told unless its reader has gone."""
+    """Report that standard output cannot be written, unless its reader has gone; return the exit code."""
     if error.errno == errno.EPIPE:
         return READER_GONE
     reason = "it is closed" if error.errno == errno.EBADF else (error.strerror or str(error)).lower()

@@ -18,7 +18,7 @@ class Failure:
 
 
 class _StandardOutput(io.FileIO):
-    """The bytes of standard output. After an error what is still written is dropped: nobody is told of it twice."""
+    """The bytes of standard output. After an error, drop what is still written: the error is reported once."""
 
     def __init__(self, number: int, failure: Failure) -> None:
         super().__init__(number, "w", closefd=False)
@@ -49,7 +49,7 @@ class _Closed(io.TextIOBase):
 
 
 def occupy_closed() -> None:
-    """Let no file get the number of a standard stream that is closed, or what somebody prints would be in it.
+    """Let no file get the number of a standard stream that is closed, or printed text would be written to it.
 
     Standard output is then read-only, so that writing fails as it does where it is closed.
     """

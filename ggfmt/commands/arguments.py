@@ -22,7 +22,7 @@ Properties = Mapping[str, str] | Sequence[str] | None
 
 
 def ignore_warnings(_: Sequence[Diagnostic]) -> None:
-    """Do nothing: what becomes of warnings that nobody asks for."""
+    """Drop warnings that the caller does not ask for."""
 
 
 def argument_error(message: str, help: str | None) -> UsageError:

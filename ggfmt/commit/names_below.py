@@ -1,4 +1,4 @@
-"""Names of files below a directory: which of them are left out by rule, and which keys of stores nobody can open."""
+"""Names of files below a directory: which of them are left out by rule, and which keys of stores cannot be opened."""
 
 from __future__ import annotations
 

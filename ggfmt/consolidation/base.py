@@ -100,7 +100,7 @@ def _dump(store: Store, root: str) -> Base:
 
 
 def _visible(store: Store, directory: str) -> list[str]:
-    """The names in a directory but those that are left out by rule; StoreError for a key that nobody can open."""
+    """The names in a directory but those that are left out by rule; StoreError for a key that cannot be opened."""
     names = [name for name in store.names(directory) if not is_hidden(name)]
     check_parts(names, lambda name: store.outer(directory, name) if directory else store.outer(name))
     return names

@@ -41,7 +41,7 @@ _TEMPORARY = "set TMPDIR, where tasks run, to a directory with room that program
 
 @dataclass(frozen=True)
 class Lack:
-    """Why there are no kernels though nobody switched them off, as `they ...`, and what to do."""
+    """Why there are no kernels, although they are not switched off, as `they ...`, and what to do."""
 
     reason: str
     help: str

@@ -126,7 +126,7 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
 
 def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: str | None) -> Diagnostic:
     """GG309 for an input whose first records fit several formats: each with the first record that fits it. Within
-    messages of Kafka, `head` has the records without what is around them, so that their bytes tell no place."""
+    messages of Kafka, `head` has the records without what is around them, so that bytes are no place in a file."""
     layout = find_layout(head, False)
     inner = head[layout.skipped :]
     spans = record_spans(Chunk(shown, layout.skipped, inner, layout))

@@ -176,7 +176,7 @@ class Scan:
         """Read all splits of `cut` (by default, of all inputs) into a sink. Return the job with the definitions that
         held, and what each task did, in the order of the splits.
 
-        from_head  the first records may tell the definitions, if the tasks find every contradiction
+        from_head  take definitions from the first records, if the tasks find every contradiction
 
         Abend for the first mistake in the data, where tasks stop at it.
         """

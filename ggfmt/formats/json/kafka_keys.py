@@ -16,7 +16,7 @@ from ggfmt.formats.json.values import decode
 
 # Members of change records that hold an object or array: an image, or what describes the change.
 _PARTS = {"before", "after", "data", "old", "message", "meta", "metadata", "headers", "source", "columns", "def"}
-# Members that together tell a change record, whatever their values are.
+# Members that together identify a change record, whatever their values are.
 _SIGNS = (
     {"table", "op_type"},
     {"qual_table", "op_type"},

@@ -222,7 +222,7 @@ def check_names_met(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
 
 
 def warn_without_kernels() -> None:
-    """Says that there are no native kernels here, unless somebody switched them off."""
+    """Warn that this process has no native kernels, unless they are switched off."""
     if kernels.lack is not None:
         log.warning("%s; %s", kernels.lack.message, kernels.lack.help)
 
