@@ -343,6 +343,7 @@ def test_looking_for_a_spark_loads_none_of_it() -> None:
     assert done.stdout == "False\n"
 
 
+@pytest.mark.example("GG520", "GG521")
 @pytest.mark.parametrize("spark", ["local", 7, InProcess()])
 def test_what_is_no_spark(spark: object) -> None:
     with pytest.raises(UsageError, match="GG521") as caught:
@@ -389,6 +390,7 @@ def test_options_beside_the_address_of_a_server() -> None:
             runner_for(None, settings)
 
 
+@pytest.mark.example("GG524")
 def test_a_server_that_does_not_answer() -> None:
     with closed_port() as port, pytest.raises(Abend, match="GG524") as caught:
         runner_for(None, SparkSettings(remote=f"sc://127.0.0.1:{port}/;token=secret")).__enter__()
@@ -412,6 +414,7 @@ def test_how_often_a_task_is_tried(master: str, configured: str | None, expected
     assert attempts(master, configured) == expected
 
 
+@pytest.mark.example("GG523")
 def test_the_home_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = spark_home()
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
@@ -482,6 +485,7 @@ def test_workers_that_have_another_package_are_sent_this_one(own: Worker) -> Non
     assert asked == [None, "a.zip"]
 
 
+@pytest.mark.example("GG522")
 def test_workers_that_go_on_with_another_package(own: Worker) -> None:
     with pytest.raises(Abend, match=r"GG522.*from `/old`"):
         prepare_workers(lambda archive: [replace(own, content="x", origin="/old")], lambda: "a.zip")

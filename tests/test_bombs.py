@@ -280,6 +280,7 @@ def test_a_pattern_that_runs_away_is_stopped(tmp_path: Path, monkeypatch: pytest
     assert signal.getsignal(signal.SIGVTALRM) == before
 
 
+@pytest.mark.example("GG512")
 @pytest.mark.parametrize("discovers", [False, True])
 def test_what_no_reader_should_raise_is_told_with_its_place(
     discovers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -336,6 +336,7 @@ def test_output_that_is_there_is_refused_or_replaced(spark: SparkSession, tmp_pa
     assert snapshot(messages) == before
 
 
+@pytest.mark.example("GG552")
 def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     broken = [*STORY, {"table": "S.T", "op_type": "X"}]
@@ -570,6 +571,7 @@ def test_each_run_merges_what_is_new_and_writes_the_files_of_rows_that_change(
         ggfmt.consolidate(changes, out, to="orc", **told)
 
 
+@pytest.mark.example("GG570")
 def test_a_base_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path, results: dict[str, Path]) -> None:
     base, path = results["parquet"], write_lines(tmp_path / "today.json", TODAY)
     before = snapshot(base)

@@ -120,6 +120,7 @@ def test_types_and_keys_that_are_given(tmp_path: Path) -> None:
     assert read.tables["S.U"].definition.primary_keys == ("ID",)
 
 
+@pytest.mark.example("GG551")
 @pytest.mark.parametrize(
     ("given", "told"),
     [

@@ -275,6 +275,7 @@ def test_messages_in_the_framing_are_written_and_read(tmp_path: Path) -> None:
     assert found.places[0][1] == len(alone)
 
 
+@pytest.mark.example("GG318", "GG319")
 def test_what_is_broken_is_one_reject_up_to_the_end(tmp_path: Path) -> None:
     directory = registry(tmp_path, n7=own_schema(), n8=["int", "string"])
     source = told(NAME, schemaRegistryDirectory=directory)
@@ -297,6 +298,7 @@ def test_what_is_broken_is_one_reject_up_to_the_end(tmp_path: Path) -> None:
     assert [reject.diagnostic.code for reject in read(NAME, good + b"\0\0", source).rejects] == ["GG302"]
 
 
+@pytest.mark.example("GG214")
 def test_a_directory_of_schemas_is_asked_for() -> None:
     data = made(fileFraming="confluent", schemaIds="T=2147483647")
     assert data[:5] == b"\0\x7f\xff\xff\xff"
@@ -305,6 +307,7 @@ def test_a_directory_of_schemas_is_asked_for() -> None:
     assert "schema 2147483647" in reject.diagnostic.message
 
 
+@pytest.mark.example("GG215")
 def test_a_schema_without_a_number_is_a_reject(tmp_path: Path) -> None:
     directory = registry(tmp_path, n7="string")
     with pytest.raises(RowErrors) as error:

@@ -34,6 +34,7 @@ from ggfmt.sinks.schema import schemas
 from ggfmt.spark.java_home import find_java
 
 ROOT = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parent
 TABLE = TableDef(
     "GG.TCUSTORD",
     (
@@ -44,63 +45,35 @@ TABLE = TableDef(
 )
 DEFINITIONS = {TABLE.full_name: TABLE, "DB.GG.TCUSTORD": TableDef("DB.GG.TCUSTORD", TABLE.columns)}
 
-OF_FILES = [code for code in EXAMPLES if code.startswith("GG1") and code not in ("GG100", "GG127", "GG132", "GG133")]
-OF_RECORDS = ["GG204", "GG205", *(f"GG30{number}" for number in range(1, 9)), "GG311", "GG312", "GG320", "GG321"]
-OF_MESSAGES = ["GG206", "GG210", "GG401", "GG402", "GG403", "GG404", "GG405", "GG406"]
-OF_COMMANDS = [
-    "GG100",
-    "GG133",
-    "GG201",
-    "GG203",
-    "GG209",
-    "GG309",
-    "GG310",
-    "GG313",
-    "GG315",
-    "GG316",
-    "GG407",
-    "GG408",
-    "GG501",
-    "GG506",
-    "GG508",
-    "GG509",
-    "GG513",
-    "GG517",
-    "GG518",
-    "GG519",
-    "GG565",
-]
-OF_OTHERS = [
-    "GG127",
-    "GG132",
-    "GG202",
-    "GG208",
-    "GG211",
-    "GG216",
-    "GG314",
-    "GG317",
-    "GG411",
-    "GG502",
-    "GG510",
-    "GG511",
-    "GG514",
-    "GG515",
-    "GG516",
-    "GG560",
-    "GG561",
-    "GG562",
-    "GG563",
-    "GG587",
-]
-# Tried in the tests of the formats that they are of.
-OF_FORMATS = ["GG214", "GG215", "GG318", "GG319", "GG409", "GG410"]
-# These need a Spark that fails, defects of ggfmt, ten seconds, or Ctrl-C: their examples are only looked at.
-OF_SPARK = ["GG212", "GG503", "GG504", "GG505", "GG507", "GG512", "GG520", "GG521", "GG522", "GG523", "GG524", "GG550"]
-OF_FRAMES = ["GG530", "GG531", "GG532", "GG533", "GG540", "GG541", "GG542", "GG543"]  # tried in the tests of frames
-OF_ROWS = ["GG551", "GG552", "GG570"]  # tried in the tests of consolidation
-OF_COMPARISONS = ["GG580", "GG581", "GG582", "GG583", "GG584", "GG585", "GG586"]
+
+def marked() -> set[str]:
+    """The codes that tests anywhere are marked to try or to produce themselves."""
+    sources = (path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
+    marks = (mark for text in sources for mark in re.findall(r"^@pytest\.mark\.example\(([^)]*)\)", text, re.MULTILINE))
+    return {code for mark in marks for code in re.findall(r"GG[0-9]{3}", mark)}
 
 
+def tried_by(code: str) -> str:
+    """The test below that tries an example of such a form."""
+    before = EXAMPLES[code][0]
+    if before.startswith("ggfmt "):
+        return "test_commands"
+    if code.startswith("GG1"):
+        return "test_lines_of_a_handler_file"
+    if before.startswith("gg.") or code.startswith("GG4"):
+        return "test_lines_that_meet_a_value"
+    return "test_records"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`code` is one that the test is marked with, or else one whose example has the form that the test tries."""
+    if "code" in metafunc.fixturenames:
+        mark = metafunc.definition.get_closest_marker("example")
+        by_form = [code for code in EXAMPLES if tried_by(code) == metafunc.function.__name__]
+        metafunc.parametrize("code", mark.args if mark else [code for code in by_form if code not in marked()])
+
+
+@pytest.mark.example("GG216")
 def test_the_example_of_times_without_a_mask() -> None:
     before, after = (read_configuration([], text.splitlines()) for text in EXAMPLES["GG216"])
     with pytest.raises(ConfigurationError, match="GG216"):
@@ -108,20 +81,11 @@ def test_the_example_of_times_without_a_mask() -> None:
     assert HandlerSettings.of(after.handlers[0], after.run).context.timestamp_mask == "yyyy-MM-dd HH:mm:ss"
 
 
-def test_every_code_has_an_example_that_is_tried() -> None:
-    tried = [
-        *OF_FILES,
-        *OF_RECORDS,
-        *OF_MESSAGES,
-        *OF_COMMANDS,
-        *OF_OTHERS,
-        *OF_FORMATS,
-        *OF_FRAMES,
-        *OF_ROWS,
-        *OF_COMPARISONS,
-        *OF_SPARK,
-    ]
-    assert sorted(tried) == sorted(CODES) == sorted(EXAMPLES)
+def test_every_code_has_an_example() -> None:
+    """An example of an unusual form is tried, or its code produced, by a test that says so:
+    `@pytest.mark.example("GG000")`."""
+    assert sorted(CODES) == sorted(EXAMPLES)
+    assert marked() <= set(CODES)
     for code in CODES.values():
         assert code.before and code.after
         assert code.before != code.after
@@ -129,7 +93,6 @@ def test_every_code_has_an_example_that_is_tried() -> None:
         assert all(line.isprintable() and len(line) <= 140 for line in (code.before + "\n" + code.after).split("\n"))
 
 
-@pytest.mark.parametrize("code", OF_FILES)
 def test_lines_of_a_handler_file(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before, after = ({found.code for found in lint(text.encode(), "f")} for text in EXAMPLES[code])
@@ -139,6 +102,7 @@ def test_lines_of_a_handler_file(code: str, tmp_path: Path, monkeypatch: pytest.
     assert {found for found in after if CODES[found].severity is not Severity.NOTE} == set()
 
 
+@pytest.mark.example("GG127")
 def test_properties_that_a_run_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before, after = EXAMPLES["GG127"]
@@ -149,6 +113,7 @@ def test_properties_that_a_run_refuses(tmp_path: Path, monkeypatch: pytest.Monke
     assert [finding.code for finding in read_configuration(["after"]).diagnostics] == ["GG126"]
 
 
+@pytest.mark.example("GG411")
 def test_a_template_without_a_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before, after = EXAMPLES["GG411"]
@@ -187,7 +152,6 @@ def read(text: str) -> set[str]:
     return {event.diagnostic.code for event in events if isinstance(event, Reject)}
 
 
-@pytest.mark.parametrize("code", OF_RECORDS)
 def test_records(code: str) -> None:
     before, after = EXAMPLES[code]
     assert read(before) == {code}
@@ -220,7 +184,6 @@ def told(settings: list[str], record: dict[str, object], directory: Path) -> set
     return {code for warning in manifest["totals"]["warnings"] for code in re.findall(r"^\[(GG...)\]", warning)}
 
 
-@pytest.mark.parametrize("code", OF_MESSAGES)
 def test_lines_that_meet_a_value(code: str, tmp_path: Path, quiet: None) -> None:
     for text, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):
         if text.startswith("{"):
@@ -236,6 +199,22 @@ def test_lines_that_meet_a_value(code: str, tmp_path: Path, quiet: None) -> None
                 record["after"] = {**image, "CUST_CODE": "JANE"}
         settings += ["gg.handler.out.format.generateSchema=false"] * ("json" in settings[0] or "avro" in settings[0])
         assert told(settings, record, tmp_path) == expected
+
+
+@pytest.mark.example("GG514", "GG515", "GG516")
+def test_names_of_files(code: str, tmp_path: Path, quiet: None) -> None:
+    columns = (Column("ID", key=1), Column("C"))
+    names = ("GG.T", "GG.U" if code == "GG514" else "GG.T")
+    definitions = {name: TableDef(name, columns) for name in names}
+    record = {"op_type": "I", "op_ts": "", "pos": "", "after": {"ID": "1", "C": None}}
+    records = [{"table": name, **record} for name in names]
+    source = write_lines(tmp_path / "in.json", records)
+    before, after = ([*text.split("\n")[1:], "gg.handler.out.format.generateSchema=false"] for text in EXAMPLES[code])
+    with pytest.raises(GgfmtError) as caught:
+        run_ggfmt([source], tmp_path / "before", *before, definitions=definitions)
+    assert code in {diagnostic.code for diagnostic in caught.value.diagnostics}
+    result = run_ggfmt([source], tmp_path / "after", *after, definitions=definitions)
+    assert result.totals.handlers["out"].messages == 2
 
 
 # Commands
@@ -277,7 +256,6 @@ def run(command: str) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize("code", OF_COMMANDS)
 def test_commands(code: str, checkout: Path) -> None:
     before, after = EXAMPLES[code]
     PREPARE.get(code, lambda: None)()
@@ -285,7 +263,7 @@ def test_commands(code: str, checkout: Path) -> None:
     assert run(after) == set()
 
 
-@pytest.mark.parametrize("code", ["GG510", "GG511"])
+@pytest.mark.example("GG510", "GG511")
 def test_an_output_that_is_read_back(code: str, checkout: Path) -> None:
     run(EXAMPLES["GG501"][0])
     if code == "GG510":
@@ -303,7 +281,7 @@ def test_an_output_that_is_read_back(code: str, checkout: Path) -> None:
             assert run(command) == set()
 
 
-@pytest.mark.parametrize("code", ["GG560", "GG561", "GG562", "GG563"])
+@pytest.mark.example("GG560", "GG561", "GG562", "GG563")
 def test_a_report_of_an_output(code: str, checkout: Path) -> None:
     run(EXAMPLES["GG501"][0])
     manifest = Path("out/_ggfmt/manifest.json")
@@ -320,7 +298,7 @@ def test_a_report_of_an_output(code: str, checkout: Path) -> None:
             assert run(command) == set()
 
 
-@pytest.mark.parametrize("code", OF_COMPARISONS)
+@pytest.mark.example("GG580", "GG581", "GG582", "GG583", "GG584", "GG585", "GG586")
 def test_places_that_are_compared(code: str, checkout: Path) -> None:
     for table in ("out/GG.T", "dump/GG.T"):
         Path(table).mkdir(parents=True)
@@ -346,6 +324,7 @@ def test_places_that_are_compared(code: str, checkout: Path) -> None:
     assert run(after) == set()
 
 
+@pytest.mark.example("GG587")
 def test_a_directory_without_room(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(prefix: str) -> str:
         raise OSError(28, "No space left on device")
@@ -372,6 +351,7 @@ PREPARE: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.example("GG132")
 def test_two_lists_of_handlers(checkout: Path) -> None:
     for text, expected in zip(EXAMPLES["GG132"], (["GG132"], []), strict=True):
         given = dict(zip(*[iter(shlex.split(text)[3:])] * 2, strict=True))
@@ -381,6 +361,7 @@ def test_two_lists_of_handlers(checkout: Path) -> None:
         assert run(text.replace("-o out", f"-o out{len(settings)}")) == set()
 
 
+@pytest.mark.example("GG202")
 def test_a_schema_that_is_none(tmp_path: Path) -> None:
     before, after = EXAMPLES["GG202"]
     file = tmp_path / "GG.TCUSTORD.avsc"
@@ -392,6 +373,7 @@ def test_a_schema_that_is_none(tmp_path: Path) -> None:
     assert list(load_definitions([str(file)])) == ["GG.TCUSTORD"]
 
 
+@pytest.mark.example("GG208")
 def test_a_table_for_hive() -> None:
     for text, expected in zip(EXAMPLES["GG208"], ("GG208", None), strict=True):
         settings = [*text.split("\n")[1:], "gg.handler.out.rootFilePath=/data", "gg.handler.out.format.encoding=UTF-8"]
@@ -403,13 +385,14 @@ def test_a_table_for_hive() -> None:
             assert expected is None
 
 
+@pytest.mark.example("GG314")
 def test_a_value_that_is_not_as_its_column_is_described() -> None:
     for record, expected in zip(EXAMPLES["GG314"], ({"GG314"}, set()), strict=True):
         found = dialects.read("canal_json", record.encode())
         assert {reject.diagnostic.code for reject in found.rejects} == expected
 
 
-@pytest.mark.parametrize("code", ["GG211", "GG317"])
+@pytest.mark.example("GG211", "GG317")
 def test_what_is_odd_about_operations(code: str) -> None:
     for record, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):
         found = dialects.read("maxwell_json", record.encode())
@@ -417,6 +400,7 @@ def test_what_is_odd_about_operations(code: str) -> None:
         assert len(found.plain) == 1
 
 
+@pytest.mark.example("GG502")
 def test_a_java_that_is_not_there() -> None:
     home = re.search("--java-home (.+)", EXAMPLES["GG502"][0])
     assert home is not None

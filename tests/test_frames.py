@@ -315,6 +315,7 @@ def test_columns_of_a_table_are_all_that_it_has_in_the_input(tmp_path: Path) -> 
         assert [row["after_missing"] for row in found] == [["MORE"], None]
 
 
+@pytest.mark.example("GG530")
 def test_what_cannot_be_read_is_an_error_with_its_place(spark: SparkSession, tmp_path: Path) -> None:
     path = wide(tmp_path / "wide.json", ID="1", D="12345678901234567890123456789")
     plan = planned(path, "json", definitions={"GG.WIDE": WIDE}, table="GG.WIDE")
@@ -332,6 +333,7 @@ def test_what_cannot_be_read_is_an_error_with_its_place(spark: SparkSession, tmp
         rows(replace(unsettled, job=replace(unsettled.job, settled=False), splits=inputs))
 
 
+@pytest.mark.example("GG531", "GG532")
 def test_what_a_frame_is_asked_for_has_to_be_there(spark: SparkSession, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "in.json", [operation(1)])
     empty = tmp_path / "empty"

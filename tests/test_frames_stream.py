@@ -153,6 +153,7 @@ def test_what_cannot_be_cut_counts_when_it_is_complete(tmp_path: Path) -> None:
         stream.step()
 
 
+@pytest.mark.example("GG533")
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -158,6 +158,7 @@ def test_values_of_every_type_become_texts_without_a_loss(tmp_path: Path) -> Non
 # Order and columns
 
 
+@pytest.mark.example("GG543")
 def test_rows_out_of_order_are_refused_within_a_partition_and_over_partitions(tmp_path: Path) -> None:
     rows = generic_rows(many(12))
     turned = rows.take(list(reversed(range(12))))
@@ -182,6 +183,7 @@ def test_the_order_of_rows_counts_where_there_is_no_seq(tmp_path: Path) -> None:
     assert tables(tmp_path, "j")["GG.T2"].index(b'"5"') < tables(tmp_path, "j")["GG.T2"].index(b'"2"')
 
 
+@pytest.mark.example("GG542")
 @pytest.mark.parametrize("cut", [1, 2])
 def test_columns_that_only_some_rows_have_ask_for_a_definition(cut: int, tmp_path: Path) -> None:
     rows = generic_rows([insert(1), insert(2, NOTE="later")])
@@ -272,6 +274,7 @@ def changed(shape: pa.Schema, name: str, kind: pa.DataType | None) -> pa.Schema:
     return pa.schema([*fields, pa.field(name, kind)] if kind is not None else fields)
 
 
+@pytest.mark.example("GG540")
 @pytest.mark.parametrize(
     ("shape", "named"),
     [
@@ -298,6 +301,7 @@ def test_a_frame_of_neither_shape_is_refused_by_name(shape: pa.Schema, named: st
     assert named in problem.message
 
 
+@pytest.mark.example("GG541")
 @pytest.mark.parametrize(
     "options",
     [

@@ -250,6 +250,7 @@ def test_what_of_a_schema_is_in_which_order() -> None:
     )
 
 
+@pytest.mark.example("GG409")
 def test_what_cannot_be_null_and_has_no_value_is_a_reject() -> None:
     lacking = replace(INSERT, after={"DS": "x"})
     with pytest.raises(RowErrors) as error:
@@ -262,6 +263,7 @@ def test_what_cannot_be_null_and_has_no_value_is_a_reject() -> None:
     assert len(by_image) == 1  # it has no images
 
 
+@pytest.mark.example("GG410")
 def test_two_fields_of_one_name_are_a_reject() -> None:
     table = TableDef("T", (Column("pos"), Column("A"), Column("A_isMissing")))
     item = PlainOperation("I", None, None, None, {"pos": "1", "A": "2", "A_isMissing": "3"}, {})

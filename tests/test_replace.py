@@ -292,6 +292,7 @@ def test_a_transform_sees_the_names_of_the_source() -> None:
     assert [column.values.to_pylist() for column in replaced.after.columns] == [["-"], ["|"]]
 
 
+@pytest.mark.example("GG212")
 def test_a_pattern_of_names_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ggfmt.columnar.replacement.MOST_SECONDS", 0.05)
     transform = Transform("t", pair("x"), column=translate("(a+)+b"))

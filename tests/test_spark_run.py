@@ -195,6 +195,7 @@ def test_killed_workers_leave_no_gap_and_no_duplicate(
     assert {path.name for path in (tmp_path / "out" / "_ggfmt").iterdir()} == {"manifest.json", "runs"}
 
 
+@pytest.mark.example("GG505")
 def test_when_every_attempt_fails_the_output_is_as_before(source: Path, session: SparkRunner, tmp_path: Path) -> None:
     out, marks = tmp_path / "out", tmp_path / "marks"
     marks.mkdir()

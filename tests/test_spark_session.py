@@ -132,6 +132,7 @@ def test_a_job_that_takes_too_long_is_ended_and_the_session_lives_on(session: Sp
     assert session.executors == 1
 
 
+@pytest.mark.example("GG504")
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:{port}", "spark://127.0.0.1:{port},localhost:{port}"])
 def test_a_master_that_refuses(master: str) -> None:
     start = time.monotonic()
@@ -308,6 +309,7 @@ def test_spark_that_does_not_start(conf: tuple[str, str], reason: str, tmp_path:
     assert f"see the log file `{tmp_path / 'tmp' / log}`" in printed
 
 
+@pytest.mark.example("GG503")
 def test_what_goes_wrong_is_one_diagnostic_and_the_rest_is_told_at_debug(tmp_path: Path) -> None:
     printed, here, temporary = run_script(
         tmp_path,

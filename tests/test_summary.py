@@ -163,6 +163,7 @@ def test_what_an_interrupted_commit_is_told_as_is_true(
     assert {True, False} == set(answers)
 
 
+@pytest.mark.example("GG550")
 @pytest.mark.parametrize("place", ["prepare", "execute_tasks", "check_inputs_unchanged", "publish", "log_summary"])
 def test_an_interrupt_of_any_phase(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0)])

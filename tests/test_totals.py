@@ -13,10 +13,11 @@ from runs import JSON_LINES, PIPES, manifest, metadata, operation, run_ggfmt, ta
 
 from ggfmt.commit.names import counted, plain_place, reject_file, safe_name
 from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.steps import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
+from ggfmt.sinks.messages.report import HandlerTotals
 
 COLUMNS = (Column("ID", key=1), Column("NAME"), Column("AMOUNT", SqlType(Kind.DECIMAL)))
 DEFINITIONS = {name: TableDef(name, COLUMNS) for name in ("GG.A", "GG.B")}
@@ -162,6 +163,17 @@ def test_the_time_of_each_step_is_told(tmp_path: Path) -> None:
     assert sum(in_tasks) > 0.5 * result.totals.seconds_in_tasks
     kept = manifest(tmp_path / "out")["totals"]["seconds_by_step"]
     assert kept == {step: seconds for step, seconds in told.items() if step != COMMITTING}
+
+
+@pytest.mark.example("GG507")
+def test_a_run_whose_operations_do_not_add_up_is_not_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(0), operation(1)])
+    monkeypatch.setattr(
+        HandlerTotals, "messages", property(lambda totals: 1, lambda totals, count: None), raising=False
+    )
+    with pytest.raises(Abend, match=r"GG507.*handler j: 2 records read, 1 accounted for"):
+        run_ggfmt([source], tmp_path / "out", *JSON_LINES)
+    assert not (tmp_path / "out" / "j").exists()
 
 
 def test_a_run_with_definitions_looks_for_none(tmp_path: Path) -> None:
