@@ -12,9 +12,18 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from xdist.remote import Producer
 
 # Tests start hundreds of Pythons. Where nothing that is compiled is kept, as in many containers, each of them would
 # compile ggfmt anew, which takes as long as what most of them do.
@@ -65,6 +74,46 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+_sessions = ExitStack()  # the shared Spark session, while there is one
+
+
+@pytest.fixture(scope="session")
+def spark() -> SparkSession:
+    """The session that modules of frames and of consolidation share: they run one after the other in one process, and it
+    stops after the last of them."""
+    from frame_session import frame_session
+
+    return _sessions.enter_context(frame_session())
+
+
+@cache
+def shares_session(path: Path) -> bool:
+    """Whether a module takes the shared session; one that has a fixture `spark` of its own does not."""
+    text = path.read_text(encoding="utf-8")
+    return "spark: SparkSession" in text and "def spark(" not in text
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or not shares_session(nextitem.path):
+            _sessions.close()
+
+
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc, unused-ignore]
+    """A module of tests goes to one process; all modules that share a session go to the same one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        module = nodeid.partition("::")[0]
+        return "shared session" if shares_session(self.config.rootpath / module) else module
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    return Scheduling(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
 MOST_WORKERS = 4  # each may start a Spark, of up to a gigabyte
 
 
@@ -79,9 +128,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The modules that start Spark come first: they take longest, and a process that ends late waits for no other."""
+    """The modules that share a session come first, then others that start Spark: they take longest, and a process that
+    ends late waits for no other."""
     slow = {item.path for item in items if item.get_closest_marker("spark")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (not shares_session(item.path), item.path not in slow))
 
 
 def pytest_collection_finish() -> None:

@@ -1,14 +1,18 @@
-"""A bounded mutation run: small changes of the core modules, and whether a test notices each.
+"""A bounded mutation run: small changes of ggfmt's modules, and whether a test notices each.
 
-usage: python tests/mutation.py [--sample N] [--seed S] [--threshold P] [MODULE ...]
+usage: python tests/mutation.py --record [TEST ...]
+       python tests/mutation.py [--sample N] [--seed S] [--threshold P] [MODULE ...]
 
-A mutant is one module with one thing in it changed: a comparison, a boolean, a number or a word, an operator, what is
-returned, two arguments that change places, a call, an exception or a jump that is left out. The tests that guard the
-module (`GUARDED`) run against it in a copy of the tree, less those that start Spark, and stop at the first failure. One
-that still passes has survived: either no test pins that place, or the change changes nothing (`EQUIVALENT` says why).
+The first command runs the tests, less those that start Spark, and records in `.mutation/` which test executes which
+line; with TEST, it records these anew and keeps the rest. The second command makes mutants. A mutant is one module with
+one thing in it changed: a comparison, a boolean, a number or a word, an operator, what is returned, two arguments that
+change places, a call, an exception or a jump that is left out. Tests that execute the line run against it in a copy of
+the tree, and stop at the first failure (`Record.guards` says which). A mutant that they pass has survived: either no
+test pins that place, or the change changes nothing (`EQUIVALENT` says why).
 
-Left alone are texts for people (any text with a space in it), annotations, docstrings, assertions and decorators.
-Exit status 1 if fewer than P per cent (90) of the mutants that change something are killed.
+Left alone are texts for people (any text with a space in it), annotations, docstrings, assertions, decorators, and
+lines that none of the recorded tests executes. Exit status 1 if fewer than P per cent (90) of the mutants that change
+something are killed.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import hashlib
+import json
 import math
 import os
 import queue
@@ -31,17 +37,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, zip_longest
 from pathlib import Path
 
-from mutation_data import EQUIVALENT, GUARDED
+from coverage import CoverageData
+from mutation_data import EQUIVALENT
 
 ROOT = Path(__file__).resolve().parents[1]
+RECORD = ROOT / ".mutation"
+GUARDS_SECONDS = 30.0  # of processor time, for the tests of one mutant
 SIDE_BY_SIDE = 2
 MEMORY = 6 << 30
 _COPIED = ("ggfmt", "tests", "samples", "conf", "README.md", "CHANGELOG.md", "pyproject.toml")
 # The processor time that a mutant may take is this, and three times what the tests take without it; what waits for ever
 # is ended by the clock.
-_BASE_SECONDS = 5.0
+_BASE_SECONDS = 60.0
 _WAITS_SECONDS = 900.0
 
 _COMPARISONS = {
@@ -299,6 +310,94 @@ def mutants_of(module: str) -> list[Mutant]:
     return found
 
 
+class Record:
+    """Which test executes which line, as `--record` has found it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.seconds: dict[str, float] = {}
+        for file in directory.glob("seconds.*.json"):
+            self.seconds |= json.loads(file.read_text(encoding="utf-8"))
+        self._data = CoverageData(str(directory / "lines"))
+        self._data.read()
+        measured = {f"/{file}".rpartition("/ggfmt/")[2]: file for file in self._data.measured_files()}
+        self._files = {f"ggfmt/{module}": file for module, file in measured.items()}
+        self._lines: dict[str, dict[int, set[str]]] = {}
+        self.digests: dict[str, str] = json.loads((directory / "digests.json").read_text(encoding="utf-8"))
+
+    @cached_property
+    def _tests_of_files(self) -> Counter[str]:
+        return Counter(test.partition("::")[0] for test in self.seconds)
+
+    @property
+    def modules(self) -> list[str]:
+        """The modules that tests execute, by their paths."""
+        return sorted(self._files)
+
+    def lines(self, module: str) -> dict[int, set[str]]:
+        """The tests that execute each line of a module; those that are executed by its import alone have none."""
+        if module not in self._lines:
+            by_line = self._data.contexts_by_lineno(self._files[module])
+            self._lines[module] = {line: set(tests) & self.seconds.keys() for line, tests in by_line.items()}
+        return self._lines[module]
+
+    def executing(self, mutant: Mutant) -> set[str]:
+        """The tests that execute the lines of a mutant; if an import alone executes them, those that use the module."""
+        lines = self.lines(mutant.module)
+        own = range(mutant.line, mutant.line + mutant.before.count("\n") + 1)
+        found = set().union(*(lines.get(line, set()) for line in own))
+        if not found and any(line in lines for line in own):
+            found = set().union(*lines.values())
+        return found
+
+    def guards(self, mutant: Mutant) -> list[str]:
+        """The tests that run against a mutant: of each file some that execute it, as many as take `GUARDS_SECONDS`.
+
+        Files of which most tests execute the line come first, for they are about it; of a file the quick ones.
+        """
+        files: dict[str, list[str]] = {}
+        for test in sorted(self.executing(mutant), key=lambda test: (self.seconds[test], test)):
+            files.setdefault(test.partition("::")[0], []).append(test)
+        ordered = sorted(files, key=lambda file: (-len(files[file]) / self._tests_of_files[file], file))
+        chosen, seconds = [], 0.0
+        for test in (test for turn in zip_longest(*(files[file] for file in ordered)) for test in turn if test):
+            if chosen and seconds + self.seconds[test] > GUARDS_SECONDS:
+                continue
+            chosen.append(test)
+            seconds += self.seconds[test] + 0.01
+        return chosen
+
+
+def record(directory: Path, tests: Sequence[str]) -> None:
+    """Run the tests, or those that are named, and record what they execute."""
+    if not tests:
+        shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(exist_ok=True)
+    environment = {**os.environ, "GGFMT_RECORD": str(directory), "PYTHONPATH": str(Path(__file__).parent)}
+    options = ["-p", "mutation_record", "-p", "no:cacheprovider", "-m", "not spark and not long"]
+    ended = subprocess.run([sys.executable, "-m", "pytest", *options, *tests], cwd=ROOT, env=environment, check=False)
+    if ended.returncode:
+        raise SystemExit("tests fail as they are")
+    combine(directory)
+
+
+def combine(directory: Path) -> None:
+    """Make one record of what several processes have recorded, with the digests of the modules."""
+    whole = CoverageData(str(directory / "lines"))
+    whole.read()
+    for part in sorted(directory.glob("lines.*")):
+        data = CoverageData(str(part))
+        data.read()
+        whole.update(data)
+        part.unlink()
+    whole.write()
+    digests = {str(path.relative_to(ROOT)): digest(path) for path in (ROOT / "ggfmt").rglob("*.py")}
+    (directory / "digests.json").write_text(json.dumps(digests), encoding="utf-8")
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 class Place:
     """A copy of the tree in which the tests run against one mutant at a time."""
 
@@ -351,7 +450,7 @@ class Place:
             self.shown, _ = process.communicate()
         return process.returncode == 0
 
-    def survives(self, mutant: Mutant, limit: float) -> bool:
+    def survives(self, mutant: Mutant, guards: Sequence[str], limit: float) -> bool:
         """Whether the tests pass with a mutant as they do without it."""
         path = self.root / mutant.module
         source = path.read_bytes()
@@ -359,27 +458,25 @@ class Place:
             compiled.unlink()
         path.write_bytes(mutant.applied(source))
         try:
-            return self.run(GUARDED[mutant.module], limit)
+            return self.run(guards, limit)
         finally:
             path.write_bytes(source)
 
 
-def chosen(modules: Sequence[str], sample: int | None, seed: int) -> list[Mutant]:
+def chosen(recorded: Record, modules: Sequence[str], sample: int | None, seed: int) -> list[Mutant]:
+    """A sample of the mutants that a recorded test executes, in the order of the draw: a run that is ended early is a
+    sample too."""
     every = [mutant for module in modules for mutant in mutants_of(module)]
-    if sample is None or sample >= len(every):
-        return every
-    return random.Random(seed).sample(
-        every, sample
-    )  # in the order of the draw: a run that is ended early is a sample too
+    random.Random(seed).shuffle(every)
+    executed = (mutant for mutant in every if recorded.executing(mutant))
+    return list(executed if sample is None else islice(executed, sample))
 
 
-def matching(wanted: Sequence[str]) -> list[str]:
-    """The guarded modules that are named, by a path or a part of one; all if none is."""
-    if not wanted:
-        return list(GUARDED)
-    found = [module for module in GUARDED if any(part in module for part in wanted)]
+def matching(wanted: Sequence[str], modules: Sequence[str]) -> list[str]:
+    """The modules that are named, by a path or a part of one; all if none is."""
+    found = [module for module in modules if not wanted or any(part in module for part in wanted)]
     if not found:
-        raise SystemExit(f"no guarded module is named {' or '.join(wanted)}; they are:\n  " + "\n  ".join(GUARDED))
+        raise SystemExit(f"no test executes a module named {' or '.join(wanted)}")
     return found
 
 
@@ -395,55 +492,56 @@ def places(count: int) -> Iterator[queue.Queue[Place]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("modules", nargs="*", metavar="MODULE", help="a guarded module or a part of its path (all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a module or a part of its path (all); or a test")
+    parser.add_argument("--record", action="store_true", help="record which test executes which line")
     parser.add_argument("--sample", type=int, metavar="N", help="that many mutants, drawn by the seed (all)")
     parser.add_argument("--seed", type=int, default=0, metavar="S")
     parser.add_argument("--threshold", type=float, default=90.0, metavar="P", help="least per cent killed (90)")
-    parser.add_argument("--list", action="store_true", help="print the mutants and run none")
+    parser.add_argument("--list", action="store_true", help="print the mutants with their tests and run none")
     arguments = parser.parse_args()
-    mutants = chosen(matching(arguments.modules), arguments.sample, arguments.seed)
+    if arguments.record:
+        record(RECORD, arguments.names)
+        return 0
+    if not (RECORD / "digests.json").exists():
+        raise SystemExit("there is no record of what tests execute; `--record` makes it")
+    recorded = Record(RECORD)
+    modules = matching(arguments.names, recorded.modules)
+    stale = [module for module in modules if recorded.digests.get(module) != digest(ROOT / module)]
+    if stale:
+        raise SystemExit(f"the record is older than {', '.join(stale)}; `--record` makes it anew")
+    mutants = chosen(recorded, modules, arguments.sample, arguments.seed)
     if arguments.list:
         for mutant in mutants:
-            print(f"{mutant.place}: {mutant.kind}\n{mutant.difference}")
+            print(
+                f"{mutant.place}: {mutant.kind}\n{mutant.difference}\n    {' '.join(recorded.guards(mutant)[:3])} ..."
+            )
         return 0
     with places(SIDE_BY_SIDE) as free:
-        return judged(mutants, free, arguments.threshold)
+        return judged(mutants, recorded, free, arguments.threshold)
 
 
-def judged(mutants: Sequence[Mutant], free: queue.Queue[Place], threshold: float) -> int:
-    needed: dict[str, float] = {}
-
-    def unchanged(test: str) -> None:
-        place = free.get()
-        before = _children_seconds()
-        passes = place.run([test])
-        needed[test] = _children_seconds() - before  # with those of what runs beside it, which is no harm
-        free.put(place)
-        if not passes:
-            raise SystemExit(f"{test} does not pass as it is\n{place.shown}")
+def judged(mutants: Sequence[Mutant], recorded: Record, free: queue.Queue[Place], threshold: float) -> int:
+    guards = {mutant: recorded.guards(mutant) for mutant in mutants}
+    place = free.get()
+    if not place.run(list(dict.fromkeys(test for mutant in mutants for test in guards[mutant]))):
+        raise SystemExit(f"tests fail without a mutant\n{place.shown}")
+    free.put(place)
 
     def one(mutant: Mutant) -> tuple[Mutant, str]:
         place = free.get()
         try:
-            limit = 3 * sum(needed[test] for test in GUARDED[mutant.module]) + _BASE_SECONDS
-            survives = place.survives(mutant, limit)
+            limit = 3 * sum(recorded.seconds[test] for test in guards[mutant]) + _BASE_SECONDS
+            survives = place.survives(mutant, guards[mutant], limit)
         finally:
             free.put(place)
         same = mutant.key in EQUIVALENT
         word = "killed" if not survives else "equivalent" if same else "SURVIVED"
-        print(f"{word:10} {mutant.place} {mutant.kind}", flush=True)
+        print(f"{word:10} {mutant.place} {mutant.kind}, {len(guards[mutant])} tests", flush=True)
         return mutant, word
 
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-        list(threads.map(unchanged, dict.fromkeys(test for mutant in mutants for test in GUARDED[mutant.module])))
         results = list(threads.map(one, mutants))
     return told(results, threshold)
-
-
-def _children_seconds() -> float:
-    """The processor time of all children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def told(results: Sequence[tuple[Mutant, str]], threshold: float) -> int:

@@ -1,46 +1,6 @@
-"""What `mutation.py` changes, which tests must notice, and which changes no test can notice."""
+"""Changes of `mutation.py` that no test can notice."""
 
 from __future__ import annotations
-
-_RUN = ("test_totals", "test_rejects", "test_run")
-_DIALECTS = ("test_images", "test_canal", "test_maxwell", "test_shareplex", "test_cdl", "test_arcion")
-_FORMATS = ("test_golden", "test_formatters")
-
-# For each module the modules of tests that guard it, those that tell soonest first.
-_GUARDS: dict[str, tuple[str, ...]] = {
-    "ggfmt/columnar/avro.py": ("test_columnar", "test_avro"),
-    "ggfmt/columnar/delimited.py": ("test_delimited_reader", *_FORMATS),
-    "ggfmt/columnar/escapes.py": ("test_columnar", "test_pieces", *_FORMATS),
-    "ggfmt/columnar/images.py": _DIALECTS,
-    "ggfmt/columnar/join.py": ("test_columnar", "test_pieces", *_FORMATS),
-    "ggfmt/columnar/json_image.py": ("test_columnar", *_FORMATS),
-    "ggfmt/columnar/key_updates.py": ("test_columnar", *_FORMATS, "test_rejects"),
-    "ggfmt/columnar/metadata.py": ("test_columnar", *_FORMATS),
-    "ggfmt/columnar/replacement.py": ("test_replace", "test_columnar"),
-    "ggfmt/columnar/strings.py": ("test_columnar", *_FORMATS),
-    "ggfmt/columnar/timestamps.py": ("test_columnar", "test_canal", "test_maxwell", *_FORMATS),
-    "ggfmt/config/properties.py": ("test_properties", "test_handler_config"),
-    "ggfmt/diagnostics/credentials.py": ("test_totals",),
-    "ggfmt/commit/commit.py": ("test_commit", "test_run"),
-    "ggfmt/commit/names.py": ("test_totals", "test_commit"),
-    "ggfmt/sinks/messages/publish.py": ("test_totals", "test_rejects", "test_commit", "test_run"),
-    "ggfmt/sinks/messages/rejects.py": ("test_rejects", "test_totals"),
-    "ggfmt/scan/splits.py": _RUN,
-    "ggfmt/sinks/messages/report.py": ("test_totals", "test_rejects"),
-    "ggfmt/formats/canal/read.py": ("test_images", "test_canal"),
-    "ggfmt/formats/canal/write.py": ("test_images", "test_canal"),
-    "ggfmt/formats/goldengate/avro/write.py": ("test_images", "test_golden", "test_avro"),
-    "ggfmt/formats/goldengate/delimited/write.py": ("test_images", *_FORMATS),
-    "ggfmt/formats/goldengate/json/write.py": _FORMATS,
-    "ggfmt/formats/goldengate/json/read.py": ("test_json_rejects", "test_totals", "test_json_reader", "test_rejects"),
-    "ggfmt/formats/goldengate/xml/write.py": ("test_golden", "test_xml"),
-    "ggfmt/formats/json/files.py": ("test_images", "test_json_rejects", "test_json_reader"),
-    "ggfmt/formats/records/rows.py": (*_DIALECTS, "test_debezium"),
-    "ggfmt/java/text.py": ("test_options", "test_properties"),
-    "ggfmt/model/table.py": ("test_definitions", *_FORMATS),
-    "ggfmt/options/value_types.py": ("test_options", "test_handler_config"),
-}
-GUARDED = {module: tuple(f"tests/{test}.py" for test in tests) for module, tests in _GUARDS.items()}
 
 # Changes that change nothing: module, line, the line that takes its place; and why no test can tell.
 EQUIVALENT: dict[tuple[str, str, str], str] = {

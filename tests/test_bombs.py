@@ -142,7 +142,7 @@ ZEROS = b"\0" * (200 * LIMIT)
 PACKED: dict[str, tuple[bytes, bytes]] = {
     "deflate": (zlib.compress(ZEROS)[2:-4], zlib.compress(MESSAGE)[2:-4]),
     "bzip2": (bz2.compress(ZEROS), bz2.compress(MESSAGE)),
-    "xz": (lzma.compress(ZEROS), lzma.compress(MESSAGE)),
+    "xz": (lzma.compress(ZEROS, preset=0), lzma.compress(MESSAGE)),
     "zstandard": (_packed("zstd", ZEROS), _packed("zstd", MESSAGE)),
     "snappy": (_with_checksum(ZEROS[:10_000_000]), _with_checksum(MESSAGE)),
     "null": (MESSAGE + b"\0" * LIMIT, MESSAGE),

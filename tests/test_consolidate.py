@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +21,6 @@ import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
 from consolidating import stage
-from frame_session import frame_session
 from runs import manifest, operation, run_ggfmt, snapshot, write_lines
 
 import ggfmt
@@ -69,12 +68,6 @@ HOSTILE = [
     "\t",
     "\x00",
 ]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with frame_session() as session:
-        yield session
 
 
 def change(kind: str, number: int, table: str = "S.T", **images: Row) -> Row:

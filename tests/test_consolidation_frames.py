@@ -7,7 +7,7 @@ stream the rows that there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,6 @@ from consolidation_proof import (
     frame_of,
 )
 from dialects import DATA
-from frame_session import frame_session
 from histories import SHAPES, history
 from postgres import programs, server
 from postgres_story import KEYS, NUMBERS, Part, happen
@@ -42,12 +41,6 @@ pytestmark = pytest.mark.spark
 
 LIVE = DATA / "debezium-live"
 PROGRAMS = programs()
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with frame_session() as session:
-        yield session
 
 
 def test_rows_and_versions(spark: SparkSession, tmp_path: Path) -> None:

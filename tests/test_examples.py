@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import dialects
@@ -46,6 +47,7 @@ TABLE = TableDef(
 DEFINITIONS = {TABLE.full_name: TABLE, "DB.GG.TCUSTORD": TableDef("DB.GG.TCUSTORD", TABLE.columns)}
 
 
+@cache
 def marked() -> set[str]:
     """The codes that tests anywhere are marked to try or to produce themselves."""
     sources = (path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))

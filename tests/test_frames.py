@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from frame_session import frame_session, planned
+from frame_session import planned
 from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from runs import metadata, operation, write_lines
@@ -36,12 +36,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 Told = dict[str, tuple[Path, WriterSettings]]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with frame_session() as session:
-        yield session
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from frame_session import frame_session
 from runs import metadata, operation
 
 from ggfmt import frames
@@ -30,12 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with frame_session() as session:
-        yield session
 
 
 def lines(*records: dict[str, Any]) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from contract import Case
 from contract.kafkaconnect import GOOD, A, cases, operation, row, shown
+from contract.shown import as_held
 from dialects import ALL_SHOWN, lines, read, told, written
 from hypothesis import given
 from hypothesis import strategies as st
@@ -380,7 +381,7 @@ def test_nothing_is_lost_without_schemas_either(case: Case) -> None:
     data = written(NAME, case.changes, None, case.context, **options)
     found = read(NAME, data, told(NAME, case.context, **options), trusted={case.definition.full_name: case.definition})
     assert found.reasons == []
-    assert found.plain == shown(case)
+    assert found.plain == as_held(shown(case))
 
 
 # Handler files

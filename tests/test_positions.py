@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from frame_session import frame_session
 
 from ggfmt.consolidation.positions import KINDS as DECLARED
 from ggfmt.consolidation.positions import common_kind, kind_of
@@ -67,12 +65,6 @@ OF_NO_KIND = [
 ]
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with frame_session() as session:
-        yield session
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_positions_of_a_kind_sort_as_their_source_orders_them(name: str) -> None:
     kind = KINDS[name]
@@ -105,9 +97,10 @@ def test_a_text_belongs_to_a_kind_by_arrow_python_and_spark_alike(spark: SparkSe
 
 
 @pytest.mark.parametrize("ansi", ["true", pytest.param("false", marks=pytest.mark.long)])
-def test_spark_sorts_positions_as_python_does(spark: SparkSession, ansi: str) -> None:
+def test_spark_sorts_positions_as_python_does(spark: SparkSession, ansi: str, request: pytest.FixtureRequest) -> None:
     from pyspark.sql import functions
 
+    request.addfinalizer(lambda: spark.conf.unset("spark.sql.ansi.enabled"))
     spark.conf.set("spark.sql.ansi.enabled", ansi)
     rows = [(name, text) for name, texts in IN_ORDER.items() for text in texts]
     random.Random(7).shuffle(rows)

