@@ -11,10 +11,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 from ggfmt.scratch import Scratch, remove_abandoned
 
-ROOT = Path(__file__).resolve().parents[1]
 _LEAVE = """
 import os, signal
 from ggfmt.scratch import Scratch

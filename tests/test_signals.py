@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from places import SUPPORT
 from processes import descendants, processes
 from runs import operation, write_lines
 
 import ggfmt
 
-HERE = Path(__file__).resolve().parent
 CODES = {"INT": 130, "TERM": 143, "HUP": 129}
 NAMED = {"INT": "interrupted", "TERM": "interrupted by SIGTERM", "HUP": "interrupted by SIGHUP"}
 # SIGHUP is handled as SIGTERM is; in the commit it is tried in each run of the tests.
@@ -47,7 +47,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def start(directory: Path, point: str, arguments: Sequence[str], **others: object) -> subprocess.Popen[str]:
-    command = [sys.executable, str(HERE / "signal_points.py"), point, *arguments]
+    command = [sys.executable, str(SUPPORT / "signal_points.py"), point, *arguments]
     environment = {**os.environ, "TMPDIR": str(directory / "tmp")}
     defaults: dict[str, object] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=directory, env=environment, text=True, **{**defaults, **others})  # type: ignore[call-overload,no-any-return]

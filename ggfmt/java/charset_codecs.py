@@ -1,6 +1,6 @@
 """The bytes that Java's charsets make of a text, for those of which Python has no codec that makes the same.
 
-`charset_tables.xz` is JSON, made by tests/make_charset_tables.py from a JDK. A table has the `replacement` of
+`charset_tables.xz` is JSON, made by tests/tools/make_charset_tables.py from a JDK. A table has the `replacement` of
 characters that the charset lacks; `pairs`, two characters that together have bytes of their own; and `modes`, each with
 the bytes that switch to it, its rows as `prefix first count` (bytes that differ in the last one only), and their
 characters. A text starts and ends in the first mode.

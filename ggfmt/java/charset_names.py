@@ -1,4 +1,4 @@
-"""The charsets of Java 17, made by tests/make_charset_tables.py: name, what encodes it, aliases.
+"""The charsets of Java 17, made by tests/tools/make_charset_tables.py: name, what encodes it, aliases.
 
 What encodes it is a codec of Python, `unicode` or `table` (see charset_codecs.py), or `none`.
 """

@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from comparison.machine import machine
 from comparison.measured import Failed, Measure, measure

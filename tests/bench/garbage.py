@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
 PIECE = 1 << 20
 
 GOOD = json.dumps({"table": "GG.T", "op_type": "I", "pos": "1", "after": {"ID": "1", "NAME": "a name"}}).encode()
@@ -71,7 +70,7 @@ def write(path: Path, kind: str, size: int) -> None:
 
 def read(path: Path, kind: str) -> None:
     """In a process of its own: reads the file and prints seconds of computing, megabytes of memory and rejects."""
-    sys.path.insert(0, str(HERE.parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
     from runs import run_ggfmt
 
     from ggfmt.formats import FORMATS

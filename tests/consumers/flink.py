@@ -20,11 +20,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from environments import FLINK, environment
+from places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = "ID BIGINT, NAME STRING, AMOUNT DECIMAL(12, 2), RATE DOUBLE, IS_ON BOOLEAN, AT_TIME TIMESTAMP(6)"
 SELECT = "ID, NAME, AMOUNT, RATE, IS_ON, CAST(AT_TIME AS STRING)"  # PyFlink hands timestamps over in milliseconds
 NAMES = ("ID", "NAME", "AMOUNT", "RATE", "IS_ON", "AT_TIME")

@@ -2,7 +2,7 @@
 
 `contract_of` finds it by the package of the format, so that a new system is a new module here and nothing else. It is
 loaded when it is first asked for: one that cannot be loaded is a failure of its formats alone. `rules` has what is
-asked of every contract, and `tests/test_contract.py` asks it.
+asked of every contract, and `tests/contract/test_contract.py` asks it.
 """
 
 from __future__ import annotations

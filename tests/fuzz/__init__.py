@@ -1,4 +1,4 @@
-"""What is asked of any bytes, for fuzzing (`python tests/fuzzing.py FORMAT`) and for the tests that replay its corpus.
+"""What any bytes have to give: for fuzzing (`python tests/tools/fuzzing.py FORMAT`) and tests that replay its corpus.
 
 A reader makes operations, rejects and counts of whatever it is given: no other exception, and the same however the
 bytes are cut into ranges and chunks. The reader of handler files finds what is wrong with them, and nothing else.
@@ -7,15 +7,16 @@ bytes are cut into ranges and chunks. The reader of handler files finds what is 
 from __future__ import annotations
 
 import json
+import random
 import zlib
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 from contract import contract_of
 from contract.rules import needed_for_records, source_of_records
 from dialects import Read, chunk_bytes, read, told
+from places import LINT, TESTS
 
 from ggfmt.config.lint.linter import lint
 from ggfmt.diagnostics.diagnostic import GgfmtError
@@ -24,7 +25,7 @@ from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import SplitBoundaryError
 from ggfmt.model.table import TableDef
 
-CORPUS = Path(__file__).resolve().parent / "corpus"
+CORPUS = TESTS / "fuzz" / "corpus"
 PROPERTIES = "properties"
 TARGETS = [name for name, format in FORMATS.items() if format.reads is not None] + [PROPERTIES]
 MOST_BYTES = 1 << 14
@@ -42,7 +43,7 @@ def target(name: str) -> Callable[[bytes], None]:
 def seeds(name: str) -> list[bytes]:
     """What fuzzing starts from besides the corpus: messages as the contract of the format has them."""
     if name == PROPERTIES:
-        files = sorted((CORPUS.parents[1] / "lint").glob("*.properties"))
+        files = sorted(LINT.glob("*.properties"))
         return [path.read_bytes() for path in files]
     contract = contract_of(name)
     return [
@@ -106,3 +107,16 @@ def seen(result: Read) -> Any:
     operations = sorted(zip(result.places, map(repr, result.operations), strict=True))
     rejects = [(reject.record, str(reject.diagnostic)) for reject in result.rejects]
     return operations, rejects, result.definitions, json.dumps([result.others, result.members], sort_keys=True)
+
+
+PIECES = [b"{", b"}", b"[", b'"', b"\\", b"\n", b"\r", b"\xff", b"\0", b"null", b"]]>", b"</", b"\x80" * 9, b",", b"|"]
+
+
+def damaged(draw: random.Random, data: bytes) -> bytes:
+    for _ in range(draw.randint(1, 4)):
+        start = draw.randrange(len(data) + 1)
+        end = min(len(data), start + draw.choice([0, 1, 1, 8, 60]))
+        other = draw.randrange(len(data) + 1)
+        piece = draw.choice([draw.choice(PIECES), bytes([draw.randrange(256)]), data[other : other + 40], b""])
+        data = data[:start] + piece + data[end:]
+    return data

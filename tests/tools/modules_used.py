@@ -11,10 +11,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import ggfmt
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = Path(ggfmt.__file__).resolve().parent
+from places import PACKAGE, ROOT
+
+import ggfmt
 
 
 def modules_used() -> list[str]:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from environments import FLINK, NotInstalled, environment
+from places import ROOT, TESTS
 
 from comparison.data import SHAPES, Data
 from comparison.measured import Failed, Measure, measure
 from comparison.store import Store
 from comparison.workloads import Side, Workload
 
-ROOT = Path(__file__).resolve().parents[3]
-SIDES = ROOT / "tests" / "bench" / "sides"
+SIDES = TESTS / "bench" / "sides"
 # By peer: the script, and for one with an environment of its own what is installed there and the module of it.
 SCRIPTS = {
     "fastavro": "in_spark.py",

@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from survival import handler
+from round_trips import handler
 
 from comparison.data import SHAPES, Data, definition_files, make
 from comparison.measured import Failed, reason

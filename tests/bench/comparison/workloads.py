@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from survival import READ
+from round_trips import READ
 
 Work = Literal["delimited", "json", "avro"]
 PEERS = ("spark", "flink", "duckdb", "polars", "fastavro", "msgspec")

@@ -1,0 +1,148 @@
+"""`ggfmt docs`: pages by topic, code and format, laid out on a terminal and plain in a pipe."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import documents
+import pytest
+from command_line import loaded
+from terminal import ESCAPE, on_terminal
+
+from ggfmt import docs
+from ggfmt.diagnostics.codes import CODES
+from ggfmt.formats import FORMATS
+from ggfmt.render.documents import print_page
+
+GGFMT = [sys.executable, "-m", "ggfmt", "docs"]
+
+
+def piped(*arguments: str) -> str:
+    return subprocess.run([*GGFMT, *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def plain(shown: str) -> str:
+    """What a terminal showed, without colour, and with one blank between words."""
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;.*?\x1b\\", "", shown).split())
+
+
+def test_without_a_topic_all_pages_are_listed() -> None:
+    lines = piped().splitlines()
+    assert [line.split()[0] for line in lines] == list(docs.pages())
+    assert {
+        "options",
+        "codes",
+        "input",
+        "output",
+        "deployment",
+        "fidelity",
+        "security",
+        "limits",
+    } <= docs.pages().keys()
+    for line, page in zip(lines, docs.pages().values(), strict=True):
+        assert re.fullmatch(rf"{page.topic} +[A-Z`].+\.", line)
+        assert page.text.startswith(f"# {page.title}\n\n")
+
+
+@pytest.mark.parametrize("topic", docs.pages())
+def test_a_pipe_gets_the_page_as_it_is_without_marks_of_what_is_generated(topic: str) -> None:
+    page = docs.pages()[topic]
+    text = (documents.DOCS / page.path).read_text(encoding="utf-8")
+    code, shown = documents.called(["docs", topic])
+    assert code == 0
+    assert shown == re.sub(r"<!-- /?generated.*-->\n\n?", "", text)
+    assert "<!--" not in re.sub("`.*?`", "", shown)
+    assert "\n\n\n" not in shown
+
+
+def test_pieces_of_pages_are_topics() -> None:
+    assert docs.find("GG205") == docs.find("gg205")
+    for name in FORMATS:
+        assert name in docs.aliases()
+        assert docs.find(name) == docs.aliases()[name][0].text
+    assert str(docs.find("canal_json")).startswith("# Canal")
+    assert str(docs.find("handler")).startswith("## `handler`: properties of every handler\n")
+    assert str(docs.find("ggfmt")).startswith("## `ggfmt`: properties of ggfmt itself\n")
+    assert docs.aliases().keys() == {*CODES, *FORMATS, "handler", "ggfmt"}
+
+
+def test_a_section_ends_where_the_next_of_its_level_starts() -> None:
+    text = "# A\n\nOne.\n\n## `b`\n\n```text\n## no heading\n```\n\n### C\n\n## D\n\nEnd.\n"
+    sections = dict(docs.Page("a", "a.md", text).sections())
+    assert sections["## `b`"] == "## `b`\n\n```text\n## no heading\n```\n\n### C\n\n"
+    assert sections["### C"] == "### C\n\n"
+    assert sections["# A"] == text
+    assert list(docs.Page("a", "a.md", text).anchors()) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "help"),
+    [
+        ("outputs", "did you mean `output`?"),
+        ("GG25", "did you mean `GG205`?"),
+        ("canal_jsn", "did you mean `canal_json`?"),
+        ("pkUpdateHandling", "`ggfmt explain pkUpdateHandling` tells of it"),
+        ("zzzz", "`ggfmt docs` lists the pages"),
+    ],
+)
+def test_a_topic_that_is_none(topic: str, help: str) -> None:
+    code, told = documents.called(["docs", topic])
+    assert code == 2
+    assert told.startswith(f"error[GG508] there is no page `{topic}`\n")
+    assert help.startswith("did you mean `GG") or told.endswith(f"  help: {help}\n")
+    assert "help: " in told
+
+
+def test_a_terminal_shows_the_page_laid_out(tmp_path: Path) -> None:
+    status, shown = on_terminal([*GGFMT, "fidelity"], tmp_path)
+    assert status == 0
+    assert ESCAPE in shown
+    told = plain(shown)
+    assert "What the messages of each format do not show" in told
+    assert "**" not in told
+    assert "<!--" not in told
+    assert "(ggfmt docs GG407)" in told
+    assert "codes.md" not in told
+
+
+def test_a_terminal_shows_the_topics(tmp_path: Path) -> None:
+    status, shown = on_terminal(GGFMT, tmp_path)
+    assert status == 0
+    assert ESCAPE in shown
+    assert plain(shown) == " ".join(piped().split())
+
+
+def test_a_stream_that_lacks_a_character_shows_an_escape() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    print_page("# A\n\nCAF\xc9", stream)
+    stream.seek(0)
+    assert stream.read() == "# A\n\nCAF\\xc9\n"
+
+
+@pytest.mark.parametrize("arguments", [["docs"], ["docs", "GG205"], ["docs", "canal_json"]], ids=" ".join)
+def test_it_loads_no_more_than_explain(arguments: list[str]) -> None:
+    assert loaded(arguments) - sys.stdlib_module_names <= loaded(["explain", "GG103"])
+
+
+def test_an_address_of_the_documents_is_that_of_the_package(tmp_path: Path) -> None:
+    """The project names none today; this is what one would do."""
+    assert docs.address("codes", "gg205") is None
+    information = tmp_path / "ggfmt-99.dist-info"
+    information.mkdir()
+    metadata = (
+        "Metadata-Version: 2.1\nName: ggfmt\nVersion: 99\nProject-URL: Documentation, https://example.org/ggfmt/\n"
+    )
+    (information / "METADATA").write_text(metadata, encoding="utf-8")
+    program = "from ggfmt import docs; print(docs.address('codes', 'gg205'))"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, sys.argv[1]); {program}", tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert ended.stdout == "https://example.org/ggfmt/codes.md#gg205\n"

@@ -1,0 +1,1039 @@
+"""The linter: a corpus of handler files with all that is to be said of them, and the rules one by one.
+
+`tests/lint/x.properties` is a handler file and `x.txt` beside it all findings, a line each, without the file's name;
+`{formats}` in it stands for the ids of all formats that are written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contract.shown import templates
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from places import LINT, ROOT
+from strategies import examples
+
+from ggfmt.config.goldengate_keys import ADAPTER, GOLDENGATE_PROPERTIES, GoldenGateProperty
+from ggfmt.config.handler_types import CHOOSING, COMMON, FILE_TYPES, HANDLER_TYPES, Formats, HandlerType, types_having
+from ggfmt.config.handlers import HandlerOptions, read_configuration
+from ggfmt.config.lint.assembly import LEFT_OUT
+from ggfmt.config.lint.foreign import has_properties, is_sentence
+from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.reading import ConfigurationParser
+from ggfmt.config.lint.releases import REFUSED, UNCOVERED, refusal
+from ggfmt.config.properties import parse_content
+from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.diagnostic import ConfigurationError
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectOptions
+from ggfmt.formats.goldengate.metacolumns import Template
+from ggfmt.java.text import InvalidValueError, trim
+from ggfmt.options.releases import RELEASES, is_later
+from ggfmt.options.spec import Options, option
+from ggfmt.options.table_keys import TableKeys
+from ggfmt.options.templates import HexBytes, PathTemplate
+from ggfmt.options.value_types import (
+    Bool,
+    Charset,
+    Choice,
+    Delimiter,
+    Int,
+    NamePart,
+    Pairs,
+    Representation,
+    SchemaDirectory,
+    Size,
+    Text,
+    ValueType,
+    escaped,
+)
+from ggfmt.options.value_types import Path as PathKind
+from ggfmt.render.diagnostics.identity import folded
+from ggfmt.render.diagnostics.text import diagnostics_text
+
+OF_COMMANDS = ("GG132", "GG133")  # of several files, and of the settings
+CORPUS = sorted(LINT.glob("*.properties"))
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working directory: whether a directory of schemas exists is asked there."""
+    monkeypatch.chdir(tmp_path)
+
+
+def told(text: str | bytes) -> list[str]:
+    """All findings of a text, a line each, without the file's name."""
+    content = text.encode() if isinstance(text, str) else text
+    return [str(finding).removeprefix("f").lstrip(": ") for finding in lint(content, "f")]
+
+
+def k(text: str, format: str = "delimitedtext") -> str:
+    """A file with one handler `k`; the given lines start at line 3."""
+    return f"gg.handlerlist=k\ngg.handler.k.format={format}\n{text}\n"
+
+
+def codes(text: str) -> list[tuple[int | None, str]]:
+    return [(finding.span.line, finding.code) for finding in lint(text.encode(), "f")]
+
+
+# The corpus
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CORPUS])
+def test_the_findings_of_the_corpus(path: Path) -> None:
+    formats = ", ".join(f"`{name}`" for name, format in FORMATS.items() if format.writes)
+    expected = path.with_suffix(".txt").read_text(encoding="utf-8").replace("{formats}", formats)
+    assert told(path.read_bytes()) == expected.splitlines()
+
+
+def test_the_corpus_has_silent_files_and_every_code_of_a_file() -> None:
+    silent = [path.stem for path in CORPUS if not path.with_suffix(".txt").read_bytes()]
+    assert silent == [path.stem for path in CORPUS if path.stem.startswith("silent_")]
+    assert len(silent) >= 8
+    shown = "".join(path.with_suffix(".txt").read_text(encoding="utf-8") for path in CORPUS)
+    of_files = [code for code in CODES if code.startswith("GG1") and code not in OF_COMMANDS]
+    assert [code for code in of_files if f"[{code}]" not in shown] == [REFUSED]
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CORPUS])
+def test_a_run_says_the_same_less_notes_and_what_it_cannot_ignore(path: Path) -> None:
+    linted = [
+        finding
+        for finding in lint(path.read_bytes(), str(path))
+        if finding.severity is not Severity.NOTE or finding.code == LEFT_OUT
+    ]
+    linted = [refusal(finding) if finding.code == UNCOVERED else finding for finding in linted]
+    try:
+        found = read_configuration([str(path)]).diagnostics
+    except ConfigurationError as error:
+        found = error.diagnostics
+    ignored = [finding for finding in found if finding not in linted]
+    assert [finding for finding in found if finding in linted] == linted
+    assert {finding.severity for finding in ignored} <= {Severity.ERROR} or path.stem == "template_jinja"
+    if path.stem.startswith("type_") or path.stem in ("kafka_connect", "silent_target"):
+        ignored = [finding for finding in ignored if finding.code != "GG105"]
+    # The linter alone lets comments silence errors, and judges no line that is filled in.
+    is_template = path.stem.startswith("template_")
+    assert bool(ignored) == (is_template or path.stem in ("silent_ignored", "ignored_in_vain"))
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in sorted((ROOT / "conf").iterdir())])
+def test_our_own_configurations_are_clean(path: Path) -> None:
+    assert {finding.severity for finding in lint(path.read_bytes(), str(path))} <= {Severity.NOTE}
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CORPUS])
+def test_a_fix_is_the_key_that_is_meant_in_place_of_the_one_that_is_there(path: Path) -> None:
+    for finding in lint(path.read_bytes(), "f"):
+        if finding.fix is None:
+            continue
+        assert finding.code == "GG102"
+        assert finding.span.source is not None
+        assert finding.span.column is not None
+        start = finding.span.column - 1
+        source, end = finding.span.source, start + finding.span.length
+        assert finding.message.startswith(f"`{source[start:end]}` is read as ")
+        mended = source[:start] + finding.fix + source[end:]
+        (entry,) = parse_content(mended.encode(), "f").entries
+        assert (entry.key, entry.column) == (finding.fix, start + 1)
+        assert told(f"gg.handlerlist=k\n{mended}") == [] or not finding.fix.startswith("gg.handler.k.")
+
+
+def test_fixes() -> None:
+    text = (LINT / "misprints.properties").read_bytes() + b"gg.handlerList=k\ngg.schemaReplaceRegex=x\n"
+    assert [(finding.span.line, finding.fix) for finding in lint(text, "f") if finding.code == "GG102"] == [
+        (2, "gg.handler.k.format"),
+        (3, "gg.handler.k.format.iso8601Format"),
+        (4, "gg.handler.k.format.keyValuePairDelimiter"),
+        (6, None),
+        (7, None),
+        (14, "gg.handlerlist"),
+        (15, "gg.schemareplaceregex"),
+    ]
+
+
+# Comments that are none
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.log.pattern=%d{yyyy-MM-dd} # %-5p -- %m%n",
+        "gg.classpath=/a/*://nas/share/*: //nas/other/*",
+        "gg.eventhandler.s3.url=https://example.com//x#top",
+        "jvm.bootoptions=-Xmx512m -Xms32m --add-opens=java.base/java.lang=ALL-UNNAMED -Dx=#1",
+        'javawriter.bootoptions=-Dtext="a # b // c" -Xmx1g',
+        "java.naming.provider.url=tcp://host:1 # key of another program",
+        "gg.handler.k.format.fieldDelimiter=#",
+        "gg.handler.k.format.fieldDelimiter= #",
+        "gg.handler.k.format.nullValueRepresentation=--",
+        "gg.handler.k.format.nullValueRepresentation=n/a",
+        "gg.handler.k.format.nullValueRepresentation=CDATA[ // none]",
+        "gg.handler.k.rootFilePath=/data//orders#1",
+        "\\;gg.handler.x=1",
+    ],
+)
+def test_no_comment(line: str) -> None:
+    assert [code for _, code in codes(k(line)) if code == "GG113"] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "length"),
+    [
+        ("gg.handler.k.rootFilePath=/data // here", 33, 7),
+        ("gg.handler.k.rootFilePath=/data //here", 33, 6),
+        ("gg.handler.k.rootFilePath=/data #here", 33, 5),
+        ("gg.handler.k.rootFilePath=/data ## here", 33, 7),
+        ("gg.handler.k.rootFilePath=/data -- here", 33, 7),
+        ("gg.handler.k.rootFilePath=/data\t# 这里", 33, 4),
+        ("gg.handler.k.rootFilePath = # here", 29, 6),
+        ("goldengate.userexit.timestamp=utc # here", 35, 6),
+        ("GG.log=log4j # here", 14, 6),
+    ],
+)
+def test_a_comment_behind_a_value(line: str, column: int, length: int) -> None:
+    (finding,) = [finding for finding in lint(k(line).encode(), "f") if finding.code == "GG113"]
+    assert (finding.span.line, finding.span.column, finding.span.length) == (3, column, length)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.handler.k.format.encoding=UTF-8 # the default",
+        "gg.handler.k.format.includeOpType=true // always",
+        "gg.handler.k.format.fieldDelimiter=| # a pipe",
+        "gg.handler.k.format.lineDelimiter=CDATA[\\n] -- Unix",
+        "gg.handler.k.format.insertOpKey=\\ I # blank",
+        "gg.handler.k.schemaFilePath=dirdef # not there",
+        "gg.handler.k.type=a.b # c",
+        "gg.schemareplaceregex=CDATA[[$] # c",
+    ],
+)
+def test_a_comment_gives_one_finding(line: str) -> None:
+    assert len(codes(k(line))) == 1
+
+
+def test_a_comment_does_not_hide_what_else_is_wrong() -> None:
+    text = "gg.handlerlist=k # c\ngg.handler.k.format=json # c\ngg.handler.k.format.prettyPrint=yes\n"
+    assert codes(text) == [(1, "GG104"), (2, "GG106"), (3, "GG103")]
+    assert codes(k("gg.handler.k.type=hdfs # com.example\ngg.handler.k.foo=1")) == [(3, "GG113"), (4, "GG101")]
+
+
+def test_a_comment_is_not_shown_with_a_secret() -> None:
+    text = b"gg.handlerlist=k\ngg.handler.k.dbPassword=hunter2 # x\ngg.handler.k.type=a.b\ngg.handler.k.format=xml\n"
+    (finding,) = lint(text, "f")
+    assert finding.code == "GG113"
+    assert "hunter2" not in diagnostics_text([finding])
+
+
+@pytest.mark.parametrize("property", ["mode", "format", "type", "schemaFilePath", "format.lineDelimiter"])
+def test_secrets_are_not_told(property: str) -> None:
+    text = f"gg.handlerlist=k\ngg.handler.k.{property}=cdata[secret=hunter2] \ngg.k.format=password=hunter2\n"
+    assert "hunter2" not in diagnostics_text(lint(text.encode(), "f"))
+
+
+def test_a_line_of_prose_gives_one_finding() -> None:
+    assert told("gg.handlerlist=k\n--gg.handler.k.fromat=xml\ngg.handler.k.type=hdfs\n") == [
+        "2:1: warning[GG113] `--` starts no comment; start the line with `#`"
+    ]
+
+
+# Blanks and wrappers
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.handler.k.format.insertOpKey=I ",
+        "gg.handler.k.format.insertOpKey= I\t",
+        "gg.handler.k.format.fieldDelimiter=CDATA[|] ",
+        "gg.handler.k.format.fieldDelimiter = ;",
+        "gg.handler.k.format.fieldDelimiter=",
+        "gg.handler.k.format.fieldDelimiter ",
+        "gg.handler.k.format.nullValueRepresentation = ",
+        "gg.handler.k.format.nullValueRepresentation= ",
+        "gg.handler.k.rootFilePath=/data ",
+        "gg.handler.k.mode=op\\ ",
+        "gg.contentreplaceregex=\\\\s+ ",
+    ],
+)
+def test_blanks_that_do_no_harm(line: str) -> None:
+    assert codes(k(line)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("\\n", "CDATA[\\n]"),
+        ("\\u0020", "CDATA[ ]"),
+        ("\\ ", "CDATA[ ]"),
+        (" ", "CDATA[ ]"),
+        ("\t", "CDATA[\\t]"),
+        ("\x01", "CDATA[\\u0001]"),
+        (", ", "CDATA[, ]"),
+        ("\\ ,", "CDATA[ ,]"),
+        ("\\t\\\\", "CDATA[\\t\\\\]"),
+    ],
+)
+def test_blanks_of_a_delimiter(value: str, written: str) -> None:
+    key = "gg.handler.k.format.keyValueDelimiter"
+    assert told(k(f"{key}={value}")) == [
+        f"3:{len(key) + len(value) + 2 if value in (' ', chr(9)) else len(key) + 2}: warning[GG114]"
+        f" the blanks at the ends of `{key}` are trimmed away; write `{written}` to keep them, or remove them"
+    ]
+
+
+@given(st.text("|\\;,x", min_size=1, max_size=9), st.text(" \n\t\x01", max_size=9), st.text(" \n\t\x01", max_size=9))
+def test_the_help_for_blanks_keeps_them(text: str, before: str, after: str) -> None:
+    value = before + text + after
+    written = escaped(value).replace(" ", "\\ ")
+    found = lint(k(f"gg.handler.k.format.keyValueDelimiter={written}").encode(), "f")
+    helps = [finding.help for finding in found if finding.code == "GG114"]
+    assert bool(helps) == bool(before or after)
+    for help in helps:
+        wrapped = str(help).partition("`")[2].partition("` to keep")[0]
+        (entry,) = parse_content(f"x={wrapped}".encode(), "f").entries
+        assert Text().parse(trim(entry.value)) == value
+
+
+# Delimiters
+
+
+def test_delimiters_of_tokens_count_only_with_tokens() -> None:
+    line = "gg.handler.k.format.fieldDelimiter=,"
+    assert codes(k(line)) == []
+    assert codes(k(f"{line}\ngg.handler.k.includeTokens=true")) == [(3, "GG116")]
+    assert codes(k("gg.handler.k.includeTokens=true\ngg.handler.k.format.nullValueRepresentation=k=v")) == []
+
+
+def test_defaults_alone_are_not_told() -> None:
+    assert codes(k("gg.handler.k.format.nullValueRepresentation=\ngg.handler.k.includeTokens=true")) == []
+
+
+def test_the_entry_that_counts_is_told() -> None:
+    text = k("gg.handler.k.format.lineDelimiter=;\ngg.handler.k.format.fieldDelimiter=;\ngg.handler.k.mode=op")
+    assert codes(text) == [(4, "GG116")]
+    assert codes(text + "gg.handler.k.format.lineDelimiter=;") == [(6, "GG128"), (6, "GG116")]
+
+
+@pytest.mark.parametrize("value", ["|", "\\u0001", "CDATA[\\u0001]", "CDATA[ ]", "\\uD83D\\uDE00", ""])
+def test_one_character_is_one(value: str) -> None:
+    assert [code for _, code in codes(k(f"gg.handler.k.format.fieldDelimiter={value}")) if code == "GG117"] == []
+
+
+@pytest.mark.parametrize("charset", ["ISO-2022-JP", "x-IBM930", "UTF-16", "CESU-8", "GB18030", "x-SJIS_0213"])
+def test_charsets_of_many_bytes(charset: str) -> None:
+    lines = f"gg.handler.k.format.encoding={charset}\ngg.handler.k.format.insertOpKey="
+    assert codes(k(lines + "I")) == []
+    lacking = [(4, "GG118")] if charset in ("ISO-2022-JP", "x-IBM930", "x-SJIS_0213") else []
+    assert codes(k(lines + "\U0001f600")) == lacking
+
+
+def test_the_charset_of_the_machine_is_not_judged() -> None:
+    assert codes(k("gg.handler.k.format.insertOpKey=\U0001f600\ngg.handler.k.format.encoding=native")) == []
+
+
+# What is no property, and what is filled in
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The File Writer Handler",
+        "kafka",
+        "- a point",
+        "| a | b |",
+        "**Note**: x",
+        "<a href=x>",
+        "Note: this is not it",
+        "```properties",
+    ],
+)
+def test_prose(line: str) -> None:
+    entries = parse_content(line.encode(), "f").entries
+    assert all(map(is_sentence, entries))
+    assert codes(f"{line}\n{k('')}{line}\n# c\n\n{line}") == [(1, "GG130"), (5, "GG130")]
+
+
+@pytest.mark.parametrize("line", ["a.b c d", "a b", "a=b c d", "a.b: c d e", "a: b", "gg.a b c", "JVM.x y z", "=a b c"])
+def test_no_prose(line: str) -> None:
+    assert [finding.help for finding in lint(k(line).encode(), "f") if "comment" in (finding.help or "")] == []
+
+
+def test_prose_is_told_of_ten_places_at_most() -> None:
+    found = lint(("two words here\nx.y=1\n" * 500 + k("")).encode(), "f")
+    assert len([finding for finding in found if finding.help]) == 10
+    assert str(found[9 + 9]) == (
+        "f:19:1: note[GG130] 491 lines are no properties in this and later places; a comment without `#`?"
+    )
+
+
+def test_a_document_with_a_few_properties_is_told_in_a_few_lines() -> None:
+    readme = (ROOT / "README.md").read_bytes()
+    assert not has_properties(readme)
+    found = lint(readme * 10 + k("").encode(), "README.md")
+    assert len(found) < 250
+    assert len(folded(found)) < 40
+    assert len([finding for finding in found if finding.code == "GG130" and finding.help]) <= 10
+
+
+def test_properties_of_other_programs_are_notes_in_a_file_and_warnings_on_a_command_line() -> None:
+    Path("f").write_text(k("linger.ms=5"))
+    assert told(k("linger.ms=5")) == ["3:1: note[GG130] `linger.ms` is no property of GoldenGate"]
+    assert read_configuration(["f"]).diagnostics == ()
+    assert [finding.code for finding in read_configuration(["f"], ["linger.ms=5"]).diagnostics] == ["GG101"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.handler.k.rootFilePath=${OUT}",
+        "gg.handler.k.format.encoding={{ encoding }}",
+        "gg.handler.k.mode={{mode}}",
+        "gg.handler.k.maxFileSize=${var.size}",
+        "gg.handler.k.xPassword=${PASSWORD}",
+    ],
+)
+def test_a_line_that_is_filled_in_is_not_judged(line: str) -> None:
+    assert codes(k(f"{line}\ngg.handler.k.format.foo=1")) == [(3, "GG131"), (4, "GG101")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.handler.${name}.mode=x",
+        "gg.handler.{{ name }}.mode=x",
+        "{{ prefix }}.mode=x",
+        "${handler}.mode=x",
+        "gg.handler.k.type=${TYPE}",
+        "gg.handler.k.format={{ format }}",
+        "gg.handlerlist={{ handlers|join(',') }}",
+        "{% if kafka -%}",
+        "%{ if kafka ~}",
+        "%{for name in names}",
+    ],
+)
+def test_nothing_is_judged_where_handlers_and_lines_are_filled_in(line: str) -> None:
+    assert codes(f"gg.handler.x.foo=1\n{line}\ngg.handler.x.foo=2\n# ggfmt: ignore GG101\na=1") == [(2, "GG131")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.handler.k.pathMappingTemplate=/${groupName}/${currentTimestamp[yyyy]}",
+        "gg.handler.k.metaHeadersTemplate=${csn}",
+        "gg.handler.k.partitioner.GG.T=${schemaName}",
+        "gg.contentreplaceregex=(?<a>x)\ngg.contentreplacestring=${a}",
+        "gg.eventhandler.s3.bucketMappingTemplate=${tableName}",
+        "gg.classpath=${HOME}/x",
+        "gg.log.pattern=%d{HH} %-5p %m%n",
+        "gg.contentreplaceregex=\\\\{\\\\{.*\\\\}\\\\}",
+        "# {{ a comment }}",
+        "What ${HOME} and {{ x }} are, nobody knows",
+    ],
+)
+def test_what_goldengate_itself_fills_in(line: str) -> None:
+    assert [code for _, code in codes(k(line)) if code == "GG131"] == []
+
+
+def test_a_comment_silences_what_is_said_of_a_template() -> None:
+    assert codes(k("# ggfmt: ignore GG131\ngg.handler.k.rootFilePath=${OUT}")) == []
+
+
+@pytest.mark.parametrize("place", ["{{ 'hunter2' }}", "{% set x = 'hunter2' %}", "${hunter2}"])
+def test_a_place_with_a_secret_is_not_shown(place: str) -> None:
+    (finding,) = lint(k(f"gg.handler.k.password={place}").encode(), "f")
+    assert finding.code == "GG131"
+    assert "hunter2" not in diagnostics_text([finding])
+
+
+@pytest.mark.parametrize("start", ["{% a", "%{ if ", "{{", "${", "{%" + " " * 99, "x "])
+def test_a_long_line_takes_no_time(start: str) -> None:
+    begun, line = time.process_time(), start * (200_000 // len(start))
+    lint(f"gg.handlerlist=k\ngg.handler.k.x={line}\n{line}".encode(), "f")
+    assert time.process_time() - begun < 5
+
+
+def test_a_target_needs_no_list() -> None:
+    assert codes("gg.target=s3\ngg.handler.filewriter.foo=1") == []
+    assert codes("GG.Target=s3\ngg.handlerlist=k\ngg.handler.k.format=jsn") == [(3, "GG106")]
+    Path("f").write_text("gg.target=s3")
+    with pytest.raises(ConfigurationError) as raised:
+        read_configuration(["f"])
+    assert str(raised.value) == (
+        "error[GG105] `gg.target` lets GoldenGate make the handlers, which ggfmt does not do;"
+        " add `gg.handlerlist` and a handler with a format"
+    )
+
+
+def test_two_files_with_a_list_each() -> None:
+    Path("a").write_text("gg.handlerlist=x,k,z\ngg.handler.k.format=xml\ngg.handler.x.format=xml\n")
+    Path("b").write_text("gg.handlerlist=k\ngg.handler.k.format=json\n")
+    assert [str(finding) for finding in read_configuration(["a", "b"]).diagnostics] == [
+        "a:1:1: warning[GG132] `gg.handlerlist` is overridden by that of b: `x`, `z` do not run;"
+        " list the handlers of both files in the last, or with `--set gg.handlerlist=...`"
+    ]
+    assert read_configuration(["a", "b"], ["gg.handlerlist=k"]).diagnostics == ()
+    Path("a").write_text("gg.handlerlist=k\n")
+    assert read_configuration(["a", "b"]).diagnostics == ()
+
+
+# Other rules
+
+
+def test_directories_of_schemas_that_exist(tmp_path: Path) -> None:
+    lines = f"gg.handler.k.format.schemaDirectory=dirdef\ngg.handler.k.schemaFilePath={tmp_path}"
+    assert codes(k(lines, "json")) == [(3, "GG119")]
+    os.mkdir("dirdef")
+    assert codes(k(lines, "json")) == []
+
+
+def test_the_default_directory_of_schemas_is_not_told() -> None:
+    assert codes(k("", "json")) == []
+
+
+@pytest.mark.parametrize("type", [*FILE_TYPES, "HDFS", "FileWriter", "com.example.Handler", ""])
+@pytest.mark.parametrize("format", [name for name, format in FORMATS.items() if format.by_table])
+def test_types_that_take_files(type: str, format: str) -> None:
+    assert codes(k(f"gg.handler.k.type={type}", format)) == []
+
+
+@pytest.mark.parametrize("format", [name for name, format in FORMATS.items() if format.writes and not format.by_table])
+def test_other_formats_go_to_any_type(format: str) -> None:
+    lines = f"gg.handler.k.type=kafka\ngg.handler.k.partitionByTable=false\nggfmt.compatibility={FORMATS[format].since}"
+    assert codes(k(lines, format)) == []
+
+
+def test_releases_are_compared_by_their_first_two_numbers() -> None:
+    lines = "gg.handler.k.format.genericWrapperUseFingerprint=true\nggfmt.compatibility="
+    assert codes(k(lines + "12.2", "avro_op")) == [(3, "GG111")]
+    assert codes(k(lines + "12.3", "avro_op")) == []
+    assert codes(k(lines + "12.4", "avro_op")) == [(4, "GG103")]
+
+
+def test_an_option_of_a_later_release_that_is_off_does_no_harm() -> None:
+    assert codes(k("gg.handler.k.format.genericWrapperUseFingerprint=false", "avro_op")) == []
+
+
+@pytest.mark.parametrize(
+    ("listed", "there", "near"),
+    [
+        ("hdfs", "hafs", True),
+        ("kafka", "kafkahandler", True),
+        ("KafkaHandler", "kafka", True),
+        ("k", "kafka", False),
+        ("hdfs", "flume", False),
+    ],
+)
+def test_near_misses_of_handlers(listed: str, there: str, near: bool) -> None:
+    (finding,) = lint(f"gg.handlerlist={listed}\ngg.handler.{there}.format=json\n".encode(), "f")
+    assert finding.code == "GG104"
+    assert finding.help == (f"did you mean `{there}`?" if near else f"add `gg.handler.{listed}.format=delimitedtext`")
+
+
+def test_a_handler_that_is_called_name() -> None:
+    assert codes("gg.handlerlist=name\ngg.handler.name.format=json\n") == []
+
+
+def test_a_file_without_a_list_is_looked_at_all_the_same() -> None:
+    assert codes("gg.handler.x.foo=1\ngg.handler.name.foo=1\ngg.handler.name.bar=1") == [
+        (None, "GG105"),
+        (1, "GG101"),
+        (2, "GG101"),
+        (3, "GG101"),
+    ]
+
+
+# Types of handlers
+
+
+def of_type(type: str, *lines: str, format: str = "json") -> str:
+    head = ["gg.handlerlist=k", f"gg.handler.k.type={type}"]
+    known = HANDLER_TYPES.get(type.lower())
+    if known is None or known.formats is not Formats.OWN:
+        head.append(f"gg.handler.k.format={format}")
+    return "\n".join([*head, *(f"gg.handler.k.{line}" for line in lines)])
+
+
+# Where the default of an option is no text that a file may have, or says too little beside the other properties.
+LAYOUT = {
+    "pathmappingtemplate": "${tableName}/${columnValue[x]}",
+    "filenamemappingtemplate": "${tableName}.txt",
+    "bom": "efbbbf",
+}
+
+
+def values_of(name: str) -> str:
+    """A legal value of an option of ggfmt by that name; of other properties anything is legal."""
+    if name.lower() in LAYOUT:
+        return LAYOUT[name.lower()]
+    specs = (*HandlerOptions.specs(), *KafkaConnectOptions.specs())
+    spec = next((spec for spec in specs if name.lower() in map(str.lower, (spec.name, *spec.aliases))), None)
+    if spec is not None and isinstance(spec.kind, Template):
+        return ""
+    return "x" if spec is None else spec.default_text or "."
+
+
+@pytest.mark.parametrize("type", HANDLER_TYPES.values(), ids=lambda type: type.name)
+@pytest.mark.parametrize("spelling", [str, str.lower, str.upper, lambda name: name[:1].upper() + name[1:]])
+def test_every_property_of_a_type_is_accepted_in_silence(type: HandlerType, spelling: Callable[[str], str]) -> None:
+    names = {name.replace("*", "x") for name in (*COMMON, *type.names)} - {"type", "format", *CHOOSING}
+    lines = [f"{spelling(name)}={values_of(name)}" for name in names]
+    found = lint(of_type(spelling(type.name), *lines).encode(), "f")
+    assert [finding.message for finding in found if finding.code != LEFT_OUT] == []
+    assert bool(found) == (type.formats is Formats.NONE)
+
+
+@pytest.mark.parametrize("type", HANDLER_TYPES.values(), ids=lambda type: type.name)
+def test_what_only_other_types_have_is_told_with_their_names(type: HandlerType) -> None:
+    """A warning where the whole table of the type was at hand, else a note."""
+    kept = {spec.name for spec in HandlerOptions.specs()} if type.formats is not Formats.NONE else set()
+    of_formats = {spec.name for format in FORMATS.values() for spec in format.options.specs()}
+    of_formats |= {known.name for known in GOLDENGATE_PROPERTIES}
+    foreign = [
+        name
+        for other in HANDLER_TYPES.values()
+        for name in other.names
+        if "*" not in name and not type.has(name) and name not in kept | of_formats and name != "avroCodec"
+    ]
+    assert foreign
+    for name in dict.fromkeys(foreign):
+        found = [item for item in lint(of_type(type.name, f"{name}=x").encode(), "f") if item.code != LEFT_OUT]
+        assert [finding.code for finding in found] == ["GG110" if type.complete else "GG125"], name
+        assert all(f"`{owner}`" in str(found[0]) for owner in types_having(name))
+
+
+@pytest.mark.parametrize("type", HANDLER_TYPES.values(), ids=lambda type: type.name)
+def test_what_nobody_knows_is_a_note_where_the_table_of_the_type_has_gaps(type: HandlerType) -> None:
+    found = lint(of_type(type.name, "zzzz=1").encode(), "f")
+    assert [finding.code for finding in found if finding.code != LEFT_OUT] == ["GG101" if type.complete else "GG125"]
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "expected"),
+    [
+        ("filewriter", "true", ["GG136"]),
+        ("FileWriter", " TRUE ", ["GG136"]),
+        ("filewriter", "false", []),
+        ("com.example.Handler", "true", []),
+        ("kafka", "true", ["GG110"]),
+    ],
+)
+def test_control_files_that_are_not_written_are_told(type: str, value: str, expected: list[str]) -> None:
+    found = lint(of_type(type, f"CreateControlFile={value}").encode(), "f")
+    assert [finding.code for finding in found] == expected
+
+
+def test_without_a_type_properties_of_all_are_accepted() -> None:
+    names = {name.replace("*", "x").lower() for type in HANDLER_TYPES.values() for name in type.names} - {"avrocodec"}
+    assert codes(k("\n".join(f"gg.handler.k.{name}={values_of(name)}" for name in names))) == []
+    assert codes(k("gg.handler.k.zzzz=1")) == [(3, "GG101")]
+
+
+@pytest.mark.parametrize("type", [*HANDLER_TYPES, "com.example.Handler", "nonsense"])
+def test_no_messages_out_of_nowhere(type: str) -> None:
+    """Delimited text is written without a `format` where that is the default, and nowhere else."""
+    Path("f").write_text(f"gg.handlerlist=k\ngg.handler.k.type={type}\n")
+    known = HANDLER_TYPES.get(type)
+    if known is not None and known.formats is Formats.DEFAULT:
+        assert [config.format for config in read_configuration(["f"]).handlers] == ["delimitedtext"]
+        return
+    if known is not None and known.formats is Formats.OWN:
+        assert [config.format for config in read_configuration(["f"]).handlers] == ["kafkaconnect_json"]
+        return
+    with pytest.raises(ConfigurationError) as raised:
+        read_configuration(["f"])
+    assert {finding.code for finding in raised.value.diagnostics} - {"GG123"} == {LEFT_OUT, "GG105"}
+    assert "`hdfs`, `filewriter`, `kafka`" in str(raised.value)
+    Path("f").write_text(of_type(type))
+    if known is None or known.formats is Formats.GIVEN:
+        assert [config.format for config in read_configuration(["f"]).handlers] == ["json"]
+    else:
+        with pytest.raises(ConfigurationError, match="its `format` has no effect"):
+            read_configuration(["f"])
+
+
+def test_a_handler_without_messages_is_left_out_and_the_others_are_run() -> None:
+    Path("f").write_text("gg.handlerlist=h,j\ngg.handler.h.type=HBase\ngg.handler.j.format=json\n")
+    configuration = read_configuration(["f"])
+    assert [config.name for config in configuration.handlers] == ["j"]
+    assert list(map(str, configuration.diagnostics)) == [
+        "f:2:19: note[GG124] handlers of the type `HBase` have no formatter; `ggfmt run` leaves `h` out"
+    ]
+    with pytest.raises(ConfigurationError, match="no handler whose messages ggfmt writes"):
+        read_configuration(["f"], [], ["h"])
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(
+            "gg.eventhandlerlist",
+            "gg.eventhandler.s3.type",
+            "gg.target",
+            "gg.stage",
+            "gg.format",
+            "gg.format.timestamp",
+        ),
+        *("gg.mdp.type", "gg.mdp.ConnectionUrl", "gg.classpath"),
+        *("gg.includeggtokens", "gg.recoverypath", "gg.log", "gg.log.level", "gg.report.time", "jvm.bootoptions"),
+        *("javawriter.stats.full", "goldengate.userexit.writers", "java.naming.provider.url", "gg.contentreplaceregex"),
+        *("gg.schemareplaceregex", "gg.aggregate.operations.flush.interval", "gg.compressed.update"),
+        *("gg.validate.keyupdate", "gg.operation.aggregator.memory"),
+    ],
+)
+def test_keys_around_the_handlers_are_accepted_in_silence(key: str) -> None:
+    assert codes(k(f"{key}=x")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gg.handler.k.filter=a<b and c>d",
+        "gg.handler.k.format.nullValueRepresentation=<null>",
+        "gg.schemareplaceregex=(?<name>x)",
+        "gg.handler.k.topicMappingTemplate=${tableName}_yourself",
+        "com.example.key=<value>",
+    ],
+)
+def test_what_looks_like_a_placeholder(line: str) -> None:
+    assert [code for _, code in codes(k(line)) if code == "GG129"] == []
+
+
+def test_handlers_that_goldengate_makes_by_itself_are_not_judged() -> None:
+    Path("f").write_text("gg.target=s3\ngg.format=json\ngg.handler.filewriter.zzzz=1\n")
+    assert lint(Path("f").read_bytes(), "f") == ()
+    with pytest.raises(ConfigurationError, match="lets GoldenGate make the handlers"):
+        read_configuration(["f"])
+    assert codes("gg.target=s3\n" + k("gg.handler.k.zzzz=1")) == [(4, "GG101")]
+
+
+# Releases, and what ggfmt does not do
+
+
+def test_the_releases_that_all_properties_of_a_handler_fit() -> None:
+    lines = ["format.includePrimaryKeys=true", "format.metaColumnsTemplate=${optype}"]
+    text = of_type("kafka", *lines) + "\nggfmt.compatibility="
+    for release in ("12.2", "12.3", "12.3.2", "21", "23", "26"):
+        (finding,) = [finding for finding in lint((text + release).encode(), "f") if finding.code == "GG111"]
+        assert finding.span.line == (4 if release >= "20" else 5)
+        assert finding.help == "all properties of `k` fit 19.1: set `ggfmt.compatibility=19.1`"
+    assert [item.code for item in lint((text + "19.1").encode(), "f") if item.code == "GG111"] == []
+
+
+def test_the_releases_of_properties_are_known() -> None:
+    options: list[type[Options]] = [*(format.options for format in FORMATS.values()), HandlerOptions]
+    for spec in (spec for owner in options if owner.of_goldengate for spec in owner.specs()):
+        assert spec.since in (*RELEASES, "")  # nothing for what formats of GoldenGate have of ggfmt's
+        assert spec.until is None or (spec.until in RELEASES and not is_later(spec.since, spec.until))
+    assert {known.since for known in GOLDENGATE_PROPERTIES} <= {*RELEASES, ADAPTER}
+
+
+def test_what_is_off_or_as_ever_fits_every_release() -> None:
+    lines = ["format.includePosition=false", "format.wrapStringsInQuotes=false"]
+    for release in ("12.2", "21"):
+        found = codes(of_type("kafka", *lines, format="delimitedtext") + f"\nggfmt.compatibility={release}")
+        assert [code for _, code in found if code != "GG139"] == []
+
+
+UNDONE = "gg.handler.k.format.metaColumnsTemplate=${optype}"  # in XML, where it can never be done
+
+
+def test_what_ggfmt_does_not_do_is_refused_where_messages_are_written() -> None:
+    Path("f").write_text(k(f"{UNDONE}\nggfmt.compatibility=21", "xml"))
+    assert told(Path("f").read_bytes()) == [
+        "3:1: warning[GG126] `gg.handler.k.format.metaColumnsTemplate` is fine in GoldenGate for Big Data 19.1,"
+        " but ggfmt does not do it; what ggfmt writes will differ"
+    ]
+    with pytest.raises(ConfigurationError) as raised:
+        read_configuration(["f"])
+    assert [str(finding) for finding in raised.value.diagnostics] == [
+        "f:3:1: error[GG127] `gg.handler.k.format.metaColumnsTemplate` is fine in GoldenGate for Big Data 19.1,"
+        " but ggfmt does not do it; what ggfmt would write differs from GoldenGate's messages;"
+        " `ggfmt.uncovered=ignore` allows it"
+    ]
+    allowed = read_configuration(["f"], ["ggfmt.uncovered=ignore"])
+    assert [finding.code for finding in allowed.diagnostics] == ["GG126"]
+    assert len(allowed.handlers) == 1
+
+
+def test_a_filter_is_not_passed_over_in_silence() -> None:
+    assert codes(of_type("kafka", "Filter=insert")) == [(4, "GG126")]
+    assert codes(of_type("hbase", "filter=insert")) == [(2, LEFT_OUT)]
+    assert codes(of_type("com.example.Handler", "filter=insert")) == []
+
+
+def test_of_a_property_given_twice_the_last_counts_here_too() -> None:
+    assert codes(k(f"{UNDONE}\n{UNDONE}\nggfmt.compatibility=21", "xml")) == [(4, "GG128"), (4, "GG126")]
+    assert codes(k(f"{UNDONE}\ngg.handler.k.format.MetaColumnsTemplate=", "xml")) == [(4, "GG107")]
+
+
+def test_a_comment_does_not_allow_messages_that_differ() -> None:
+    Path("f").write_text(k(f"# ggfmt: ignore GG126, GG111\n{UNDONE}", "xml"))
+    assert lint(Path("f").read_bytes(), "f") == ()
+    with pytest.raises(ConfigurationError, match="GG127"):
+        read_configuration(["f"])
+
+
+def test_what_the_release_does_not_have_is_not_missed() -> None:
+    Path("f").write_text(k(f"{UNDONE}\nggfmt.compatibility=12.3", "xml"))
+    assert [finding.code for finding in read_configuration(["f"]).diagnostics] == ["GG111"]
+    Path("f").write_text(k(UNDONE, "xml"))
+    with pytest.raises(ConfigurationError, match="GG127"):
+        read_configuration(["f"])
+
+
+@pytest.mark.parametrize("known", GOLDENGATE_PROPERTIES, ids=lambda known: f"{known.name}-{known.since}")
+def test_nothing_legal_is_advised_away(known: GoldenGateProperty) -> None:
+    for format in known.formats:
+        if format in FORMATS and known.since in RELEASES:
+            text = k(f"gg.handler.k.format.{known.name}=x\nggfmt.compatibility={known.since}", format)
+            found = [finding for finding in lint(text.encode(), "f") if finding.span.line == 3]
+            assert "remove" not in " ".join(map(str, found))
+            assert {finding.code for finding in found} <= {"GG102", "GG103", "GG117", "GG119", "GG126"}
+
+
+# Comments that ask for silence
+
+
+@pytest.mark.parametrize(
+    "comment", ["# ggfmt: ignore GG101", "!ggfmt:ignore gg101,GG999x", "  ## GGFMT: Ignore GG101 x"]
+)
+def test_an_ignored_warning(comment: str) -> None:
+    assert codes(k(f"{comment}\n# more\ngg.handler.k.foo=1")) == []
+    assert codes(k(f"{comment}\n\ngg.handler.k.foo=1")) == [(3, "GG122"), (5, "GG101")]
+
+
+def test_an_ignored_finding_in_a_continued_line() -> None:
+    text = k("# ggfmt: ignore GG113, GG108\ngg.classpath=/a:\\\n  #/b\n# ggfmt: ignore GG108\ngg.log=\\\n  \\u1")
+    assert told(text) == ["3:24: warning[GG122] there is no `GG108` at the property below; remove it"]
+
+
+def test_errors_cannot_be_ignored_in_a_run() -> None:
+    text = k("# ggfmt: ignore GG103\ngg.handler.k.mode=x\n# ggfmt: ignore GG101\ngg.handler.k.foo=1\n")
+    assert told(text) == []
+    Path("f").write_text(text)
+    with pytest.raises(ConfigurationError) as raised:
+        read_configuration(["f"])
+    assert [finding.code for finding in raised.value.diagnostics] == ["GG103"]
+
+
+def test_whether_a_comment_is_needed_is_asked_only_where_all_is_known() -> None:
+    Path("f").write_text(k("# ggfmt: ignore GG101\ngg.handler.k.mode=op\n# ggfmt: ignore\n#"))
+    assert [finding.code for finding in read_configuration(["f"]).diagnostics] == ["GG122", "GG122"]
+    assert [finding.code for finding in read_configuration(["f"], [], ["k"]).diagnostics] == ["GG122"]
+    assert [finding.code for finding in read_configuration(["f"], ["gg.log=x"]).diagnostics] == ["GG122"]
+
+
+def test_notes_are_for_the_linter() -> None:
+    text = k("gg.handler.k.format.pkUpdateHandling=delete-insert")
+    assert codes(text) == [(3, "GG121")]
+    Path("f").write_text(text)
+    assert read_configuration(["f"]).diagnostics == ()
+    Path("f").write_text(text + "gg.handler.k.mode=x")
+    with pytest.raises(ConfigurationError) as raised:
+        read_configuration(["f"])
+    assert [finding.code for finding in raised.value.diagnostics] == ["GG103"]
+
+
+# Whatever comes
+
+
+@dataclass(frozen=True)
+class NewOptions(Options):
+    between: str = option(Delimiter(single=True), ";", "Stands between values.")
+    of_tokens: str = option(Delimiter(tokens=True), "&", "Stands between tokens.", since="21.1")
+    nothing: str = option(Representation(), "", "Stands for nothing.")
+    charset: str = option(Charset(), "UTF-8", "The charset.")
+    write_them: bool = option(Bool(), True, "Write schemas.")
+    there: str = option(SchemaDirectory("write_them"), "x", "Where schemas are.")
+
+
+def test_the_checks_hold_for_a_format_that_is_declared_later() -> None:
+    new = Format("new", "New.", NewOptions, writes="nowhere", schema_kind="new", by_table=True)
+
+    def found(*lines: str) -> list[tuple[int | None, str]]:
+        text = "\n".join(("gg.handlerlist=k", "gg.handler.k.format=new", *(f"gg.handler.k.{line}" for line in lines)))
+        reading = ConfigurationParser([("f", parse_content(text.encode(), "f"))], {"new": new})
+        reading.handlers()
+        return [(finding.span.line, finding.code) for finding in reading.reported()]
+
+    assert found("type=kafka") == [(2, "GG112")]
+    assert found("format.between=ab", "format.nothing=xaby") == [(3, "GG117"), (4, "GG116")]
+    assert found("includeTokens=true", "format.ofTokens=;") == [(4, "GG111"), (4, "GG116")]
+    assert found("format.charset=US-ASCII", "format.nothing=\\u00e4") == [(4, "GG118")]
+    assert found("format.there=nix", "schemaFilePath=nix") == [(3, "GG119"), (4, "GG119")]
+    assert found("format.there=nix", "schemaFilePath=nix", "format.writeThem=false") == []
+    assert found("format.between=\\ ", "format.nothing=CDATA[x") == [(3, "GG114"), (4, "GG115")]
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "gg.handlerlist",
+            "gg.handler.",
+            "k",
+            "name",
+            ".format",
+            ".formatter",
+            "=",
+            ":",
+            ",",
+            "\n",
+            "\r\n",
+            "\\",
+            " ",
+        ),
+        *(
+            "json",
+            "delimitedtext",
+            "avro_row_ocf",
+            ".type",
+            "kafka",
+            ".prettyPrint",
+            ".schemaDirectory",
+            "\\u",
+            "\ud800",
+        ),
+        *(
+            ".fieldDelimiter",
+            ".nullValueRepresentation",
+            ".encoding",
+            "US-ASCII",
+            "x-IBM834",
+            "CDATA[",
+            "]",
+            "# ",
+            "//",
+        ),
+        *(
+            "# ggfmt: ignore ",
+            "GG101",
+            "GG122",
+            "gg.schemareplaceregex",
+            "gg.contentreplacestring1",
+            "--",
+            "0x01",
+            "^A",
+        ),
+        *("\\t", "\\ud800", "\x00", "ggfmt.compatibility", "12.3", "password", "\x85", "\u2028"),
+        *(
+            "kafkaconnect",
+            "hbase",
+            "jms",
+            "com.x.Y",
+            "gg.target",
+            "gg.eventhandler.",
+            "21",
+            "ggfmt.uncovered",
+            "ignore",
+        ),
+        *(".format.metaColumnsTemplate", ".format.flatten", ".format.includeOpType", "true", "<name>", "your-x"),
+    ]
+)
+
+
+@examples(300)
+@given(
+    st.binary()
+    | st.lists(PIECES | st.text()).map(lambda pieces: "".join(pieces).encode("utf-8", "surrogatepass"))
+    | st.lists(PIECES).map(lambda pieces: k("".join(pieces)).encode("utf-16", "surrogatepass")[2:])
+    | st.lists(PIECES).map(lambda pieces: k("gg.handler.k." + "".join(pieces)).encode("utf-8", "surrogatepass"))
+)
+def test_any_bytes_give_findings_or_none(content: bytes) -> None:
+    findings = lint(content, "f")
+    diagnostics_text(findings).encode()
+    places = [(finding.span.line or 0, finding.span.column or 0) for finding in findings]
+    assert places == sorted(places)
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5) | st.text("CDATA[] \\#!=:/-\n\t", max_size=9)
+ANY_TEXT = (Text, Delimiter, Representation)
+WORDS = ["|", ";", "~", "NULL", "before", "__", "hex:00"]
+
+
+def is_legal(kind: ValueType[Any]) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        try:
+            return bool(kind.parse(text) == text)
+        except InvalidValueError:
+            return False
+
+    return check
+
+
+VALUES: list[tuple[type[ValueType[Any]], Callable[[Any], st.SearchStrategy[Any]]]] = [
+    (PathTemplate, lambda kind: st.sampled_from(["${tableName}", "a_${currentTimestamp}.x"]).map(kind.parse)),
+    (HexBytes, lambda kind: st.binary(min_size=1, max_size=4).map(bytes.hex)),
+    (Bool, lambda kind: st.booleans()),
+    (Int, lambda kind: st.integers(kind.low, 10**6 if kind.high is None else kind.high)),
+    (Size, lambda kind: st.integers(1, 10**12)),
+    (
+        NamePart,
+        lambda kind: st.text(st.characters(min_codepoint=32, exclude_characters="/", exclude_categories=["Cs"])),
+    ),
+    (Text, lambda kind: TEXTS if type(kind) in ANY_TEXT else st.sampled_from(list(filter(is_legal(kind), WORDS)))),
+    (Template, lambda kind: templates(True).map(kind.parse)),
+    (Pairs, lambda kind: st.sampled_from([(("A", "1"),), (("A", "1"), ("B.C", "x y"))])),
+    (TableKeys, lambda kind: st.sampled_from([(), (("S.T", ("A",)),), (("T", ("A", "B C")), ("S.U", ("D",)))])),
+    (Choice, lambda kind: st.sampled_from(list(kind.words))),
+    (PathKind, lambda kind: TEXTS.filter(lambda text: bool(trim(text)) and "\0" not in text)),
+    (Charset, lambda kind: st.sampled_from(["native", "UTF-8", "US-ASCII", "ISO-8859-1", "windows-1252", "UTF-16"])),
+]
+
+
+def some_of(options: type[Options]) -> st.SearchStrategy[dict[str, Any]]:
+    """Values for some of the options, by attribute."""
+    specs = {spec.attr: spec.kind for spec in options.specs()}
+    values = {name: next(make for type, make in VALUES if isinstance(kind, type))(kind) for name, kind in specs.items()}
+    return st.fixed_dictionaries({}, optional=values)
+
+
+@st.composite
+def handlers(draw: st.DrawFn) -> tuple[str, Format, Options, HandlerOptions]:
+    name = draw(st.text("abcXYZ019_- äß", min_size=1, max_size=6).map(lambda text: f"h{text.strip()}"))
+    format = draw(st.sampled_from([format for format in FORMATS.values() if format.writes]))
+    handler = HandlerOptions(**draw(some_of(HandlerOptions)))
+    if format.by_table:
+        assume(handler.partition_by_table and ("." in handler.type or handler.type in ("", *FILE_TYPES)))
+    return name, format, format.options(**draw(some_of(format.options))), handler
+
+
+def lines_of(name: str, options: Options, prefix: str) -> list[str]:
+    key = f"gg.handler.{name}.{prefix}".replace(" ", "\\ ")
+    return [f"{key}{spec.name}={escaped(spec.kind.render(value))}" for spec, value in options.non_defaults()]
+
+
+@examples(100)
+@given(handlers(), st.sampled_from(["\n", "\r\n"]))
+def test_a_valid_configuration_is_read_back_without_errors(
+    configured: tuple[str, Format, Options, HandlerOptions], newline: str
+) -> None:
+    name, format, options, handler = configured
+    key = name.replace(" ", "\\ ")
+    lines = [f"gg.handlerlist={name}", f"gg.handler.{key}.format={format.name}"]
+    lines += lines_of(name, handler, "") + lines_of(name, options, "format.")
+    content = newline.join(lines).encode()
+    assert [finding for finding in lint(content, "f") if finding.severity is Severity.ERROR] == []
+    Path("f").write_bytes(content)
+    (read,) = read_configuration(["f"]).handlers
+    assert (read.name, read.format, read.options, read.handler) == (name, format.name, options, handler)
+
+
+def test_the_linter_loads_nothing_heavy() -> None:
+    program = "import json, sys, ggfmt.config.lint.linter; print(json.dumps(sorted(sys.modules)))"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    loaded = {name.partition(".")[0] for name in json.loads(ended.stdout)}
+    assert "ggfmt" in loaded
+    assert loaded & {"pyarrow", "fastavro", "lxml", "msgspec", "pyspark", "typer", "rich", "numpy"} == set()

@@ -1,0 +1,617 @@
+"""`ggfmt consolidate`: the rows of all tables are written in each format, at once or not at all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+import pyarrow.orc as po
+import pyarrow.parquet as pq
+import pytest
+from runs import manifest, operation, run_ggfmt, snapshot, write_lines
+from staged_operations import stage
+
+import ggfmt
+from ggfmt.cli import main
+from ggfmt.consolidation import run as run_module
+from ggfmt.consolidation import writing
+from ggfmt.consolidation.asked import Asked
+from ggfmt.consolidation.operations import TableOperations
+from ggfmt.consolidation.profile import profile
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.sinks.messages.verification import verify
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+FORMATS = ("parquet", "csv", "json", "orc", "avro")
+Row = dict[str, Any]
+
+TYPED = TableDef(
+    "S.TYPED",
+    (
+        Column("ID", SqlType(Kind.INTEGER), key=1),
+        Column("NAME"),
+        Column("AMOUNT", SqlType(Kind.DECIMAL, precision=30, scale=2)),
+        Column("RATE", SqlType(Kind.DOUBLE)),
+        Column("FLAG", SqlType(Kind.BOOLEAN)),
+    ),
+)
+HOSTILE = [
+    "",
+    " ",
+    "a,b",
+    'q"u""o',
+    "line\nfeed",
+    "return\rhere",
+    "\r\n",
+    "NULL",
+    "null",
+    "\\",
+    "'",
+    "ä😀\u2028",
+    "\t",
+    "\x00",
+]
+
+
+def change(kind: str, number: int, table: str = "S.T", **images: Row) -> Row:
+    message: Row = {"table": table, "op_type": kind, "op_ts": f"2020-01-01 00:00:{number:02d}", "pos": f"{number:020d}"}
+    return {**message, **images}
+
+
+STORY = [
+    change("I", 1, after={"ID": "1", "N": "a", "V": "x"}),
+    change("I", 2, after={"ID": "2", "N": "", "V": None}),
+    change("U", 3, before={"ID": "1"}, after={"ID": "1", "N": "b"}),
+    change("D", 4, before={"ID": "2"}),
+    change("I", 5, after={"ID": "3", "N": None}),
+    change("U", 6, after={"ID": "9", "N": "never seen"}),
+    change("U", 7, before={"ID": "3"}, after={"ID": "4", "V": ""}),
+    change("I", 8, "S.GONE", after={"ID": "1", "N": "b"}),
+    change("T", 9, "S.GONE"),
+]
+LONG = "12345678901234567890123456.70"
+TOP = ["S.GONE", "S.T", "S.TYPED", "_SUCCESS", "_ggfmt", "_unresolved"]
+ROWS = [{"ID": "1", "N": "b", "V": "x"}, {"ID": "4", "N": None, "V": ""}]
+
+
+def consolidate(spark: SparkSession, lines: Sequence[Row], out: Path, **settings: Any) -> dict[str, Any]:
+    path = out.parent / f"{out.name}.json"
+    if lines:
+        write_lines(path, list(lines))
+    return ggfmt.consolidate(path, out, spark=spark, **{"primary_keys": "ID", **settings})
+
+
+def read(out: Path, table: str, to: str, key: str = "ID") -> list[Row]:
+    rows = [row for path in sorted((out / table).iterdir()) for row in READERS[to](path)]
+    return sorted(rows, key=lambda row: str(row[key]))
+
+
+def read_csv(path: Path) -> list[Row]:
+    """NULL is an empty field without quotes, which the reader of Python 3.12 tells from an empty text."""
+    text = path.read_bytes().decode()
+    names, *lines = parsed(text)
+    return [dict(zip([name or "" for name in names], line, strict=True)) for line in lines]
+
+
+def avro_fields(path: Path) -> list[dict[str, Any]]:
+    with path.open("rb") as stream:
+        schema: Any = fastavro.reader(stream).writer_schema
+    fields: list[dict[str, Any]] = schema["fields"]
+    return fields
+
+
+def avro_rows(path: Path) -> list[Row]:
+    with path.open("rb") as stream:
+        rows: Any = list(fastavro.reader(stream))
+    return list(rows)
+
+
+def parsed(text: str) -> list[list[str | None]]:
+    """RFC 4180, read in the plainest way."""
+    lines: list[list[str | None]] = []
+    line: list[str | None] = []
+    place = 0
+    while place < len(text):
+        if text[place] == '"':
+            value, place = "", place + 1
+            while text[place] != '"' or text[place + 1 : place + 2] == '"':
+                value += text[place]
+                place += 2 if text[place] == '"' else 1
+            line.append(value)
+            place += 1
+        else:
+            start = place
+            while text[place] not in ",\n":
+                assert text[place] not in '\r"'
+                place += 1
+            line.append(text[start:place] or None)
+        if text[place] == "\n":
+            lines.append(line)
+            line = []
+        place += 1
+        if text[place - 1] == "," and text[place : place + 1] in ("\n", ","):
+            continue
+    return lines
+
+
+READERS: dict[str, Callable[[Path], list[Row]]] = {
+    "parquet": lambda path: pq.read_table(path).to_pylist(),
+    "csv": read_csv,
+    "json": lambda path: [json.loads(line) for line in path.read_bytes().split(b"\n") if line],
+    "orc": lambda path: po.read_table(path).to_pylist(),
+    "avro": lambda path: avro_rows(path),
+}
+
+
+@pytest.fixture(scope="module")
+def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The story, values of all types and a table without rows, by format."""
+    folder = tmp_path_factory.mktemp("results")
+    lines = [
+        *STORY,
+        *(change("I", 1, "S.TYPED", after={"ID": n, "NAME": t, "AMOUNT": LONG}) for n, t in enumerate(HOSTILE, 10)),
+        change("I", 1, "S.TYPED", after={"ID": 99, "NAME": None, "RATE": 0.1, "FLAG": True}),
+    ]
+    before = dict(spark.conf.getAll)
+    for to in FORMATS:
+        told = consolidate(spark, lines, folder / to, to=to, definitions={"S.TYPED": TYPED})
+        assert told == manifest(folder / to)
+    assert dict(spark.conf.getAll) == before
+    assert spark.range(3).count() == 3
+    return {to: folder / to for to in FORMATS}
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_rows_are_those_of_the_story_in_each_format(results: dict[str, Path], to: str) -> None:
+    out = results[to]
+    assert read(out, "S.T", to) == ROWS
+    assert read(out, "S.GONE", to) == []
+    told = manifest(out)
+    table = told["tables"]["S.T"]
+    assert (table["rows"], table["deleted"], table["unresolved"], table["defaults"]) == (2, None, 1, 0)
+    assert (table["key"], table["columns"]) == (["ID"], dict.fromkeys(("ID", "N", "V"), "string"))
+    assert table["operations"] == {"D": 1, "I": 3, "U": 3}
+    assert (table["first_position"], table["last_position"]) == (f"{1:020d}", f"{7:020d}")
+    assert table["order"] == "positions (numbers)"
+    source = out.parent / f"{to}.json"
+    assert told["inputs"] == [{"path": str(source), "bytes": source.stat().st_size}]
+    assert verify(str(out)).findings == []
+    assert sorted(path.name for path in out.iterdir()) == TOP
+    assert sorted(path.name for path in (out / "_ggfmt").iterdir()) == ["manifest.json", "runs"]
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_a_table_without_rows_has_its_columns(results: dict[str, Path], to: str) -> None:
+    (path,) = (results[to] / "S.GONE").iterdir()
+    names: dict[str, Callable[[], list[str]]] = {
+        "parquet": lambda: pq.read_schema(path).names,
+        "csv": lambda: path.read_text().strip().split(","),
+        "orc": lambda: po.ORCFile(path).schema.names,
+        "avro": lambda: [field["name"] for field in avro_fields(path)],
+        "json": lambda: list(manifest(results[to])["tables"]["S.GONE"]["columns"]),
+    }
+    assert names[to]() == ["ID", "N"]
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_what_is_unresolved_has_its_operations_in_the_shape_of_frames(results: dict[str, Path], to: str) -> None:
+    (path,) = (results[to] / "_unresolved").iterdir()
+    as_json = to in ("csv", "json")
+    assert path.name == ("part-00000.json" if as_json else "part-00000.parquet")
+    rows = READERS["json"](path) if as_json else pq.read_table(path).to_pylist(maps_as_pydicts="strict")
+    (row,) = rows
+    assert {name: row[name] for name in ("reason", "table", "op_type", "before", "after", "position")} == {
+        "reason": "never seen",
+        "table": "S.T",
+        "op_type": "U",
+        "before": None,
+        "after": {"ID": "9", "N": "never seen"},
+        "position": f"{6:020d}",
+    }
+    source = results[to].parent / f"{to}.json"
+    start = b'{"table": "S.T", "op_type": "U", "op_ts": "2020-01-01 00:00:06"'
+    assert (row["file"], row["offset"]) == (str(source), source.read_bytes().index(start))
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_values_of_all_types_and_hostile_texts_stay_what_they_are(results: dict[str, Path], to: str) -> None:
+    found = read(results[to], "S.TYPED", to)
+    assert [row["NAME"] for row in found] == [*HOSTILE, None]
+    if to == "json":  # whose numbers Python reads as it likes
+        written = "".join(path.read_text() for path in (results[to] / "S.TYPED").iterdir())
+        assert written.count(f'"AMOUNT":{LONG}') == len(HOSTILE)
+    else:
+        amount = LONG if to == "csv" else Decimal(LONG)
+        assert [row["AMOUNT"] for row in found] == [amount] * len(HOSTILE) + [None]
+    assert (found[-1]["RATE"], found[-1]["FLAG"]) == (("0.1", "true") if to == "csv" else (0.1, True))
+
+
+def test_the_reader_of_python_reads_the_same_lines(results: dict[str, Path]) -> None:
+    (path,) = (results["csv"] / "S.TYPED").iterdir()
+    with path.open(newline="") as stream:
+        names, *rows = csv.reader(stream, strict=True)
+    assert names == list(TYPED.column_names)
+    assert [row[1] for row in sorted(rows)] == [*HOSTILE, ""]
+
+
+def test_names_of_tables_and_columns_are_hostile(spark: SparkSession, tmp_path: Path) -> None:
+    tables = ["_unresolved", "a/b", "S.t", "S.T", "x=1", "[a-z]*", "ä 😀", "%41"]
+    columns = {"ID": "1", "id": "2", "a.b": "3", "`": "4", "": "5", "x y": "6", "_op": "7", "__v0": "8", "seq": "9"}
+    lines = [change("I", number, table, after=columns) for number, table in enumerate(tables)]
+    out = tmp_path / "o [u]t"
+    told = consolidate(spark, lines, out)
+    assert sorted(told["tables"]) == sorted(tables)
+    by_table = {entry["table"]: entry["path"] for entry in told["files"]}
+    assert len(set(by_table.values())) == len(tables)
+    for table in tables:
+        assert pq.read_table(out / by_table[table]).to_pylist() == [columns]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["o [u]t", "o [u]t.json"]
+    assert verify(str(out)).findings == []
+
+
+def test_avro_refuses_a_name_that_it_does_not_have(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(Abend, match="GG206"):
+        consolidate(spark, [change("I", 1, after={"ID": "1", "a b": "x"})], tmp_path / "out", to="avro")
+    assert not (tmp_path / "out").exists()
+
+
+def test_history_changes_and_kept_rows_have_their_marks(spark: SparkSession, tmp_path: Path) -> None:
+    consolidate(spark, STORY, tmp_path / "history", history=True)
+    versions = pq.read_table(tmp_path / "history" / "S.T").to_pylist()
+    of_one = [(row["N"], row["_op"], row["_valid_to_position"]) for row in versions if row["ID"] == "1"]
+    assert sorted(of_one, key=str) == sorted([("a", "I", f"{3:020d}"), ("b", "U", None)], key=str)
+    told = consolidate(spark, [], tmp_path / "history", history=True, mode="overwrite", as_of="2020-01-01T00:00:02")
+    assert told["consolidated"]["as_of"] == "2020-01-01T00:00:02"
+    assert {row["ID"] for row in pq.read_table(tmp_path / "history" / "S.T").to_pylist()} == {"1", "2"}
+    changes = consolidate(spark, STORY, tmp_path / "changes", changes=True, since="2020-01-01T00:00:02")
+    net = {row["ID"]: row["_op"] for row in pq.read_table(tmp_path / "changes" / "S.T").to_pylist()}
+    assert net == {"1": "U", "2": "D", "4": "I"}
+    assert changes["tables"]["S.T"]["marks"] == ["_op"]
+    told = consolidate(spark, STORY, tmp_path / "kept", keep="deleted,unresolved")
+    assert told["tables"]["S.T"]["deleted"] == 1
+    kept = {row["ID"]: row["_state"] for row in pq.read_table(tmp_path / "kept" / "S.T").to_pylist()}
+    assert kept == {"1": "current", "2": "deleted", "4": "current", "9": "unresolved"}
+
+
+def test_strict_commits_nothing_and_tells_where(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_lines(tmp_path / "in.json", STORY)
+    out = tmp_path / "out"
+    assert main(["consolidate", str(path), "-o", str(out), "--primary-keys", "ID", "--strict"]) == 3
+    told = capsys.readouterr().err
+    assert "1 row cannot be decided" in told
+    assert f"position {6:020d}" in told
+    assert "never seen" in told
+    assert not out.exists()
+    write_lines(path, STORY[:5])
+    assert main(["consolidate", str(path), "-o", str(out), "--primary-keys", "ID", "--strict"]) == 0
+    told = capsys.readouterr().err
+    assert "S.T: 2 rows, 1 value that no operation told; in the order of positions (numbers)" in told
+
+
+def test_output_that_is_there_is_refused_or_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    consolidate(spark, STORY, out, to="json")
+    before = snapshot(out)
+    with pytest.raises(UsageError, match="already holds something"):
+        consolidate(spark, STORY, out)
+    assert snapshot(out) == before
+    consolidate(spark, STORY[:2], out, mode="overwrite")
+    assert {name.partition("/")[0] for name in snapshot(out)} == {"S.T", "_SUCCESS", "_ggfmt"}
+    assert {row["ID"] for row in read(out, "S.T", "parquet")} == {"1", "2"}
+    assert verify(str(out)).findings == []
+    (out / "S.T" / "mine.txt").write_text("not ggfmt's")
+    with pytest.raises(UsageError, match="no manifest of ggfmt lists"):
+        consolidate(spark, STORY, out, mode="overwrite")
+    messages = tmp_path / "messages"
+    run_ggfmt([write_lines(tmp_path / "in.json", [operation(1)])], messages)
+    before = snapshot(messages)
+    with pytest.raises(UsageError, match="holds messages of `ggfmt run`"):
+        consolidate(spark, STORY, messages, mode="overwrite")
+    assert snapshot(messages) == before
+
+
+@pytest.mark.example("GG552")
+def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    broken = [*STORY, {"table": "S.T", "op_type": "X"}]
+    with pytest.raises(Abend):
+        consolidate(spark, broken, out)
+    assert not out.exists()
+    with pytest.raises(Abend, match="GG530"):
+        consolidate(spark, STORY, out, types={"S.T.N": "bigint"})
+    assert not out.exists()
+    with pytest.raises(UsageError, match="GG552"):
+        consolidate(spark, STORY, out, primary_keys=None)
+    assert not out.exists()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "commit", interrupted)
+        with pytest.raises(KeyboardInterrupt, match="interrupted; nothing was committed"):
+            consolidate(spark, STORY, out)
+    assert not out.exists()
+    consolidate(spark, STORY, out)
+    assert read(out, "S.T", "parquet") == ROWS
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"history": True, "changes": True}, "a history and net changes are two results"),
+        ({"since": "2020-01-01"}, "`since` is for net changes"),
+        ({"keep": "removed"}, "`keep` cannot be `removed`"),
+        ({"types": ["N:string"]}, "is not TABLE.COLUMN=TYPE"),
+        ({"primary_keys": "S.T="}, "the primary keys"),
+        ({"to": "xml"}, "`to` cannot be `xml`"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    spark: SparkSession, tmp_path: Path, settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        consolidate(spark, STORY, tmp_path / "out", **settings)
+    assert not (tmp_path / "out").exists()
+
+
+def at_work(out: Path, seconds: float = 120) -> None:
+    """Waits until Spark writes rows."""
+    until = time.monotonic() + seconds
+    while not any(out.glob("_ggfmt/staging/*/rows/*")):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_leaves_nothing_and_a_session_that_works(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def interrupt() -> None:
+        at_work(out)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watching = threading.Thread(target=interrupt)
+    watching.start()
+    with pytest.raises(KeyboardInterrupt, match="interrupted; nothing was committed"):
+        consolidate(spark, STORY, out)
+    watching.join()
+    assert not out.exists()
+    assert spark.range(3).count() == 3
+    assert list(spark.sparkContext.statusTracker().getActiveJobsIds()) == []
+
+
+@pytest.mark.long
+def test_a_run_that_is_killed_leaves_no_output(spark: SparkSession, tmp_path: Path) -> None:
+    out, path = tmp_path / "out", write_lines(tmp_path / "in.json", STORY)
+    call = [sys.executable, "-m", "ggfmt", "consolidate", str(path), "-o", str(out), "--primary-keys", "ID"]
+    with subprocess.Popen(call, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        at_work(out)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert [item.name for item in out.iterdir()] == ["_ggfmt"]
+    until = time.monotonic() + 120
+    while True:  # until Spark has seen that nobody is there any more
+        ggfmt.consolidate(path, out, spark=spark, primary_keys="ID", mode="overwrite")
+        if list((out / "_ggfmt").glob("staging/*")) == []:
+            break
+        assert time.monotonic() < until
+    assert read(out, "S.T", "parquet") == ROWS
+    assert verify(str(out)).findings == []
+
+
+TODAY = [
+    change("U", 51, before={"ID": "4"}, after={"ID": "4", "N": "new"}),
+    change("D", 52, before={"ID": "1"}),
+    change("I", 53, "S.GONE", after={"ID": "1", "N": "b"}),
+]
+
+
+@pytest.mark.parametrize("to", ["parquet", "csv", "json"])
+def test_changes_of_today_are_merged_into_an_earlier_result(
+    spark: SparkSession, tmp_path: Path, results: dict[str, Path], to: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "out"
+    told = consolidate(spark, TODAY, out, to=to, base=results[to], primary_keys=None)
+    assert read(out, "S.T", to) == [{"ID": "4", "N": "new", "V": ""}]
+    assert read(out, "S.TYPED", to) == read(results[to], "S.TYPED", to)
+    assert read(out, "S.GONE", to) == [{"ID": "1", "N": "b"}]
+    assert told["consolidated"]["base"] == str(results[to])
+    assert told["tables"]["S.TYPED"]["operations"] == {}
+    assert told["tables"]["S.TYPED"]["columns"] == manifest(results[to])["tables"]["S.TYPED"]["columns"]
+    assert "the base has 1 unresolved row" in caplog.text
+    if to == "parquet":  # in place
+        consolidate(spark, TODAY[1:], out, base=out, mode="overwrite", primary_keys=None)
+        assert read(out, "S.T", to) == [{"ID": "4", "N": "new", "V": ""}]
+        assert read(out, "S.TYPED", to) == read(results[to], "S.TYPED", to)
+        assert verify(str(out)).findings == []
+
+
+def test_a_dump_is_a_base(spark: SparkSession, tmp_path: Path) -> None:
+    base, out = tmp_path / "base", tmp_path / "out"
+    (base / "S.TYPED").mkdir(parents=True)
+    dump = base / "S.TYPED" / "dump.csv"
+    dump.write_text(f'ID,NAME,AMOUNT,RATE,FLAG\n1,"a ""b""\nc",{LONG},0.1,true\n2,"",,,\n3,,,,\n')
+    today = [change("U", 1, "S.TYPED", before={"ID": 3}, after={"ID": 3, "RATE": 2.5})]
+    settings: dict[str, Any] = {"base": base, "definitions": {"S.TYPED": TYPED}, "primary_keys": None}
+    consolidate(spark, today, out, **settings)
+    rest = dict.fromkeys(("AMOUNT", "RATE", "FLAG"))
+    assert read(out, "S.TYPED", "parquet") == [
+        {"ID": 1, "NAME": 'a "b"\nc', "AMOUNT": Decimal(LONG), "RATE": 0.1, "FLAG": True},
+        {"ID": 2, "NAME": "", **rest},
+        {"ID": 3, "NAME": None, **rest, "RATE": 2.5},
+    ]
+    dump.write_text("ID,NAME\none,a\n")
+    with pytest.raises(UsageError, match="`one` is no value of the type `bigint`") as raised:
+        consolidate(spark, today, out, mode="overwrite", **settings)
+    assert (raised.value.diagnostics[0].span.file, raised.value.diagnostics[0].span.field) == (str(dump), "ID")
+
+
+def test_rows_need_spark(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "in.json", STORY)
+    with pytest.raises(UsageError, match="rows are found by Spark's SQL"):
+        ggfmt.consolidate(path, tmp_path / "out", master="none")
+
+
+def test_what_staging_has_seen_is_what_spark_finds(spark: SparkSession, tmp_path: Path) -> None:
+    """Of each kind of update a table; the columns that an after image lacks are known by the insert."""
+    updates = [
+        {"after": {"ID": "1", "N": "b", "V": "c"}},
+        {"after": {"ID": "1", "N": "b"}},
+        {"before": {"ID": "1"}, "after": {"ID": "1", "N": "b"}},
+        {"before": {"ID": "1", "V": "x"}, "after": {"ID": "1", "N": "b"}},
+        {"before": {"ID": "1", "N": "a", "V": "x"}, "after": {"ID": "2", "N": "b", "V": "c"}},
+        {"before": {"ID": "1"}, "after": {"ID": "2", "N": "b"}},
+    ]
+    lines = []
+    for number, images in enumerate(updates):
+        lines.append(change("I", 2 * number, f"S.T{number}", after={"ID": "1", "N": "a", "V": "x"}))
+        lines.append(change("U", 2 * number + 1, f"S.T{number}", **images))
+    read = stage(write_lines(tmp_path / "in.json", lines), tmp_path / "staged", keys=(("*", ("ID",)),))
+    asked, found = Asked(), []
+    for name, staged in read.staged.items():
+        table = read.tables[name]
+        operations = TableOperations(writing.operations_frame(spark, table, staged), table.definition)
+        seen = writing.profile_of(asked, staged, operations)
+        by_spark = profile(operations, operations.frame, asked)
+        assert seen is not None
+        assert replace(seen, before=by_spark.before) == by_spark
+        assert seen.before <= by_spark.before  # Spark takes an update without a before image for one that has it
+        found.append((seen.partial, seen.before, seen.moves))
+    assert found == [
+        (False, False, False),
+        (True, False, False),
+        (True, False, False),
+        (True, True, False),
+        (False, False, True),
+        (True, False, True),
+    ]
+
+
+def test_verify_reads_rows_back_and_there_is_no_report(
+    results: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(results["orc"])]) == 0
+    told = capsys.readouterr().out
+    assert "no findings" in told
+    assert "handler" not in told
+    assert main(["report", str(results["orc"])]) == 2
+    assert "rows of `ggfmt consolidate`, and no run" in capsys.readouterr().err
+
+
+def test_each_run_merges_what_is_new_and_writes_the_files_of_rows_that_change(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The same command each day; what it leaves is what one run over all days would."""
+    days = [
+        [
+            *(change("I", n, after={"ID": str(n), "N": "a", "V": "x"}) for n in range(1, 9)),
+            change("I", 9, "S.OLD", after={"ID": "1"}),
+        ],
+        [
+            change("I", 11, after={"ID": "20", "N": "b", "V": None}),
+            change("U", 12, after={"ID": "77", "N": "never seen"}),
+        ],
+        [
+            change("U", 21, before={"ID": "20"}, after={"ID": "21", "V": "moved"}),
+            change("I", 22, after={"ID": "22", "N": "", "V": ""}),
+        ],
+        [change("D", 31, before={"ID": "3"}), change("U", 32, before={"ID": "21"}, after={"ID": "21", "N": "c"})],
+        [change("T", 41), change("I", 42, after={"ID": "3", "N": "again", "V": "y"})],
+    ]
+    changes, out = tmp_path / "changes", tmp_path / "out"
+    changes.mkdir()
+    told: dict[str, Any] = {"spark": spark, "primary_keys": "ID", "checkpoint": tmp_path / "seen"}
+    files = []
+    for number, day in enumerate(days):
+        write_lines(changes / f"{number}.json", day)
+        document = ggfmt.consolidate(changes, out, **told)
+        assert ggfmt.consolidate(changes, out, **told) == document, "there was nothing to do"
+        if number in (2, 4):
+            whole = tmp_path / f"whole{number}"
+            ggfmt.consolidate(changes, whole, spark=spark, primary_keys="ID")
+            assert read(out, "S.T", "parquet") == read(whole, "S.T", "parquet")
+        assert document["tables"]["S.T"]["rows"] == len(read(out, "S.T", "parquet"))
+        assert read(out, "S.OLD", "parquet") == [{"ID": "1"}]
+        assert verify(str(out)).findings == []
+        files.append(sorted(path.name for path in (out / "S.T").iterdir()))
+    names = [f"part-{number:05d}.parquet" for number in range(5)]
+    assert files == [names[:1], names[:2], [names[0], names[2]], names[3:4], names[4:5]]
+    assert document["tables"]["S.T"]["unresolved"] == 1
+    with pytest.raises(UsageError, match="changes are merged into them"):
+        ggfmt.consolidate(changes, out, history=True, **told)
+    write_lines(changes / "9.json", [change("I", 99, after={"ID": "99"})])
+    with pytest.raises(UsageError, match="the rows in the output are `parquet`"):
+        ggfmt.consolidate(changes, out, to="orc", **told)
+
+
+@pytest.mark.example("GG570")
+def test_a_base_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path, results: dict[str, Path]) -> None:
+    base, path = results["parquet"], write_lines(tmp_path / "today.json", TODAY)
+    before = snapshot(base)
+    with pytest.raises(Abend, match="1 unresolved row, whose operations are not taken into account"):
+        ggfmt.consolidate(path, base, spark=spark, base=base, mode="overwrite")
+    assert snapshot(base) == before
+    with pytest.raises(Abend, match="GG570"):
+        consolidate(spark, TODAY, tmp_path / "out", base=base, strict=True)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="there are no rows in"):
+        consolidate(spark, TODAY, tmp_path / "out", base=tmp_path / "empty")
+    messages = tmp_path / "messages"
+    run_ggfmt([write_lines(tmp_path / "in.json", [operation(1)])], messages)
+    with pytest.raises(UsageError, match="holds messages of `ggfmt run`"):
+        consolidate(spark, TODAY, tmp_path / "out", base=messages)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_empty_input_is_as_with_run(spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Without files, `--allow-empty` makes a run with a checkpoint one that does nothing, and says so."""
+    changes, out, seen = tmp_path / "changes", tmp_path / "out", tmp_path / "seen"
+    changes.mkdir()
+    told: dict[str, Any] = {"spark": spark, "primary_keys": "ID", "checkpoint": seen}
+    for call in (
+        lambda: ggfmt.consolidate(changes, out, **told),
+        lambda: ggfmt.convert(
+            changes, output=tmp_path / "messages", to="json", master="none", checkpoint=tmp_path / "other"
+        ),
+    ):
+        with pytest.raises(UsageError, match=r"GG310.*no file to read.*--allow-empty"):
+            call()
+    with caplog.at_level("INFO", "ggfmt"):
+        assert ggfmt.consolidate(changes, out, **told, allow_empty=True) == {}
+    assert "nothing to do: there is no input file" in caplog.text
+    assert not out.exists() or snapshot(out) == {}
+    write_lines(changes / "1.json", [change("I", 1, after={"ID": "1", "N": "a", "V": "x"})])
+    document = ggfmt.consolidate(changes, out, **told)
+    (changes / "1.json").unlink()
+    assert ggfmt.consolidate(changes, out, **told, allow_empty=True) == document
+    arguments = ["consolidate", str(changes), "-o", str(out), "--checkpoint", str(seen), "--allow-empty"]
+    done = subprocess.run([sys.executable, "-m", "ggfmt", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "nothing to do: there is no input file" in done.stderr
+
+
+def test_no_input_at_all_gives_no_table(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "changes").mkdir()
+    document = ggfmt.consolidate(tmp_path / "changes", tmp_path / "out", spark=spark, allow_empty=True)
+    assert document["tables"] == {}
+    assert verify(str(tmp_path / "out")).findings == []

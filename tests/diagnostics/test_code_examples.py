@@ -1,0 +1,410 @@
+"""The example of every code is true: what it shows gives the code, and what is mended does not."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import dialects
+import pytest
+from places import ROOT, TESTS
+from runs import content, run_ggfmt, write_lines
+from typer.testing import CliRunner
+
+from ggfmt.cli import app
+from ggfmt.config.handlers import read_configuration
+from ggfmt.config.lint.linter import lint
+from ggfmt.definitions import load_definitions
+from ggfmt.diagnostics.code_examples import EXAMPLES
+from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.reading import Event, Reject
+from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import ScanRequest
+from ggfmt.sinks.messages.pipeline import HandlerSettings
+from ggfmt.sinks.schema import schemas
+from ggfmt.spark.java_home import find_java
+
+TABLE = TableDef(
+    "GG.TCUSTORD",
+    (
+        Column("CUST_CODE", SqlType(Kind.STRING), key=1),
+        Column("PRODUCT", SqlType(Kind.STRING)),
+        Column("AMOUNT", SqlType(Kind.DECIMAL, precision=6, scale=0)),
+    ),
+)
+DEFINITIONS = {TABLE.full_name: TABLE, "DB.GG.TCUSTORD": TableDef("DB.GG.TCUSTORD", TABLE.columns)}
+
+
+@cache
+def marked() -> set[str]:
+    """The codes that tests anywhere are marked to try or to produce themselves."""
+    sources = (path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
+    marks = (mark for text in sources for mark in re.findall(r"^@pytest\.mark\.example\(([^)]*)\)", text, re.MULTILINE))
+    return {code for mark in marks for code in re.findall(r"GG[0-9]{3}", mark)}
+
+
+def tried_by(code: str) -> str:
+    """The test below that tries an example of such a form."""
+    before = EXAMPLES[code][0]
+    if before.startswith("ggfmt "):
+        return "test_commands"
+    if code.startswith("GG1"):
+        return "test_lines_of_a_handler_file"
+    if before.startswith("gg.") or code.startswith("GG4"):
+        return "test_lines_that_meet_a_value"
+    return "test_records"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`code` is one that the test is marked with, or else one whose example has the form that the test tries."""
+    if "code" in metafunc.fixturenames:
+        mark = metafunc.definition.get_closest_marker("example")
+        by_form = [code for code in EXAMPLES if tried_by(code) == metafunc.function.__name__]
+        metafunc.parametrize("code", mark.args if mark else [code for code in by_form if code not in marked()])
+
+
+@pytest.mark.example("GG216")
+def test_the_example_of_times_without_a_mask() -> None:
+    before, after = (read_configuration([], text.splitlines()) for text in EXAMPLES["GG216"])
+    with pytest.raises(ConfigurationError, match="GG216"):
+        HandlerSettings.of(before.handlers[0], before.run)
+    assert HandlerSettings.of(after.handlers[0], after.run).context.timestamp_mask == "yyyy-MM-dd HH:mm:ss"
+
+
+def test_every_code_has_an_example() -> None:
+    """An example of an unusual form is tried, or its code produced, by a test that says so:
+    `@pytest.mark.example("GG000")`."""
+    assert sorted(CODES) == sorted(EXAMPLES)
+    assert marked() <= set(CODES)
+    for code in CODES.values():
+        assert code.before and code.after
+        assert code.before != code.after
+        assert not code.before.endswith("\n") and not code.after.endswith("\n")
+        assert all(line.isprintable() and len(line) <= 140 for line in (code.before + "\n" + code.after).split("\n"))
+
+
+def test_lines_of_a_handler_file(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after = ({found.code for found in lint(text.encode(), "f")} for text in EXAMPLES[code])
+    assert code in before
+    assert code not in after
+    # Notes say what may be meant.
+    assert {found for found in after if CODES[found].severity is not Severity.NOTE} == set()
+
+
+@pytest.mark.example("GG127")
+def test_properties_that_a_run_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after = EXAMPLES["GG127"]
+    Path("before").write_text(before)
+    with pytest.raises(GgfmtError, match="GG127"):
+        read_configuration(["before"])
+    Path("after").write_text(after)
+    assert [finding.code for finding in read_configuration(["after"]).diagnostics] == ["GG126"]
+
+
+@pytest.mark.example("GG411")
+def test_a_template_without_a_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after = EXAMPLES["GG411"]
+    for name, text in (("before", before), ("after", after)):
+        Path(name).write_text(text)
+    configuration = read_configuration(["before"])
+    with pytest.raises(GgfmtError, match="GG411"):
+        HandlerSettings.of(configuration.handlers[0], configuration.run)
+    configuration = read_configuration(["after"])
+    made = HandlerSettings.of(configuration.handlers[0], configuration.run)
+    assert made.context.variables == {"${groupname}": "rep1"}
+
+
+# Records
+
+
+def read(text: str) -> set[str]:
+    """The codes of the rejects of one record, in the format that it looks like."""
+    data = re.sub(rb"\\x(..)", lambda match: bytes.fromhex(match[1].decode()), text.encode())
+    name = {"{": "json", "<": "xml"}.get(text[0], "delimitedtext")
+    lines = ["fieldDelimiter=|", "includeCurrentTimestamp=false", "includePosition=false", "encoding=UTF-8"]
+    if name == "delimitedtext":
+        data += b"\n"
+    else:
+        lines = []
+    settings = [f"gg.handler.x.format={name}", *(f"gg.handler.x.format.{line}" for line in lines)]
+    (handler,) = read_configuration([], settings).handlers
+    source = WriterSettings(handler.options, Context())
+    reader = FORMATS[name].read_support.reader
+    reading = reader(Catalog(dict(DEFINITIONS)), Projection(), source)
+    events: list[Event] = []
+    for chunk in reader.chunks(io.BytesIO(data), "f", 0, None, reader.layout(data, True, source)):
+        events += reading.read(chunk)
+    events += reading.flush()
+    assert events
+    return {event.diagnostic.code for event in events if isinstance(event, Reject)}
+
+
+def test_records(code: str) -> None:
+    before, after = EXAMPLES[code]
+    assert read(before) == {code}
+    assert read(after) == set()
+
+
+# Messages
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    log = logging.getLogger("ggfmt")
+    before = log.handlers[:], log.level, log.propagate
+    yield
+    log.handlers[:], log.level, log.propagate = before
+
+
+def told(settings: list[str], record: dict[str, object], directory: Path) -> set[str]:
+    """The codes of what stops a run of one operation, or of what is counted by it."""
+    source = write_lines(directory / "in.json", [record])
+    table = str(record["table"])
+    definitions = {table: TableDef(table, TABLE.columns)}
+    try:
+        result = run_ggfmt([source], directory / "out", *settings, definitions=definitions, mode="overwrite")
+    except GgfmtError as error:
+        return {diagnostic.code for diagnostic in error.diagnostics}
+    finally:
+        shutil.rmtree(directory / "out", ignore_errors=True)
+    [manifest] = result.manifests.values()
+    return {code for warning in manifest["totals"]["warnings"] for code in re.findall(r"^\[(GG...)\]", warning)}
+
+
+def test_lines_that_meet_a_value(code: str, tmp_path: Path, quiet: None) -> None:
+    for text, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):
+        if text.startswith("{"):
+            settings, record = ["gg.handler.out.format=json"], json.loads(text)
+        else:
+            settings = [line for line in text.split("\n") if not line.startswith(("#", "gg.handlerlist"))]
+            about = re.search("^# (?:PRODUCT|the table) is (.+)", text, re.MULTILINE)
+            value = about[1].encode("latin-1", "backslashreplace").decode("unicode_escape") if about else "CAR"
+            image = {"CUST_CODE": "WILL", "PRODUCT": value, "AMOUNT": 3}
+            table = value if value.startswith("GG.") else TABLE.full_name
+            record = {"table": table, "op_type": "U", "before": image, "after": image}
+            if code == "GG402":
+                record["after"] = {**image, "CUST_CODE": "JANE"}
+        settings += ["gg.handler.out.format.generateSchema=false"] * ("json" in settings[0] or "avro" in settings[0])
+        assert told(settings, record, tmp_path) == expected
+
+
+@pytest.mark.example("GG514", "GG515", "GG516")
+def test_names_of_files(code: str, tmp_path: Path, quiet: None) -> None:
+    columns = (Column("ID", key=1), Column("C"))
+    names = ("GG.T", "GG.U" if code == "GG514" else "GG.T")
+    definitions = {name: TableDef(name, columns) for name in names}
+    record = {"op_type": "I", "op_ts": "", "pos": "", "after": {"ID": "1", "C": None}}
+    records = [{"table": name, **record} for name in names]
+    source = write_lines(tmp_path / "in.json", records)
+    before, after = ([*text.split("\n")[1:], "gg.handler.out.format.generateSchema=false"] for text in EXAMPLES[code])
+    with pytest.raises(GgfmtError) as caught:
+        run_ggfmt([source], tmp_path / "before", *before, definitions=definitions)
+    assert code in {diagnostic.code for diagnostic in caught.value.diagnostics}
+    result = run_ggfmt([source], tmp_path / "after", *after, definitions=definitions)
+    assert result.totals.handlers["out"].messages == 2
+
+
+# Commands
+
+
+AVRO = '{"type":"record","name":"T","namespace":"GG","fields":[%s]}'
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: None) -> Path:
+    for name in ("samples", "conf"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    (tmp_path / "changes").mkdir()
+    shutil.copy(ROOT / "samples" / "tcustord.json", tmp_path / "changes")
+    row = {"table": "GG.T", "op_type": "I", "op_ts": "", "pos": "", "after": {"ID": 17}}
+    table = TableDef("GG.T", (Column("ID", SqlType(Kind.DOUBLE)),))
+    settings = ("gg.handler.a.format=avro_row", "gg.handler.a.format.generateSchema=false")
+    run_ggfmt([write_lines(tmp_path / "in.json", [row])], tmp_path / "made", *settings, definitions={"GG.T": table})
+    (tmp_path / "messages.avro").write_bytes(content(tmp_path / "made", "a"))
+    (tmp_path / "notes.txt").write_text("Nothing but words.\n", encoding="utf-8")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    column = '{"name":"ID","type":["null","%s"]}'
+    (tmp_path / "old" / "GG.T.avsc").write_text(AVRO % (column % "string"), encoding="utf-8")
+    (tmp_path / "new" / "GG.T.avsc").write_text(AVRO % (column % "double"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
+    return tmp_path
+
+
+def run(command: str) -> set[str]:
+    """The codes that a command ends with; none if it succeeds."""
+    program, *arguments = shlex.split(command)
+    assert program == "ggfmt"
+    result = CliRunner().invoke(app, arguments)
+    if isinstance(result.exception, GgfmtError):
+        return {diagnostic.code for diagnostic in result.exception.diagnostics}
+    assert result.exit_code == 0, result.output
+    return set()
+
+
+def test_commands(code: str, checkout: Path) -> None:
+    before, after = EXAMPLES[code]
+    PREPARE.get(code, lambda: None)()
+    assert run(before) == {code}
+    assert run(after) == set()
+
+
+@pytest.mark.example("GG510", "GG511")
+def test_an_output_that_is_read_back(code: str, checkout: Path) -> None:
+    run(EXAMPLES["GG501"][0])
+    if code == "GG510":
+        next(Path("out/json").rglob("*.json")).unlink()
+    else:
+        Path("out/notes.txt").touch()
+    before, after = EXAMPLES[code]
+    ended = CliRunner().invoke(app, shlex.split(before)[1:])
+    assert ended.exit_code == 1
+    assert f"error[{code}]" in ended.output
+    for command in after.split(" && "):
+        if command.startswith("rm "):
+            Path(command[3:]).unlink()
+        else:
+            assert run(command) == set()
+
+
+@pytest.mark.example("GG560", "GG561", "GG562", "GG563")
+def test_a_report_of_an_output(code: str, checkout: Path) -> None:
+    run(EXAMPLES["GG501"][0])
+    manifest = Path("out/_ggfmt/manifest.json")
+    whole = manifest.read_text(encoding="utf-8")
+    document = json.loads(whole)
+    document |= {"GG561": {"layout": 99}, "GG562": {"totals": []}}.get(code, {})
+    manifest.write_text(json.dumps(document), encoding="utf-8")
+    before, after = EXAMPLES[code]
+    assert run(before) == {code}
+    for command in after.split(" && "):
+        if command.startswith("pip "):  # a later ggfmt knows the layout
+            manifest.write_text(whole, encoding="utf-8")
+        else:
+            assert run(command) == set()
+
+
+@pytest.mark.example("GG580", "GG581", "GG582", "GG583", "GG584", "GG585", "GG586")
+def test_places_that_are_compared(code: str, checkout: Path) -> None:
+    for table in ("out/GG.T", "dump/GG.T"):
+        Path(table).mkdir(parents=True)
+        Path(table, "part-0.csv").write_text("ID,NAME,UPDATED_AT\n1,ä,5\n2,ä,6\n", encoding="utf-8")
+    Path("latin1.csv").write_text("ID,NAME,UPDATED_AT\n1,ä,5\n2,ä,6\n", encoding="latin-1")
+    other = Path("dump/GG.T/part-0.csv")
+    if code == "GG583":
+        other.write_text("ID,NAME,UPDATED_AT\n1,ä,5\n2,ä,7\n", encoding="utf-8")
+    elif code == "GG585":
+        other.write_text("ID,NAME,UPDATED_AT,LOADED_AT\n1,ä,5,\n2,ä,6,\n", encoding="utf-8")
+    elif code == "GG584":
+        Path("dump/GG.U").mkdir()
+        Path("dump/GG.U/part-0.csv").write_text("ID\n", encoding="utf-8")
+    before, after = EXAMPLES[code]
+    if code in ("GG580", "GG581", "GG582"):
+        assert run(before) == {code}
+    else:
+        ended = CliRunner().invoke(app, shlex.split(before)[1:])
+        assert (ended.exit_code, re.findall(r"\[(GG...)\]", ended.output)) == (
+            int(code != "GG586"),
+            [code] * (1 + (code == "GG586")),
+        )
+    assert run(after) == set()
+
+
+@pytest.mark.example("GG587")
+def test_a_directory_without_room(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(prefix: str) -> str:
+        raise OSError(28, "No space left on device")
+
+    Path("out.csv").write_text("ID\n1\n", encoding="utf-8")
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    assert run("ggfmt compare out.csv out.csv --key ID") == {"GG587"}
+
+
+def _old_schemas() -> None:
+    Path("schemas").mkdir()
+    Path("schemas/GG.TCUSTORD.schema.json").write_text("{}", encoding="utf-8")
+
+
+def _empty_journal() -> None:
+    Path("out/_ggfmt").mkdir(parents=True)
+    Path("out/_ggfmt/journal.json").touch()
+
+
+PREPARE: dict[str, Callable[[], object]] = {
+    "GG209": _old_schemas,
+    "GG509": _empty_journal,
+    "GG501": lambda: run(EXAMPLES["GG501"][0]),
+}
+
+
+@pytest.mark.example("GG132")
+def test_two_lists_of_handlers(checkout: Path) -> None:
+    for text, expected in zip(EXAMPLES["GG132"], (["GG132"], []), strict=True):
+        given = dict(zip(*[iter(shlex.split(text)[3:])] * 2, strict=True))
+        settings = [given["--set"]] if "--set" in given else []
+        found = read_configuration(["conf/json.properties", "conf/xml.properties"], settings).diagnostics
+        assert [diagnostic.code for diagnostic in found] == expected
+        assert run(text.replace("-o out", f"-o out{len(settings)}")) == set()
+
+
+@pytest.mark.example("GG202")
+def test_a_schema_that_is_none(tmp_path: Path) -> None:
+    before, after = EXAMPLES["GG202"]
+    file = tmp_path / "GG.TCUSTORD.avsc"
+    file.write_text(before, encoding="utf-8")
+    with pytest.raises(GgfmtError) as caught:
+        load_definitions([str(file)])
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["GG202"]
+    file.write_text(after, encoding="utf-8")
+    assert list(load_definitions([str(file)])) == ["GG.TCUSTORD"]
+
+
+@pytest.mark.example("GG208")
+def test_a_table_for_hive() -> None:
+    for text, expected in zip(EXAMPLES["GG208"], ("GG208", None), strict=True):
+        settings = [*text.split("\n")[1:], "gg.handler.out.rootFilePath=/data", "gg.handler.out.format.encoding=UTF-8"]
+        try:
+            schemas(ScanRequest([], definitions=DEFINITIONS), read_configuration([], settings), "ddl")
+        except GgfmtError as error:
+            assert {diagnostic.code for diagnostic in error.diagnostics} == {expected}
+        else:
+            assert expected is None
+
+
+@pytest.mark.example("GG314")
+def test_a_value_that_is_not_as_its_column_is_described() -> None:
+    for record, expected in zip(EXAMPLES["GG314"], ({"GG314"}, set()), strict=True):
+        found = dialects.read("canal_json", record.encode())
+        assert {reject.diagnostic.code for reject in found.rejects} == expected
+
+
+@pytest.mark.example("GG211", "GG317")
+def test_what_is_odd_about_operations(code: str) -> None:
+    for record, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):
+        found = dialects.read("maxwell_json", record.encode())
+        assert {remark.code for remark in found.remarks} == expected
+        assert len(found.plain) == 1
+
+
+@pytest.mark.example("GG502")
+def test_a_java_that_is_not_there() -> None:
+    home = re.search("--java-home (.+)", EXAMPLES["GG502"][0])
+    assert home is not None
+    with pytest.raises(GgfmtError) as caught:
+        find_java(home[1])
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["GG502"]

@@ -1,0 +1,340 @@
+"""A stream of ggfmt has every operation once, whatever grows, stops, is killed or is started again."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from places import SUPPORT
+from runs import metadata, operation
+
+from ggfmt import frames
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.frames.plan import make_plan, parse_request
+from ggfmt.frames.source import _Planning
+from ggfmt.frames.stream import FrameStream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def lines(*records: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+class Driven:
+    """A stream as Spark drives one, without Spark. What Spark keeps, it keeps as JSON."""
+
+    def __init__(self, folder: Path, **options: str) -> None:
+        self._options = {"path": str(folder), "inputFormat": "json", "allowEmpty": "true", "settle": "0", **options}
+        self.rows: list[dict[str, Any]] = []
+        self.restart()
+        self.at = json.dumps(self.reader.initialOffset())
+
+    def restart(self) -> None:
+        request = parse_request(self._options)
+        self.reader = FrameStream(request, make_plan(request, _Planning()))
+
+    def between(self, start: str, end: str) -> list[dict[str, Any]]:
+        parts = self.reader.partitions(json.loads(start), json.loads(end))
+        tables = [pa.Table.from_batches([batch]) for part in parts for batch in self.reader.read(part)]
+        return [row for table in tables for row in table.to_pylist(maps_as_pydicts="strict")]
+
+    def step(self) -> list[dict[str, Any]]:
+        """The rows of one batch."""
+        end = json.dumps(self.reader.latestOffset(json.loads(self.at)))
+        found = self.between(self.at, end)
+        self.restart()  # a batch that is done again has the same rows, also after a crash
+        assert self.between(self.at, end) == found
+        self.at = end
+        self.rows += found
+        return found
+
+
+def ids(rows: Sequence[dict[str, Any]]) -> list[int]:
+    return [int((row["after"] or row["before"])["ID"]) for row in rows]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_operation_comes_once_and_in_order_however_files_grow(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    stream = Driven(tmp_path, splitSize="700", settle="1000")
+    whole = {name: lines(*(operation(n, f"GG.{name[0].upper()}") for n in range(60))) for name in ("a.json", "b.json")}
+    left = dict(whole)
+    while any(left.values()):
+        name = chance.choice([name for name, data in left.items() if data])
+        cut = chance.randrange(1, 3000)  # most writes end within a line
+        append(tmp_path / name, left[name][:cut])
+        left[name] = left[name][cut:]
+        if chance.random() < 0.5:
+            stream.step()
+        if chance.random() < 0.2:
+            stream.restart()
+    stream.step()
+    for table in ("GG.A", "GG.B"):
+        mine = [row for row in stream.rows if row["table"] == table]
+        assert ids(sorted(mine, key=lambda row: row["seq"])) == list(range(60))
+    assert len({row["seq"] for row in stream.rows}) == len(stream.rows) == 120
+    assert stream.step() == []
+
+
+def test_definitions_go_on_from_batch_to_batch(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(lines(metadata(ID="string", NAME="string"), {**operation(1), "after": {"ID": "1", "NAME": "x"}}))
+    stream = Driven(tmp_path)
+    stream.step()
+    append(path, lines({**operation(2), "after": {"ID": "2", "NAME": None}}))
+    stream.step()
+    append(path, lines(metadata(ID="string", MORE="string"), {**operation(3), "after": {"ID": "3", "MORE": "y"}}))
+    stream.step()
+    append(path, lines({**operation(4), "after": {"ID": "4"}}))
+    stream.step()
+    assert [row["after"] for row in stream.rows] == [
+        {"ID": "1", "NAME": "x"},
+        {"ID": "2", "NAME": None},
+        {"ID": "3", "MORE": "y"},
+        {"ID": "4"},
+    ]
+
+
+def test_a_column_that_a_typed_stream_does_not_have_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(lines(operation(1)))
+    stream = Driven(tmp_path, table="GG.TCUSTORD")
+    assert [row["after"]["AMOUNT"] for row in stream.step()] == ["1"]
+    first = FrameStream(parse_request(stream._options), make_plan(parse_request(stream._options), _Planning()))
+    append(path, lines(operation(2, MORE="z")))
+    stream.reader = first
+    end = json.dumps(first.latestOffset(json.loads(stream.at)))
+    with pytest.raises(Abend, match=r"column MORE: error\[GG532\]"):
+        stream.between(stream.at, end)
+
+
+def test_what_cannot_be_cut_counts_when_it_is_complete(tmp_path: Path) -> None:
+    packed, pretty, open_line = tmp_path / "a.json.gz", tmp_path / "b.json", tmp_path / "c.json"
+    packed.write_bytes(gzip.compress(lines(operation(1), operation(2))))
+    pretty.write_text(json.dumps(operation(3), indent=1) + "\n" + json.dumps(operation(4), indent=1))
+    open_line.write_bytes(lines(operation(5), operation(6))[:-1])
+    stream = Driven(tmp_path, settle="3600")
+    assert ids(stream.step()) == [5]  # up to its last line end
+    long_ago = time.time() - 7200
+    for path in (packed, pretty, open_line):
+        os.utime(path, (long_ago, long_ago))
+    stream.restart()
+    assert ids(stream.step()) == [6, 1, 2, 3, 4]  # by the numbers of their files
+    assert stream.step() == []
+    append(open_line, b"\n" + lines(operation(7)))
+    with pytest.raises(Abend, match=r"c.json: error\[GG533\] the file was complete"):
+        stream.step()
+
+
+@pytest.mark.example("GG533")
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:50]), "and has 50 now"),
+        (lambda path: path.write_bytes(lines(operation(8), operation(9), operation(10))), "another one took its place"),
+        (lambda path: path.write_bytes(path.read_bytes().replace(b"name 2", b"name 7")), "another one took its place"),
+    ],
+    ids=["shorter", "replaced", "changed"],
+)
+def test_a_file_that_is_another_is_an_error_that_names_it(change: Any, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(lines(operation(1), operation(2)))
+    stream = Driven(tmp_path)
+    assert ids(stream.step()) == [1, 2]
+    change(path)
+    with pytest.raises(Abend, match=rf"a.json: error\[GG533\].*{reason}"):
+        stream.step()
+
+
+def test_a_file_that_changes_before_its_batch_is_read_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(lines(operation(1), operation(2)))
+    stream = Driven(tmp_path)
+    end = json.dumps(stream.reader.latestOffset(json.loads(stream.at)))
+    (part,) = stream.reader.partitions(json.loads(stream.at), json.loads(end))
+    path.write_bytes(lines(operation(3), operation(4)))
+    with pytest.raises(Abend, match="GG533"):
+        list(stream.reader.read(part))
+    path.unlink()
+    with pytest.raises(Abend, match=r"GG533.*gone"):
+        stream.between(stream.at, end)
+
+
+def test_a_log_that_is_renamed_is_read_on_and_not_again(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_bytes(lines(operation(1)))
+    stream = Driven(tmp_path)
+    stream.step()
+    append(path, lines(operation(2)))
+    path.rename(tmp_path / "log.1.json")
+    path.write_bytes(lines(operation(3)))
+    assert sorted(ids(stream.step())) == [2, 3]
+    (tmp_path / "log.1.json").unlink()  # all of it has been read
+    assert stream.step() == []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_batch_that_was_cut_off_finds_a_log_that_was_renamed(times: int, tmp_path: Path) -> None:
+    """What Spark has planned before it was killed is done again after the logs have rotated, with the same rows."""
+    path = tmp_path / "log.json"
+    path.write_bytes(lines(operation(1), operation(2)))
+    stream = Driven(tmp_path)
+    end = json.dumps(stream.reader.latestOffset(json.loads(stream.at)))
+    found = stream.between(stream.at, end)
+    for number in range(times):
+        if (tmp_path / "log.1.json").exists():
+            (tmp_path / "log.1.json").rename(tmp_path / "log.2.json")
+        path.rename(tmp_path / "log.1.json")
+        path.write_bytes(lines(*(operation(10 * number + each) for each in (3, 4, 5))))
+    stream.restart()
+    assert stream.between(stream.at, end) == found
+    stream.at = end
+    assert sorted(ids(stream.step())) == ([3, 4, 5] if times == 1 else [3, 4, 5, 13, 14, 15])
+    assert stream.step() == []
+
+
+def test_a_batch_that_was_cut_off_finds_a_log_by_its_content_where_the_inode_is_another(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_bytes(lines(operation(1), operation(2)))
+    stream = Driven(tmp_path)
+    end = json.dumps(stream.reader.latestOffset(json.loads(stream.at)))
+    found = stream.between(stream.at, end)
+    (tmp_path / "old.json").write_bytes(path.read_bytes())
+    path.write_bytes(lines(operation(3)))
+    stream.restart()
+    assert stream.between(stream.at, end) == found
+    (tmp_path / "old.json").unlink()
+    with pytest.raises(Abend, match=r"log.json: error\[GG533\]"):
+        stream.between(stream.at, end)
+
+
+def test_a_stream_can_be_made_over_a_file_that_grows(tmp_path: Path) -> None:
+    """Whether a file is still the same is for those who read it, not for the look at its tables."""
+    path, stop = tmp_path / "log.json", threading.Event()
+    path.write_bytes(lines(*map(operation, range(2000))))
+
+    def write() -> None:
+        number = 2000
+        while not stop.is_set():
+            data = lines(operation(number))
+            append(path, data[:30])
+            append(path, data[30:])
+            number += 1
+            time.sleep(0.0002)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(10):
+            stream = Driven(tmp_path)
+        assert ids(stream.step())[:2000] == list(range(2000))
+    finally:
+        stop.set()
+        writer.join()
+    stream.step()
+    assert ids(stream.rows) == list(range(len(stream.rows)))
+
+
+def test_a_stream_needs_a_format_before_there_is_a_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"GG531.*give `inputFormat`"):
+        Driven(tmp_path, inputFormat="auto")
+    with pytest.raises(UsageError, match="GG531"):
+        Driven(tmp_path, settle="soon")
+
+
+def read_all(spark: SparkSession, source: Path, sink: Path, state: Path) -> None:
+    stream = spark.readStream.format("ggfmt").option("settle", "0").load(str(source))
+    writer = stream.writeStream.format("parquet").option("checkpointLocation", str(state))
+    writer.trigger(availableNow=True).start(str(sink)).awaitTermination()
+
+
+def test_spark_reads_on_after_a_stop(spark: SparkSession, tmp_path: Path) -> None:
+    frames.register(spark)
+    source, sink, state = tmp_path / "in", tmp_path / "out", tmp_path / "state"
+    source.mkdir()
+    (source / "a.json").write_bytes(lines(*map(operation, range(50))) + b'{"table": "GG.TC')
+    os.utime(source / "a.json", (time.time() + 1000,) * 2)  # it is being written
+    read_all(spark, source, sink, state)
+    assert spark.read.parquet(str(sink)).count() == 50
+    record = lines(operation(50))
+    append(source / "a.json", record[len(b'{"table": "GG.TC') :])
+    (source / "b.json").write_bytes(lines(*map(operation, range(51, 80))))
+    read_all(spark, source, sink, state)
+    read_all(spark, source, sink, state)
+    assert_once(spark, source, sink, 80)
+
+
+def assert_once(spark: SparkSession, source: Path, sink: Path, count: int) -> None:
+    """The sink has what a frame of the source has: compared both ways, with the places of each operation."""
+    names = ("table", "op_type", "op_ts", "position", "file", "offset", "seq")
+    entries = [f"sort_array(map_entries({name})) {name}" for name in ("before", "after", "tokens")]
+    written = spark.read.parquet(str(sink)).selectExpr(*names, *entries)
+    expected = frames.read(spark, source).selectExpr(*names, *entries)
+    assert written.exceptAll(expected).collect() == []
+    assert expected.exceptAll(written).collect() == []
+    assert written.count() == count
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from ggfmt import frames
+from frame_session import frame_session
+source, sink, state = sys.argv[1:]
+with frame_session() as spark:
+    frames.register(spark)
+    stream = spark.readStream.format("ggfmt").option("splitSize", "2k").option("settle", "0").load(source)
+    slow = stream.where("java_method('java.lang.Thread', 'sleep', 20L) is not null")
+    writer = slow.writeStream.format("parquet").option("checkpointLocation", state)
+    writer.start(sink).awaitTermination()
+"""
+
+
+@pytest.mark.long
+def test_a_stream_that_is_killed_in_a_batch_has_every_operation_once(spark: SparkSession, tmp_path: Path) -> None:
+    source, sink, state = tmp_path / "in", tmp_path / "out", tmp_path / "state"
+    source.mkdir()
+    for number in range(3):
+        data = lines(*map(operation, range(100 * number, 100 * number + 100)))
+        (source / f"{number}.json").write_bytes(data)
+    environment = {**os.environ, "PYTHONPATH": str(SUPPORT)}
+    command = [sys.executable, "-c", PROGRAM, str(source), str(sink), str(state)]
+    killed = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while not list(sink.glob("*.parquet")):  # of a task that is done, while the batch is not
+            assert killed.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.wait()
+    assert not list((state / "commits").glob("[0-9]*"))
+    assert [path.name for path in (state / "offsets").glob("[0-9]*")] == ["0"]
+    (source / "3.json").write_bytes(lines(*map(operation, range(300, 340))))
+    frames.register(spark)
+    read_all(spark, source, sink, state)  # the batch that was cut off, as it was
+    assert spark.read.parquet(str(sink)).count() == 300
+    read_all(spark, source, sink, state)
+    assert_once(spark, source, sink, 340)

@@ -1,0 +1,259 @@
+"""The layers of the design hold: who may import whom, who may use which library, how large a module may be.
+
+The tests mirror the packages.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from places import PACKAGE, TESTS
+
+# The modules directly below `ggfmt`, and what each may import besides itself. The bare package has the names for
+# programs, which it loads when they are used.
+LAYERS: dict[str, set[str]] = {
+    "arrow": set(),
+    "diagnostics": set(),
+    "java": set(),
+    "model": {"arrow"},
+    "logs": {"java"},
+    "docs": set(),
+    "kernels": set(),
+    "options": {"diagnostics", "java"},
+    "location": {"diagnostics"},
+    "scratch": {"signals"},
+    "signals": set(),
+    "version": set(),
+    "without_pandas": set(),
+    "spark": {"diagnostics", "kernels", "scratch", "signals", "without_pandas"},
+}
+LAYERS["columnar"] = LAYERS["options"] | {"arrow", "kernels", "model", "options"}
+LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
+LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
+LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
+LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
+LAYERS["scan"] = LAYERS["config"] | {"commit", "config", "location", "scratch", "signals"}
+LAYERS["sinks"] = LAYERS["scan"] | {"scan", "version"}
+LAYERS["comparison"] = LAYERS["sinks"] | {"sinks"}
+LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
+LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
+LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
+LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs"}
+LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "consolidation"}
+LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs"}
+LAYERS["__main__"] = {"cli", "signals", "without_pandas"}
+LAYERS["ggfmt"] = {"cli", "commands", "consolidation", "diagnostics", "frames", "version"}
+
+# The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
+# `goldengate` shares with its neighbours lies beside them.
+SHARED = ("api", "avro", "json", "mysql", "connect", "records")
+
+DEBEZIUM_AVRO = ("formats.debezium.avro_read", "formats.debezium.avro_write")
+
+# Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
+LIBRARIES: dict[str, set[str]] = {
+    "pyspark": {"spark", "frames", "consolidation"},
+    "py4j": {"spark"},
+    "typer": {"cli"},
+    "rich": {"cli", "render", "options.reference"},
+    "javaproperties": {"config.properties"},
+    "lxml": {"formats.goldengate.xml.records"},
+    "fastavro": {
+        "formats.goldengate.avro",
+        "formats.qlik.avro_read",
+        "comparison.files",
+        "consolidation.conversion",
+        *DEBEZIUM_AVRO,
+    },
+    "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"},
+    "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}
+    | {"spark.connect", "comparison", "consolidation"},
+}
+
+# Folders of tests/ that mirror no package.
+OTHER_TESTS = {"bench", "consumers", "contract", "end_to_end", "fuzz", "golden", "lint", "project", "support", "tools"}
+
+IMPORT_OF_TESTS = re.compile(r" *(?:from|import) (?:\w+\.)*test_")
+
+MOST_LINES = 800
+HEAVY = {"pyspark", "py4j", "pandas"}
+
+
+def name_of(path: Path) -> str:
+    """`scan.files` for ggfmt/scan/files.py, `formats` for ggfmt/formats/__init__.py, `ggfmt` for the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "ggfmt"
+
+
+MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def imports(name: str) -> tuple[str, ...]:
+    """All that a module imports anywhere, also inside of functions; of `from package import module` the module."""
+    return tuple(_imports(name))
+
+
+def _imports(name: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} has a relative import"
+            assert node.module is not None
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner.removeprefix("ggfmt.") in MODULES else node.module
+
+
+def own_imports(name: str) -> set[str]:
+    """The modules of ggfmt that a module imports, as in `MODULES`."""
+    found = (item for item in imports(name) if item.partition(".")[0] == "ggfmt")
+    return {item.removeprefix("ggfmt.") for item in found}
+
+
+def libraries(name: str) -> set[str]:
+    roots = {item.partition(".")[0] for item in imports(name)}
+    return roots - set(sys.stdlib_module_names) - {"ggfmt", "__future__"}
+
+
+def belongs_to(name: str, places: set[str]) -> bool:
+    return any(name == place or name.startswith(f"{place}.") for place in places)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_only_from_lower_layers(name: str) -> None:
+    layer = name.partition(".")[0]
+    assert layer in LAYERS, f"{layer} is no layer of the design"
+    used = {module.partition(".")[0] for module in own_imports(name)}
+    assert used <= LAYERS[layer] | {layer}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_library_is_used_only_where_it_belongs(name: str) -> None:
+    assert {library for library in libraries(name) if not belongs_to(name, LIBRARIES.get(library, set()))} == set()
+
+
+def test_every_library_of_the_table_is_a_dependency_that_is_used() -> None:
+    used = {library for name in MODULES for library in libraries(name)}
+    assert used == set(LIBRARIES)
+
+
+def system_of(name: str) -> str:
+    """The package of `formats` that a module belongs to: of those that have several formats, the one below them."""
+    parts = name.split(".")[1:]
+    inner = ".".join(parts[:2])
+    return inner if f"formats.{inner}" in PACKAGES and parts[0] not in SHARED else parts[0]
+
+
+PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+OF_FORMATS = [name for name in MODULES if name.startswith("formats.")]
+SYSTEMS = {system_of(name) for name in OF_FORMATS} - set(SHARED)
+
+
+def test_a_system_is_a_package() -> None:
+    assert {f"formats.{place}" for place in SYSTEMS | set(SHARED)} <= PACKAGES
+    assert {"canal", "goldengate.json"} <= SYSTEMS
+
+
+@pytest.mark.parametrize("name", OF_FORMATS)
+def test_a_system_does_not_know_the_others_and_what_they_share_does_not_know_them(name: str) -> None:
+    own = system_of(name)
+    for used in own_imports(name):
+        assert used != "formats", "a format does not look formats up"
+        if not used.startswith("formats."):
+            continue
+        other = system_of(used)
+        if own in SHARED:
+            assert other in SHARED[: SHARED.index(own) + 1]
+        elif name != "formats.goldengate":  # which lists the formats of its packages
+            assert other in (*SHARED, own) or other == own.partition(".")[0]
+
+
+def test_declarations_load_neither_arrow_nor_decoders() -> None:
+    program = "import sys, ggfmt.formats; print(*{name.partition('.')[0] for name in sys.modules})"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    loaded = set(ended.stdout.split())
+    assert "ggfmt" in loaded
+    assert loaded & {*HEAVY, "pyarrow", "msgspec", "lxml", "fastavro"} == set()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_can_be_read_in_one_go(name: str) -> None:
+    lines = MODULES[name].read_text(encoding="utf-8").count("\n")
+    assert lines <= MOST_LINES
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [name for name, path in MODULES.items() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+    assert [name for name in silent if name != "__main__"] == []
+
+
+def test_tests_are_where_their_package_is() -> None:
+    for file in sorted(TESTS.rglob("test_*.py")):
+        folder = file.parent.relative_to(TESTS)
+        if folder.parts[:1] and folder.parts[0] not in OTHER_TESTS:
+            assert (PACKAGE / folder / "__init__.py").exists(), f"{file} tests no package"
+        elif not folder.parts:
+            assert (PACKAGE / f"{file.stem.removeprefix('test_')}.py").exists(), f"{file} tests no module"
+    assert {path.name for path in TESTS.iterdir() if path.is_dir()} >= OTHER_TESTS
+
+
+def test_what_tests_share_is_in_support() -> None:
+    """Tests are not imported: their modules have the same name in several folders."""
+    for file in TESTS.rglob("*.py"):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert [line for line in lines if IMPORT_OF_TESTS.match(line)] == [], file
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--version"],
+        ["--help"],
+        ["run", "--help"],
+        ["formats"],
+        ["options", "json"],
+        ["options", "handler"],
+        ["doctor"],
+        ["docs"],
+        ["docs", "GG205"],
+        ["init", "json"],
+        ["compare", "samples/rows.csv", "samples/dump.txt", "--key", "ID", "--csv-option", "b.dialect=mysql"],
+        ["run", "samples/tcustord.json", "-c", "conf/json.properties", "-o", "OUT", "--master", "none"],
+    ],
+    ids=" ".join,
+)
+def test_what_needs_no_spark_does_not_load_it(arguments: list[str], tmp_path: Path) -> None:
+    arguments = [str(tmp_path) if argument == "OUT" else argument for argument in arguments]
+    program = (
+        "import json, sys\n"
+        "import ggfmt.cli\n"
+        "sys.argv = ['ggfmt', *json.loads(sys.argv[1])]\n"
+        "try:\n"
+        "    len(sys.argv) > 1 and ggfmt.cli.main()\n"
+        "except SystemExit as end:\n"
+        "    assert not end.code, end.code\n"
+        "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=PACKAGE.parent,
+    )
+    loaded = set(json.loads(ended.stdout.splitlines()[-1]))
+    assert "ggfmt" in loaded
+    by_arrow = {"pandas"} if "pyarrow" in loaded else set()  # which looks for it where it is installed
+    assert loaded & HEAVY <= by_arrow

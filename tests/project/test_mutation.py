@@ -1,0 +1,88 @@
+"""The mutation run: what it changes, and that what it is told of the project is so."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import mutation
+from mutation_data import EQUIVALENT
+from places import ROOT
+
+SAMPLE = b'''"""A docstring is left alone."""
+LIMIT = 3
+
+def f(a: int = 1, *, flag: bool = True) -> int:
+    assert a >= 0
+    if flag and a < LIMIT:
+        g(a, "text", "prose is for people")
+        return a + 1
+    for item in h(a):
+        if not item:
+            continue
+        a += item
+    raise ValueError(f"{a + 1}")
+'''
+
+
+def changes(source: bytes) -> set[tuple[str, str, str]]:
+    found = mutation.Mutator("m", source).found
+    return {(mutant.kind, source[mutant.start : mutant.end].decode(), mutant.new) for mutant in found}
+
+
+def test_one_thing_is_changed_at_a_time() -> None:
+    assert changes(SAMPLE) == {
+        ("constant", "3", "4"),
+        ("constant", "1", "2"),
+        ("constant", "True", "False"),
+        ("boolean", "and", "or"),
+        ("comparison", "<", "<="),
+        ("left out", 'g(a, "text", "prose is for people")', "None"),
+        ("arguments", 'a, "text"', '"text", a'),
+        ("constant", '"text"', "'textX'"),
+        ("return", "a + 1", "None"),
+        ("operator", "+", "-"),
+        ("boolean", "not item", "(item)"),
+        ("left out", "continue", "pass"),
+        ("operator", "+=", "-="),
+        ("operator", "+=", "="),
+        ("left out", 'raise ValueError(f"{a + 1}")', "pass"),
+    }
+
+
+def test_a_mutant_is_its_module_but_for_one_place() -> None:
+    for mutant in mutation.Mutator("m", SAMPLE).found:
+        mutated = mutant.applied(SAMPLE)
+        assert mutated != SAMPLE
+        assert mutated[: mutant.start] == SAMPLE[: mutant.start]
+        assert mutant.before == SAMPLE.splitlines()[mutant.line - 1].decode()
+        assert mutant.after == mutated.splitlines()[mutant.line - 1].decode()
+        ast.parse(mutated)
+
+
+def test_what_is_not_ascii_does_not_move_the_places() -> None:
+    (mutant,) = mutation.Mutator("m", "x = 'é ü'; y = a != b".encode()).found
+    assert mutant.applied("x = 'é ü'; y = a != b".encode()) == "x = 'é ü'; y = a == b".encode()
+
+
+def test_the_tests_of_a_mutant_are_those_that_execute_its_line(tmp_path: Path) -> None:
+    test = "tests/config/test_properties.py::test_lines_are_counted_over_comments_blanks_and_continuations"
+    mutation.record(tmp_path, [test])
+    recorded = mutation.Record(tmp_path)
+    module = "ggfmt/config/properties.py"
+    assert recorded.digests[module] == mutation.digest(ROOT / module)
+    assert recorded.seconds.keys() == {test}
+    guards = {mutant.function: recorded.guards(mutant) for mutant in mutation.mutants_of(module)}
+    assert guards["_NaturalLines.readline"] == [test]
+    assert guards["is_utf_16"] == []
+    assert guards[""] == [test], "an import executes the line, and the test uses the module"
+    executed = mutation.chosen(recorded, [module], None, 1)
+    assert {mutant.function for mutant in executed} == {function for function, tests in guards.items() if tests}
+    assert mutation.chosen(recorded, [module], 5, 1) == executed[:5]
+
+
+def test_changes_that_change_nothing_are_such_as_are_made() -> None:
+    for module in {key[0] for key in EQUIVALENT}:
+        made = {mutant.key for mutant in mutation.Mutator(module, (ROOT / module).read_bytes()).found}
+        assert [key for key in EQUIVALENT if key[0] == module and key not in made] == []
+    assert all(reason for reason in EQUIVALENT.values())

@@ -1,0 +1,173 @@
+"""A new format needs its folder, its registry line, its contract, and nothing else: the whole example of
+`ggfmt/formats/__init__.py` is written into a copy of the project and asked what every format is asked."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from places import ROOT
+
+from ggfmt.formats import SYSTEMS
+
+REGISTRY = "ggfmt/formats/__init__.py"
+NAME = "toy_lines"
+CONTRACT = '''"""The contract of `toy_lines`."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from oracle import PlainOperation, row_image
+from strategies import changes
+
+from contract import Case, Contract
+
+
+def shown(case: Case) -> list[PlainOperation]:
+    """One image of each operation."""
+    return [
+        PlainOperation(
+            item.op,
+            None,
+            None,
+            row_image(item) if item.op == "D" else None,
+            row_image(item) if item.op in "IU" else None,
+            {},
+        )
+        for item in case.operations
+    ]
+
+
+CONTRACTS = {
+    "toy_lines": Contract(
+        st.builds(Case, changes(), st.fixed_dictionaries({"separator": st.sampled_from(["|", ";"])})),
+        shown,
+        records=[b"I|GG.T|ID=1|NAME=x%7Cy", b"U|GG.T|ID=1|NAME", b"D|GG.T|ID=1|NAME=", b"T|GG.T"],
+        texts=False,
+    )
+}
+'''
+HANDLER = "gg.handlerlist=h\ngg.handler.h.format=toy_lines\ngg.handler.h.format.separator=;\n"
+
+
+def example() -> dict[str, str]:
+    """The files of the example, by their paths below `ggfmt/formats`."""
+    docstring = ast.get_docstring(ast.parse((ROOT / REGISTRY).read_text(encoding="utf-8"))) or ""
+    parts = re.split(rf"^`({NAME}/\w+\.py)`", docstring, flags=re.MULTILINE)[1:]
+    texts = (re.search(r"(?:^    .*\n|^\n)+", part + "\n", re.MULTILINE) for part in parts[1::2])
+    return {path: dedent(text[0]).strip() + "\n" for path, text in zip(parts[::2], texts, strict=True) if text}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with one more format."""
+    root = tmp_path_factory.mktemp("project")
+    for name in ("ggfmt", "tests", "samples", "conf"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("golden"))
+    (root / "tests" / "golden").symlink_to(ROOT / "tests" / "golden")
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, root / name)
+    (root / "ggfmt/formats" / NAME).mkdir()
+    for path, text in example().items():
+        (root / "ggfmt/formats" / path).write_text(text, encoding="utf-8")
+    registry = (root / REGISTRY).read_text(encoding="utf-8")
+    line = f'"{SYSTEMS[-1]}")'
+    assert registry.count(line) == 1
+    (root / REGISTRY).write_text(registry.replace(line, f'"{SYSTEMS[-1]}", "{NAME}")'), encoding="utf-8")
+    (root / "tests/contract" / f"{NAME}.py").write_text(CONTRACT, encoding="utf-8")
+    (root / "toy.properties").write_text(HANDLER, encoding="utf-8")
+    (root / "conf" / f"{NAME}.properties").write_text(ggfmt(root, "init", NAME), encoding="utf-8")
+    return root
+
+
+def python(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def ggfmt(project: Path, *arguments: str) -> str:
+    ended = python(project, "-m", "ggfmt", *arguments)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def test_the_example_is_written_as_all_code_is(project: Path) -> None:
+    assert sorted(example()) == [f"{NAME}/__init__.py", f"{NAME}/read.py", f"{NAME}/write.py"]
+    for command in (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)):
+        ended = python(project, "-m", *command, f"ggfmt/formats/{NAME}", f"tests/contract/{NAME}.py")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_all_that_is_asked_of_formats_is_asked_of_a_new_one(project: Path) -> None:
+    """All tests that have the formats as parameters, the contract and the pairs among them, and those of the layers;
+    but those of the pages, which are written by hand."""
+    left = ("test_documents.py", "test_new_format.py")
+    files = sorted((project / "tests").rglob("test_*.py"))
+    texts = {path: path.read_text(encoding="utf-8") for path in files if path.name not in left}
+    asked = [str(path.relative_to(project)) for path, text in texts.items() if "FORMATS" in text or "MODULES" in text]
+    ended = python(
+        project,
+        "-m",
+        "pytest",
+        "-o",
+        "addopts=--import-mode=importlib",
+        "-p",
+        "no:cacheprovider",
+        "-rA",
+        "-k",
+        NAME,
+        *asked,
+    )
+    assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr
+    for rule in ("round_trip", "cuts", "damaged_records", "projections", "recognised"):
+        assert (
+            f"PASSED tests/contract/test_contract.py::test_a_format_keeps_its_contract[{NAME}-{rule}]" in ended.stdout
+        )
+    assert f"[formats.{NAME}.read]" in ended.stdout, "the architecture is not asked"
+
+
+def test_commands_know_a_new_format(project: Path) -> None:
+    assert re.search(rf"^{NAME} +yes +yes +Toy lines: one line", ggfmt(project, "formats"), re.MULTILINE)
+    assert "separator" in ggfmt(project, "options", NAME)
+    assert "Toy lines" in ggfmt(project, "explain", NAME)
+    assert "separator" in ggfmt(project, "explain", "gg.handler.h.format.separator")
+    ggfmt(project, "validate-config", "toy.properties")
+    wrong = python(
+        project, "-m", "ggfmt", "validate-config", "toy.properties", "--set", "gg.handler.h.format.separator=!"
+    )
+    assert wrong.returncode != 0
+    shown = ggfmt(project, "preview", "samples/tcustord.json", "-c", "toy.properties")
+    assert "I;GG.TCUSTORD;" in shown
+
+
+def test_a_run_writes_a_new_format_and_reads_it(project: Path) -> None:
+    program = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, "tests/support")
+from runs import content, run_ggfmt
+
+toy = ("gg.handler.h.format=toy_lines",)
+run_ggfmt([Path("samples/tcustord.json")], Path("one"), *toy)
+run_ggfmt([Path("one/h")], Path("two"), *toy, input_format="auto", split_size=100)
+print(json.dumps([content(Path(name), "h").decode() for name in ("one", "two")]))
+"""
+    ended = python(project, "-c", program)
+    assert ended.returncode == 0, ended.stderr
+    one, two = json.loads(ended.stdout.splitlines()[-1])
+    assert one == two
+    assert one.count("\n") == 14

@@ -1,0 +1,58 @@
+"""Sizes that users see have decimal units: a kB has 1,000 bytes, an MB 1,000,000, a GB 1,000,000,000."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from documents import documents
+from places import PACKAGE
+
+from ggfmt.doctor.finding import size_text
+from ggfmt.render.progress import _bytes
+from ggfmt.render.report.scales import size
+from ggfmt.scan.files import MOST_MEMORY_BYTES, Xz
+
+_BINARY = re.compile(r"\b(?:[KMGT]iB|KB)\b")
+_SHIFTED = re.compile(r">> ?(?:10|20|30)\b|/ ?(?:1024|\(1 << \d0\))")
+
+
+@pytest.mark.parametrize("number", [1, 999, 1000, 1_500_000, 64 << 20, 300_000_505, 5 * 10**9])
+def test_all_ways_to_show_a_size_agree(number: int) -> None:
+    def in_bytes(text: str) -> float:
+        value, unit = text.replace(",", "").replace("bytes", "B").replace("byte", "B").split(" ")
+        return float(value) * {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}[unit]
+
+    for show in (size_text, size, _bytes):
+        assert in_bytes(show(number)) == pytest.approx(number, rel=0.05)
+
+
+@pytest.mark.parametrize("name", documents())
+def test_no_page_has_binary_units(name: str) -> None:
+    assert _BINARY.findall(documents()[name].read_text(encoding="utf-8")) == []
+
+
+def texts(path: Path) -> list[str]:
+    """What a module may show: its texts but for docstrings, and what is computed within them."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    described = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    docstrings = {id(node.body[0].value) for node in described if node.body and isinstance(node.body[0], ast.Expr)}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            found.append(node.value)
+        elif isinstance(node, ast.FormattedValue):
+            found.append(ast.unparse(node.value))
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_message_has_binary_units(path: Path) -> None:
+    assert [text for text in texts(path) if _BINARY.search(text) or _SHIFTED.search(text)] == []
+
+
+def test_a_limit_is_shown_in_the_same_units() -> None:
+    told = Xz._damaged(Xz.__new__(Xz), MemoryError("memory usage limit"))
+    assert f"{MOST_MEMORY_BYTES // 10**6} MB" in told

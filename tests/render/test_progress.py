@@ -1,0 +1,227 @@
+"""How far a run is: phases, bytes of finished splits, the time that is left, and a line that nothing is glued to."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from places import ROOT
+from runs import JSON_LINES, operation, write_lines
+from strategies import examples
+
+from ggfmt import cli
+from ggfmt.config.handlers import read_configuration
+from ggfmt.render.progress import facts, status_line
+from ggfmt.scan.progress import ProgressSnapshot, ProgressTracker, ends_of_tasks
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.steps import PHASES, READING, STARTING, STEPS
+from ggfmt.sinks.messages.run import RunSettings, execute
+
+# What the engine tells
+
+
+def test_every_step_is_of_a_phase() -> None:
+    assert list(PHASES) == list(STEPS)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cores", "ends"),
+    [
+        ([], 2, [(0, 0)]),
+        ([5, 5, 5], 1, [(0, 0), (5, 5), (10, 10), (15, 15)]),
+        ([5, 5, 5, 5], 2, [(0, 0), (5, 5), (5, 10), (10, 15), (10, 20)]),
+        # One large file and small ones: the small ones end first, whatever their place.
+        ([100, 1, 2, 3], 2, [(0, 0), (1, 1), (3, 3), (6, 6), (100, 106)]),
+        ([1, 2, 100], 8, [(0, 0), (1, 1), (2, 3), (100, 103)]),
+        ([0, 0, 7], 1, [(0, 0), (0, 0), (0, 0), (7, 7)]),
+    ],
+)
+def test_tasks_end_as_long_after_each_other_as_they_have_bytes(
+    sizes: list[int], cores: int, ends: list[tuple[int, int]]
+) -> None:
+    assert ends_of_tasks(sizes, cores) == ends
+
+
+@examples(50)
+@given(st.lists(st.integers(0, 1000), max_size=40), st.integers(1, 9))
+def test_ends_of_tasks_rise_to_all_bytes(sizes: list[int], cores: int) -> None:
+    ends = ends_of_tasks(sizes, cores)
+    assert len(ends) == len(sizes) + 1
+    assert ends == sorted(ends)
+    assert ends[-1][1] == sum(sizes)
+    assert max([*sizes, -(-sum(sizes) // cores)]) <= ends[-1][0] <= sum(sizes)
+
+
+def test_the_time_that_is_left_is_by_bytes_and_not_by_tasks() -> None:
+    seconds, told = [0.0], list[ProgressSnapshot]()
+    following = ProgressTracker(told.append, lambda: seconds[0])
+    ended = following.start_tasks(READING, [100, 1, 1, 98], 1)
+    assert ended is not None
+    assert told[-1].remaining(0.0) is None
+    seconds[0] = 10.0
+    ended(1, 4)
+    assert told[-1].bytes_done == 100
+    assert told[-1].rate == 10.0
+    assert told[-1].remaining(10.0) == 10.0  # and not three quarters
+    assert told[-1].remaining(10.05) == pytest.approx(9.95)
+    assert told[-1].remaining(12.0) == pytest.approx(9.9)  # the one at work has not ended
+    count = len(told)
+    ended(1, 4)  # as a runner tells again and again
+    assert len(told) == count
+    seconds[0] = 20.0
+    ended(4, 4)
+    assert (told[-1].bytes_done, told[-1].remaining(20.0)) == (200, 0.0)
+
+
+def test_a_large_file_at_the_end_takes_one_core() -> None:
+    seconds, told = [0.0], list[ProgressSnapshot]()
+    ended = ProgressTracker(told.append, lambda: seconds[0]).start_tasks(READING, [10, 10, 10, 10, 80], 4)
+    assert ended is not None
+    seconds[0] = 1.0
+    ended(4, 5)
+    assert told[-1].remaining(1.0) == pytest.approx(8.0)  # and not 2 s, as the share of bytes would have it
+
+
+def test_nothing_is_computed_where_nobody_listens() -> None:
+    assert ProgressTracker(None).start_tasks(READING, [1], 1) is None
+
+
+def test_a_run_tells_its_phases_and_operations(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(number) for number in range(400)])
+    configuration = read_configuration([], JSON_LINES)
+    told: list[ProgressSnapshot] = []
+    settings = RunSettings(
+        inputs=[str(source)], handlers=configuration.handlers, output=str(tmp_path / "out"), split_size=10_000
+    )
+    execute(settings, InProcess, told.append)
+    phases = list(dict.fromkeys(standing.phase for standing in told))
+    assert phases == [phase for phase in dict.fromkeys(PHASES.values()) if phase != PHASES[STARTING]]
+    converting = [standing for standing in told if standing.phase == "converting"]
+    assert converting[-1].bytes_done == converting[-1].bytes_total == source.stat().st_size
+    counts = [standing.operations for standing in converting if standing.operations]
+    assert counts == sorted(counts)
+    assert counts[-1] == 400
+    assert len(set(counts)) > 3
+
+
+# What people see
+
+
+STANDING = ProgressSnapshot("converting", 0.0, 10.0, 24_100_000, 60_200_000, 1_234_567, 15.0, 1.0)
+
+
+def test_a_line_has_what_counts_and_fits() -> None:
+    whole = status_line(STANDING, 10.0, 120)
+    bar = "━" * 9 + "╌" * 15
+    assert whole == f"converting  {bar}  24.1 MB of 60.2 MB  0:15 left  2.4 MB/s  1,234,567 operations"
+    assert status_line(STANDING, 13.0, 48) == f"converting  {'━' * 6}{'╌' * 10}  24.1 MB of 60.2 MB"
+    assert status_line(STANDING, 13.0, 55, unicode=False) == "converting  ####--------  24.1 MB of 60.2 MB  0:12 left"
+    assert status_line(STANDING, 13.0, 40) == f"converting  {'━' * 3}{'╌' * 5}  24.1 MB of 60.2 MB"
+    assert status_line(STANDING, 13.0, 30) == f"converting  {'━' * 7}{'╌' * 11}"
+    assert status_line(STANDING, 13.0, 8) == "converti"
+    assert status_line(ProgressSnapshot("starting Spark", 5.0, 5.0), 8.2, 80) == "starting Spark  0:03"
+
+
+@examples(100)
+@given(st.integers(1, 130), st.integers(0, 10**15), st.floats(0, 10**6), st.integers(0, 10**12))
+def test_a_line_is_never_wider_than_the_terminal(columns: int, done: int, now: float, operations: int) -> None:
+    standing = ProgressSnapshot("finding tables", 0.0, now, done, 10**15, operations, now, 0.0)
+    assert len(status_line(standing, now, columns)) <= columns
+
+
+def test_times_and_sizes() -> None:
+    shown = [facts(ProgressSnapshot("x", 0.0, 0.0, size, size, None, left), 0.0)
+             for size, left in [(999, 59.6), (1000, 3599.4), (123_456, 3600), (10**12, 360_000)]]  # fmt: skip
+    assert shown == [
+        ["999 B of 999 B", "1:00 left"],
+        ["1.0 kB of 1.0 kB", "59:59 left"],
+        ["123 kB of 123 kB", "1:00:00 left"],
+        ["1.0 TB of 1.0 TB", "100:00:00 left"],
+    ]
+
+
+def on_terminal(program: str, columns: str = "80") -> str:
+    """What a Python program shows on a pseudo terminal."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": columns}
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=follower, stdout=follower, stderr=follower, env=environment, cwd=ROOT
+    )
+    os.close(follower)
+    shown = b""
+    while select.select([leader], [], [], 60)[0]:
+        try:
+            data = os.read(leader, 65536)
+        except OSError:
+            break
+        shown += data
+    os.close(leader)
+    assert process.wait() == 0, shown
+    return shown.decode()
+
+
+def screen(shown: str) -> Iterator[str]:
+    """The lines that stand on the terminal, each as it is when the cursor leaves it for good."""
+    for text in shown.split("\r\n"):
+        yield text.rpartition("\r\x1b[K")[2]
+
+
+def test_lines_and_the_bar_are_not_glued_together() -> None:
+    program = """
+import logging, sys, threading, time
+from ggfmt import logs
+from ggfmt.scan.progress import ProgressSnapshot
+from ggfmt.render.progress import progress_bar
+logs.set_up("info", "text")
+log = logging.getLogger("ggfmt")
+with progress_bar(None) as tell:
+    for number in range(30):
+        now = time.monotonic()
+        tell(ProgressSnapshot("converting", now, now, number, 30))
+        log.info("line %d", number)
+        print("other", number, file=sys.stderr)
+        sys.stderr.write("by ")
+        tell(ProgressSnapshot("converting", now, now, number + 1, 30))
+        sys.stderr.write(f"halves {number}\\n")
+    sys.stderr.write("without an end")
+log.info("after it")
+"""
+    shown = on_terminal(program)
+    assert "converting" in shown
+    lines = [re.sub(r"^\d\d:\d\d:\d\d ", "", text) for text in screen(shown)]
+    wanted = [text for n in range(30) for text in (f"INFO  line {n}", f"other {n}", f"by halves {n}")]
+    assert lines == [*wanted, "without an end", "INFO  after it", ""]
+
+
+JSON = ("--set", "gg.handler.j.format=json", "--master", "none")
+
+
+def test_a_run_on_a_narrow_terminal(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(number) for number in range(3_000)])
+    arguments = ["run", str(source), "-o", str(tmp_path / "out"), "--split-size", "150k", *JSON]
+    program = f"import sys; from ggfmt.cli import main; sys.argv = ['ggfmt', *{arguments!r}]; main()"
+    shown = on_terminal(program, "60")
+    drawn = [part for part in re.split("\r\n|\r\x1b\\[K", shown) if part.startswith(("listing", "converting", "comm"))]
+    assert any("━" in part and "left" in part for part in drawn)
+    assert all(len(part) < 60 for part in drawn)
+    assert not any(text.startswith(("listing", "converting", "committing")) for text in screen(shown))
+    assert "3,000 operations" in shown
+
+
+def test_in_a_pipe_progress_is_lines_of_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(number) for number in range(10)])
+    told = ("run", str(source), *JSON, "--progress", "-o", str(tmp_path / "out"))
+    assert cli.main(["--log-format", "json", *told]) == 0
+    messages = [json.loads(text)["message"] for text in capsys.readouterr().err.splitlines()]
+    phases = [text.partition(",")[0] for text in messages if text.partition(",")[0] in PHASES.values()]
+    assert phases == ["listing", "finding tables", "converting", "committing"]

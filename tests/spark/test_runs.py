@@ -1,0 +1,223 @@
+"""Spark adds nothing but scale: its output is that of one process, on every kind of master, and whatever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from round_trips import READ, STORY, WRITTEN, handler, write_story, written_by
+from round_trips import TABLES as DEFINITIONS
+from runs import JSON_LINES, MOMENT, PIPES, content, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
+from spark_cluster import QUICK_EXECUTORS, standalone_cluster
+
+from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.spark.session import SparkRunner, SparkSettings
+
+pytestmark = pytest.mark.spark
+
+TABLES = tuple(f"GG.T{number}" for number in range(12))
+
+
+def records(count: int) -> list[dict[str, Any]]:
+    """Many tables interleaved, with a metadata change in the middle."""
+    items = [operation(n, TABLES[n * 7 % len(TABLES)], "IUD"[n % 3], NOTE=f"é{n}") for n in range(count)]
+    change = metadata("GG.T3", ID="string", NAME="string", AMOUNT="number", NOTE="string", ADDED="string")
+    return [*items[: count // 2], change, *items[count // 2 :]]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("in")
+    items = records(6000)
+    for number in range(6):
+        write_lines(folder / f"{number}.json", items[number * 1000 : number * 1000 + 1000 + (number == 5)])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    out = tmp_path_factory.mktemp("expected")
+    run_ggfmt([source], out / "out")
+    return data(out / "out")
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkRunner]:
+    with SparkRunner(SparkSettings("local[2]")) as running:
+        yield running
+
+
+def data(out: Path) -> dict[str, str]:
+    return {name: digest for name, digest in snapshot(out).items() if not name.startswith("_ggfmt")}
+
+
+def over(runner: Runner) -> Callable[[], Any]:
+    """A start function for a runner that runs already."""
+
+    @contextmanager
+    def start() -> Iterator[Runner]:
+        yield runner
+
+    return start
+
+
+@pytest.mark.parametrize("split_size", [None, 20_000])
+def test_local_spark_writes_what_one_process_writes(
+    source: Path, expected: dict[str, str], session: SparkRunner, tmp_path: Path, split_size: int | None
+) -> None:
+    result = run_ggfmt([source], tmp_path / "out", start=over(session), split_size=split_size)
+    assert data(tmp_path / "out") == expected
+    assert result.totals.read == 6000
+
+
+def test_spark_gives_the_names_that_one_process_gives(session: SparkRunner, tmp_path: Path) -> None:
+    """Workers make names by templates and by values of columns."""
+    items = [operation(n, TABLES[n % 2], NAME=f"{n // 2 % 3}/é") for n in range(60)]
+    source = write_lines(tmp_path / "in.json", items)
+    layout = (
+        *(f"gg.handler.d.partitioner.{table}=NAME" for table in TABLES[:2]),
+        "gg.handler.d.pathMappingTemplate=${toLowerCase[${tableName}]}/${columnValue[NAME][null][none]}",
+        "gg.handler.d.fileNameMappingTemplate=${regex[${tableName}][T][t]}_${currentTimestamp[yyyy]}.csv",
+        "gg.handler.d.bom=efbbbf",
+    )
+    run_ggfmt([source], tmp_path / "one", *PIPES, *layout, split_size=3_000)
+    run_ggfmt([source], tmp_path / "out", *PIPES, *layout, start=over(session), split_size=3_000)
+    names = data(tmp_path / "out")
+    assert names == data(tmp_path / "one")
+    assert len(names) >= 6
+
+
+def test_one_process_writes_and_reads_every_format_as_spark_does(session: SparkRunner, tmp_path: Path) -> None:
+    lines = []
+    for name in WRITTEN:
+        own = handler(name, Path("dirdef"))
+        lines += [line.replace("gg.handler.h.", f"gg.handler.{name}.") for line in own]
+    story = write_story(tmp_path / "in.json", STORY)
+    told: dict[str, Any] = {"definitions": DEFINITIONS, "quarantine": True}
+    run_ggfmt([story], tmp_path / "one", *lines, **told)
+    run_ggfmt([story], tmp_path / "spark", *lines, **told, start=over(session))
+    written = data(tmp_path / "one")
+    assert written == data(tmp_path / "spark")
+    assert {name.partition("/")[0] for name in written} >= set(WRITTEN)
+    for name in READ:
+        told |= {"input_format": name, "source": written_by(handler(name, Path("dirdef")))}
+        one, spark = tmp_path / f"one-{name}", tmp_path / f"spark-{name}"
+        run_ggfmt([tmp_path / "one" / name], one, *JSON_LINES, **told)
+        run_ggfmt([tmp_path / "spark" / name], spark, *JSON_LINES, **told, start=over(session))
+        assert data(one) == data(spark), name
+        assert content(one, "j").count(b"op_type") > 5, name
+
+
+def test_standard_input_becomes_standard_output_by_spark(
+    source: Path, session: SparkRunner, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Workers read what the driver keeps, and nothing of Spark's is among the messages."""
+    told: dict[str, Any] = {"split_size": 200_000}
+    streams = []
+    for start in (InProcess, over(session)):
+        with (source / "0.json").open() as stream:
+            monkeypatch.setattr("sys.stdin", stream)
+            run_ggfmt([Path("-")], Path("-"), *JSON_LINES, start=start, **told)
+        streams.append(capfdbinary.readouterr().out)
+    assert streams[0] == streams[1]
+    assert streams[0].count(b"op_type") == 1_000
+
+
+def by_command_line(source: Path, out: Path, *arguments: str) -> None:
+    """A run as a user starts it, in a process of its own."""
+    command = [sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), "--split-size", "60k"]
+    command += ["--current-timestamp", MOMENT.isoformat(), "--set", "gg.handlerlist=j,d"]
+    command += [argument for setting in (*JSON_LINES, *PIPES) for argument in ("--set", setting)]
+    command += ["--spark-conf", "=".join(QUICK_EXECUTORS)]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, cwd=out.parent)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "6,000 operations read from 6 files" in done.stderr
+
+
+@pytest.mark.long
+def test_a_local_cluster_writes_what_one_process_writes(source: Path, expected: dict[str, str], tmp_path: Path) -> None:
+    by_command_line(source, tmp_path / "out", "--master", "local-cluster[2,1,1024]")
+    assert data(tmp_path / "out") == expected
+
+
+def test_a_standalone_master_writes_what_one_process_writes(
+    source: Path, expected: dict[str, str], tmp_path: Path
+) -> None:
+    with standalone_cluster(tmp_path, workers=1, cores=2) as master:
+        by_command_line(source, tmp_path / "out", "--master", master, "--spark-conf", "spark.executor.memory=512m")
+    assert data(tmp_path / "out") == expected
+
+
+class Sabotage:
+    """A runner whose tasks do their work and then kill their worker: always, or on the first attempt of some items."""
+
+    def __init__(self, runner: Runner, marks: Path, every_attempt: bool) -> None:
+        self._runner = runner
+        self._marks = marks
+        self._every_attempt = every_attempt
+        self.parallelism = runner.parallelism
+
+    def run(self, task: Callable[[Any, int], Any], items: Sequence[Any], progress: Any = None) -> list[Any]:
+        marks, every_attempt = str(self._marks), self._every_attempt
+        name = getattr(task, "func", task).__name__
+
+        def work_and_die(pair: tuple[int, Any], attempt: int) -> Any:
+            number, item = pair
+            result = task(item, attempt)  # a whole set of staged files, which no one will ever ask for
+            mark = Path(marks, f"{name}-{number}")
+            first = not mark.exists()
+            mark.touch()
+            if every_attempt or (first and number % 4 == 1):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return self._runner.run(work_and_die, list(enumerate(items)), progress)
+
+
+def test_killed_workers_leave_no_gap_and_no_duplicate(
+    source: Path, expected: dict[str, str], session: SparkRunner, tmp_path: Path
+) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    sabotage = Sabotage(session, marks, every_attempt=False)
+    run_ggfmt([source], tmp_path / "out", start=over(sabotage), split_size=50_000)
+    assert len(list(marks.iterdir())) > 8
+    assert data(tmp_path / "out") == expected
+    assert {path.name for path in (tmp_path / "out" / "_ggfmt").iterdir()} == {"manifest.json", "runs"}
+
+
+@pytest.mark.example("GG505")
+def test_when_every_attempt_fails_the_output_is_as_before(source: Path, session: SparkRunner, tmp_path: Path) -> None:
+    out, marks = tmp_path / "out", tmp_path / "marks"
+    marks.mkdir()
+    small = write_lines(tmp_path / "small.json", [operation(1)])
+    run_ggfmt([small], out)
+    before = snapshot(out)
+    with pytest.raises(Abend, match="GG505"):
+        run_ggfmt([source], out, start=over(Sabotage(session, marks, every_attempt=True)), mode="overwrite")
+    assert snapshot(out) == before
+    assert len(output_files(out, "j")) == 1
+
+
+def test_a_mistake_in_the_data_is_not_tried_again(source: Path, session: SparkRunner, tmp_path: Path) -> None:
+    bad = tmp_path / "in"
+    bad.mkdir()
+    for path in source.iterdir():
+        (bad / path.name).write_bytes(path.read_bytes())
+    with (bad / "2.json").open("ab") as stream:
+        offset = stream.tell()
+        stream.write(b"{]\n")
+    with pytest.raises(Abend) as caught:
+        run_ggfmt([bad], tmp_path / "out", start=over(session), split_size=20_000)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.span.file, diagnostic.span.offset) == ("GG301", str(bad / "2.json"), offset)
+    assert not (tmp_path / "out").exists()

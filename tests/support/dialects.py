@@ -1,0 +1,195 @@
+"""Formats in tests: any format's reader over bytes, its discovery, and messages from plain operations."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+from oracle import PlainOperation
+from places import SHARED_DATA
+from strategies import Changes, make_batch, plain_operations
+
+from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.key_updates import key_updates
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Layout, Reject, Remark, SchemaChange
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Catalog, TableDef
+
+DATA = SHARED_DATA
+FILE = "f"
+EVERYTHING = Projection(tokens=True)
+ALL_SHOWN = Context(include_tokens=True)
+NOW = datetime(2015, 9, 18, 13, 39, 35, 447000)
+
+
+def lines(*records: Any) -> bytes:
+    """The records as JSON, one a line."""
+    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
+
+
+def told(name: str, context: Context = ALL_SHOWN, /, **options: str) -> WriterSettings:
+    """An input that was written with these options, as texts by the names of properties."""
+    return WriterSettings(FORMATS[name].options.parse(options), context)
+
+
+@contextmanager
+def chunk_bytes(count: int) -> Iterator[None]:
+    """Files are cut into chunks of about so many bytes, by all readers that are loaded."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, module in list(sys.modules.items()):
+            for size in ("CHUNK_BYTES", "BLOCKS_BYTES"):
+                if name.startswith("ggfmt.formats.") and hasattr(module, size):
+                    patch.setattr(module, size, count)
+        yield
+
+
+@dataclass
+class Read:
+    """What was read, in order: operations with their tables, the places of their records and whether they change the
+    key; rejects, definitions, other records by kind, unknown members by name, remarks. Rejects have no ordinals, which
+    start anew in each split."""
+
+    operations: list[tuple[TableDef, PlainOperation]] = field(default_factory=list)
+    places: list[tuple[int, int]] = field(default_factory=list)
+    key_updates: list[bool] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    definitions: list[SchemaChange] = field(default_factory=list)
+    others: dict[str, int] = field(default_factory=dict)
+    members: dict[str, int] = field(default_factory=dict)
+    remarks: dict[Remark, int] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> list[PlainOperation]:
+        return [operation for _, operation in self.operations]
+
+    @property
+    def reasons(self) -> list[str]:
+        return [f"{reject.diagnostic.code} {reject.diagnostic.message}" for reject in self.rejects]
+
+
+def layout_of(name: str, data: bytes, source: WriterSettings) -> Layout:
+    return FORMATS[name].read_support.by(source).reader.layout(data, True, source)
+
+
+def chunks_of(
+    name: str, data: bytes, source: WriterSettings, start: int = 0, length: int | None = None
+) -> Iterator[Chunk]:
+    layout = layout_of(name, data, source)
+    return FORMATS[name].read_support.by(source).reader.chunks(io.BytesIO(data), FILE, start, length, layout)
+
+
+def discover(
+    name: str,
+    data: bytes,
+    source: WriterSettings | None = None,
+    size: int | None = None,
+    trusted: Mapping[str, TableDef] = {},
+) -> DiscoveryResult:
+    """What the discovery finds, in splits of `size` bytes."""
+    source = source or told(name)
+    make = FORMATS[name].read_support.by(source).discovery
+    assert make is not None
+    for every_shape in (False, True):
+        found = []
+        for start, length in _splits(name, data, source, size):
+            discovery = make(Catalog(dict(trusted)), every_shape, source)
+            for chunk in chunks_of(name, data, source, start, length):
+                if chunk.problem is None:
+                    discovery.read(chunk)
+            found.append(discovery.findings())
+        settled = make.settle(found, Catalog(dict(trusted)), every_shape)
+        if settled.complete:
+            break
+        source = replace(source, facts=settled.facts)
+    return settled
+
+
+def _splits(name: str, data: bytes, source: WriterSettings, size: int | None) -> list[tuple[int, int | None]]:
+    if size is None or not layout_of(name, data, source).splittable:
+        return [(0, None)]
+    return [(start, size) for start in range(0, max(len(data), 1), size)]
+
+
+def read(
+    name: str,
+    data: bytes,
+    source: WriterSettings | None = None,
+    size: int | None = None,
+    trusted: Mapping[str, TableDef] = {},
+    projection: Projection = EVERYTHING,
+    discovers: bool = True,
+) -> Read:
+    """The records of a file as a run reads them: discovery first, then splits of `size` bytes, each on its own."""
+    source = source or told(name)
+    catalog = Catalog(dict(trusted))
+    events: Sequence[SchemaChange] = ()
+    if discovers and FORMATS[name].read_support.discovery is not None:
+        found = discover(name, data, source, size, trusted)
+        catalog, events, source = catalog.with_tables(found.tables), found.events, replace(source, facts=found.facts)
+    result = Read()
+    for start, length in _splits(name, data, source, size):
+        here = catalog.with_tables(event.table for event in events if event.line < start)
+        reader = FORMATS[name].read_support.by(source).reader(here, projection, source)
+        taken: list[tuple[int, int, TableDef, PlainOperation, tuple[int, int], bool]] = []
+
+        def take(event: ChangeBatch | Reject | SchemaChange, reader: Any = reader, taken: Any = taken) -> None:
+            if isinstance(event, ChangeBatch):
+                changed = key_updates(event)
+                for row, operation in enumerate(plain_operations(event)):
+                    ordinal = event.ordinal[row].as_py()
+                    chunk, first, last = reader.locate(ordinal)
+                    assert chunk.data[first:last] == data[chunk.offset + first : chunk.offset + last]
+                    place = chunk.offset + first, chunk.offset + last
+                    update = changed is not None and changed[row].as_py()
+                    taken.append((ordinal, len(taken), event.table, operation, place, update))
+            elif isinstance(event, Reject):
+                span = event.diagnostic.span
+                assert span.file == FILE
+                assert span.offset is not None
+                assert data[span.offset : span.offset + len(event.record)] == event.record
+                result.rejects.append(replace(event, ordinal=0))
+            else:
+                assert event in events, "the discovery did not tell of a definition that the reader met"
+                result.definitions.append(event)
+
+        for chunk in chunks_of(name, data, source, start, length):
+            for event in reader.read(chunk):
+                take(event)
+        for event in reader.flush():
+            take(event)
+        for _, _, table, operation, place, update in sorted(taken, key=lambda item: item[:2]):
+            result.operations.append((table, operation))
+            result.places.append(place)
+            result.key_updates.append(update)
+        for total, counts in ((result.others, reader.others), (result.members, reader.members)):
+            for kind, count in counts.items():
+                total[kind] = total.get(kind, 0) + count
+        for remark, count in reader.remarks.items():
+            result.remarks[remark] = result.remarks.get(remark, 0) + count
+    result.rejects.sort(key=lambda reject: reject.diagnostic.span.offset or 0)
+    return result
+
+
+def written(
+    name: str, changes: Changes, definition: TableDef | None = None, context: Context = ALL_SHOWN, /, **options: str
+) -> bytes:
+    """The file that the formatter makes of some operations."""
+    batch = make_batch(changes, definition)
+    format = FORMATS[name]
+    chosen = format.options.parse(options)
+    formatter = format.write_support.formatter(batch.table, chosen, context, Clock(NOW))
+    framing = format.write_support.framing(batch.table, chosen, context)
+    arranged, _ = formatter.arrange(batch)
+    messages = formatter.format(arranged)
+    preamble = format.write_support.preamble
+    lead = b"" if preamble is None or not len(messages) else preamble(batch.table, chosen)
+    return framing.header + lead + bytes(framing.frame(messages)[0])

@@ -1,0 +1,540 @@
+"""What is made from the code: the generated parts of README.md and of the pages in ggfmt/docs, and the files in conf/.
+
+usage: documents.py            bring them up to date
+       documents.py --check    say which are stale, and end with 1 if there are any
+       documents.py --block N  print the Nth shell block of README.md, counted from 1
+
+A generated part stands between `<!-- generated: KIND SUBJECT -->` and `<!-- /generated -->`; `_MAKERS` has the kinds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
+import json
+import logging
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+import fastavro
+from places import ROOT
+from typer.models import OptionInfo
+from typer.testing import CliRunner
+
+from ggfmt import docs
+from ggfmt.cli import app, common
+from ggfmt.cli.command import COMMON as COMMON_OPTIONS
+from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS
+from ggfmt.config.handler_file import handler_file
+from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats
+from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
+from ggfmt.definitions import load_definitions
+from ggfmt.diagnostics.codes import CODES
+from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.diagnostics.exit_codes import EXIT_CODES
+from ggfmt.doctor.finding import Finding, State
+from ggfmt.formats import FORMATS
+from ggfmt.formats.dts.schema import record_schema
+from ggfmt.formats.goldengate.avro import AvroOptions
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.metacolumns import KEYWORDS
+from ggfmt.formats.records.reader import DialectReader
+from ggfmt.frames.write import OPTIONS
+from ggfmt.java.charsets import aliases, can_decode, refusal
+from ggfmt.kernels import COST
+from ggfmt.options.reference import markdown_table
+from ggfmt.options.releases import RELEASES
+from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.doctor import findings_text
+from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
+from ggfmt.scan.recognition import source_of_handler
+from ggfmt.scan.runner import InProcess
+from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.scan.steps import STEPS
+from ggfmt.sinks.messages.preparation import make_targets
+from ggfmt.sinks.messages.report import field_summary
+from ggfmt.sinks.messages.run import RunSettings, execute
+from ggfmt.spark.java_home import OLDEST as OLDEST_JAVA
+from ggfmt.version import VERSION
+
+README = ROOT / "README.md"
+DOCS = ROOT / "ggfmt" / "docs"
+
+_GENERATED = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- /generated -->)", re.DOTALL)
+_SHELL = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_MANUAL = datetime(2015, 9, 18, 13, 39, 35, 447000)
+_TABLE = "GG.TCUSTORD"
+_SHOWN_AS = {"qlik_avro": "qlik_json", "debezium_avro": "debezium_json"}  # in binary, the same members as in JSON
+_SHOWN = {"cdl_json": 1, "kafkaconnect_json": 1}  # messages in the formats of other systems, if not three
+_FORMAT_OF_TYPE = {
+    Formats.DEFAULT: "delimited text by default",
+    Formats.GIVEN: "only as given",
+    Formats.OWN: "none: `kafkaconnect_json`",
+    Formats.NONE: "none",
+}
+_NO_OTHER_FILES = {
+    name: [f"gg.handler.{name.replace('_', '')}.format.generateSchema=false"]
+    for name in ("json", "avro_row", "avro_op", "avro_op_ocf")
+}
+
+
+def documents() -> dict[str, Path]:
+    """All files that are documents, by what they are called relative to the project."""
+    files = [README, *sorted(DOCS.rglob("*.md"))]
+    return {str(file.relative_to(ROOT)): file for file in files}
+
+
+def handler_files() -> dict[Path, str]:
+    """The files in conf/, and what they are to hold."""
+    written = (format for format in FORMATS.values() if format.writes is not None)
+    return {ROOT / "conf" / f"{format.name}.properties": handler_file(format) for format in written}
+
+
+def blocks(text: str) -> dict[str, str]:
+    """The generated parts of a page as they are there, by their titles."""
+    return {title: body for _, title, body, _ in _GENERATED.findall(text)}
+
+
+def shell_blocks(text: str) -> list[str]:
+    return _SHELL.findall(text)
+
+
+def ggfmt_commands(block: str) -> list[list[str]]:
+    """The arguments of every call of ggfmt in a shell block."""
+    commands = []
+    for line in block.replace("\\\n", " ").splitlines():
+        for part in line.split("&&"):
+            words = shlex.split(part, comments=True)
+            if words and words[0].rpartition("/")[2] == "ggfmt":
+                commands.append(words[1:])
+    return commands
+
+
+def regenerated(text: str) -> str:
+    """The page with all generated parts made anew; KeyError for a title that nobody makes."""
+
+    def fill(match: re.Match[str]) -> str:
+        name, _, subject = match[2].partition(" ")
+        return f"{match[1]}\n{_MAKERS[name](subject)}\n{match[4]}"
+
+    return _GENERATED.sub(fill, text)
+
+
+def stale(text: str) -> list[str]:
+    """The titles of generated parts that are not as they would be made now."""
+    now = blocks(regenerated(text))
+    return [title for title, body in blocks(text).items() if body != now[title]]
+
+
+@contextlib.contextmanager
+def without_spark() -> Iterator[None]:
+    """Runs are in this process: the task function is the same, and the options for Spark are read all the same."""
+    log = logging.getLogger("ggfmt")
+    before = log.handlers[:], log.level, log.propagate
+    with mock.patch("ggfmt.spark.session.SparkRunner", side_effect=lambda settings: InProcess()):
+        yield
+    log.handlers[:], log.level, log.propagate = before
+
+
+def called(arguments: Sequence[str]) -> tuple[int, str]:
+    """The exit code of a call of ggfmt without Spark, and what it prints on standard output and standard error."""
+    with without_spark():
+        result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "100", "TERM": "dumb"})
+    if isinstance(result.exception, GgfmtError):
+        return result.exception.exit_code, result.output + diagnostics_text(result.exception.diagnostics)
+    return result.exit_code, result.output
+
+
+def command_options(name: str) -> list[tuple[str, str]]:
+    """The options of a command as one writes them, each with its sentence."""
+    named = [command.callback for command in app.registered_commands]
+    (command,) = (each for each in (*named, common) if each is not None and each.__name__ == name)
+    found = []
+    defaults = inspect.signature(command).parameters
+    for parameter, hint in get_type_hints(command, include_extras=True).items():
+        if parameter in COMMON_OPTIONS and name != "common":
+            continue
+        infos = [about for about in getattr(hint, "__metadata__", ()) if isinstance(about, OptionInfo)]
+        if not infos:
+            continue
+        info, type_ = infos[0], get_args(hint)[0]
+        value = info.metavar or "|".join(_choices(type_))
+        default = defaults[parameter].default
+        first = (info.default,) if isinstance(info.default, str) else ()  # where typer puts it in an `Annotated`
+        names = "`, `".join((*first, *(info.param_decls or ()))).replace("/", "`, `")
+        sentence = (info.help or "") + (f" Default: `{default}`." if isinstance(default, str) else "")
+        sentence += " May be repeated." if "list[" in str(type_) else ""
+        found.append((f"`{names}{' ' * bool(value)}{value}`", sentence))
+    return found
+
+
+def _choices(hint: Any) -> tuple[str, ...]:
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return next((choices for part in get_args(hint) if (choices := _choices(part))), ())
+
+
+def _table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [headings, tuple("---" for _ in headings), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _options(subject: str) -> str:
+    sets = {"handler": HandlerOptions, "ggfmt": RunOptions}
+    return markdown_table(sets[subject] if subject in sets else FORMATS[subject].options)
+
+
+def _commands(_: str) -> str:
+    """A section for each command, in the order of `ggfmt --help`: what it does, and its options."""
+    parts = ["## Options of all commands\n", _table(("Option", "Meaning"), command_options("common"))]
+    for command in app.registered_commands:
+        assert command.callback is not None
+        name = command.callback.__name__
+        parts.append(f"## ggfmt {name.replace('_', '-')}\n\n{command.short_help}\n")
+        options = command_options(name)
+        parts += [_table(("Option", "Meaning"), options)] if options else []
+    return "\n".join(parts)
+
+
+def _codes(_: str) -> str:
+    parts = []
+    for name, code in CODES.items():
+        title = code.title[0].upper() + code.title[1:]
+        parts.append(f"### {name}\n\n**{title}** ({code.severity.value}). {code.explanation}\n")
+        for label, lines in (("Before", code.before), ("After", code.after)):
+            parts.append(f"{label}:\n\n```text\n{lines}\n```\n")
+    return "\n".join(parts)
+
+
+def _settings(subject: str, output: str) -> RunSettings:
+    handlers = read_configuration([str(ROOT / "conf" / f"{subject}.properties")], _NO_OTHER_FILES.get(subject, ()))
+    return RunSettings(
+        inputs=[str(ROOT / "samples" / "tcustord.json")],
+        handlers=handlers.handlers,
+        output=output,
+        definitions=load_definitions([str(ROOT / "samples" / "TCUSTORD.def")]),
+        current_timestamp=_MANUAL,
+        quarantine=True,  # not every system has a form for a truncate
+    )
+
+
+def _messages(subject: str) -> str:
+    """The messages of the sample's first file; those of Avro decoded."""
+    with tempfile.TemporaryDirectory() as directory:
+        settings = _settings(subject, directory)
+        execute(settings, InProcess)
+        first = min(Path(directory).glob(f"*/{_TABLE}/*"))
+        if subject.startswith("avro"):
+            shown = _decoded(first, settings)
+        elif subject.startswith("dts"):
+            shown = _dts_records(first)
+        else:
+            shown = first.read_text(encoding="utf-8")
+        if not FORMATS[subject].doc.startswith(("Delimited", "JSON:", "XML", "Avro")):
+            shown = "".join(shown.splitlines(keepends=True)[: _SHOWN.get(subject, 3)])
+        return f"```text\n{shown.rstrip()}\n```\n"
+
+
+def _excerpt(subject: str) -> str:
+    """The first two messages, cut to the width of a page."""
+    lines = [line if len(line) <= 120 else f"{line[:117]}..." for line in _messages(subject).splitlines()]
+    return "\n".join((*lines[:3], "...", "```")) + "\n"
+
+
+def _decoded(file: Path, settings: RunSettings) -> str:
+    (handler,) = (target.settings for target in make_targets(settings))
+    assert settings.definitions is not None
+    table, options = settings.definitions[_TABLE], handler.options
+    assert isinstance(options, AvroOptions)
+    document = avro_schema(table, options, handler.context, handler.format == "avro_op").document
+    schema = fastavro.parse_schema(dict(document))
+    lines = []
+    with file.open("rb") as stream:
+        while stream.tell() < file.stat().st_size:
+            lines.append(json.dumps(fastavro.schemaless_reader(stream, schema, None), ensure_ascii=False))
+    return "\n".join(lines)
+
+
+def _dts_records(file: Path) -> str:
+    """The records of a file with lengths, as JSON; bytes as texts."""
+    schema, data, lines = fastavro.parse_schema(record_schema()), file.read_bytes(), []
+    while data:
+        size = int.from_bytes(data[:4], "big")
+        record = fastavro.schemaless_reader(io.BytesIO(data[4 : 4 + size]), schema, None)
+        lines.append(json.dumps(record, ensure_ascii=False, default=lambda value: value.decode("utf-8")))
+        data = data[4 + size :]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _steps(_: str) -> str:
+    rows = "".join(f"| `{step}` | {what} |\n" for step, what in STEPS.items())
+    return f"| Step | What it is |\n| --- | --- |\n{rows}"
+
+
+def _exit_codes(_: str) -> str:
+    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in EXIT_CODES.items())
+    return f"| Code | Meaning |\n| --- | --- |\n{rows}"
+
+
+def _losses(subject: str) -> str:
+    return loss_list(subject)
+
+
+def _fidelity(_: str) -> str:
+    return loss_table()
+
+
+def _matrix(_: str) -> str:
+    return matrix_part()
+
+
+def _formats(subject: str) -> str:
+    """All formats with links to their pages; `subject` is the way there."""
+    rows = []
+    for name, format in FORMATS.items():
+        page, _ = docs.aliases()[name]
+        abilities = (("yes" if part is not None else "") for part in (format.reads, format.writes))
+        link = f"[`{name}`]({subject}{page.path.rpartition('/')[2]})"
+        rows.append((link, *abilities, format.schema_kind or "", format.doc))
+    return _table(("Format", "Read", "Written", "Schemas", "What it is"), rows)
+
+
+def _types(_: str) -> str:
+    rows = []
+    for known in HANDLER_TYPES.values():
+        names = ", ".join(f"`{name}`" for name in known.names)
+        rows.append(
+            (f"`{known.name}`", _FORMAT_OF_TYPE[known.formats], names, "" if known.complete else "may have gaps")
+        )
+    table = _table(("Type", "`format`", "Properties of its own", "List"), rows)
+    return f"Every type has {', '.join(f'`{name}`' for name in COMMON)}.\n\n{table}"
+
+
+def _releases(_: str) -> str:
+    rows = [(f"`{name}`", *map(_sentence, release.changes)) for name, release in RELEASES.items()]
+    return _table(("Release", "Columns", "Metadata", "Wrappers of Avro messages"), rows)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _keywords(_: str) -> str:
+    rows = []
+    for keyword in KEYWORDS.values():
+        form = f"${{{keyword.name}{'.ARGUMENT' if keyword.argument else ''}}}"
+        doc = keyword.doc + (f"; the argument is {keyword.argument}" if keyword.argument else "")
+        doc += f". Refused: {keyword.refused}" if keyword.refused else ""
+        tokens = ", ".join(f"`{name}`" for name in keyword.tokens)
+        rows.append((f"`{form}`", _sentence(doc), tokens, "remembered" if keyword.assumed else "seen"))
+    return _table(("Item", "Value", "From the tokens", "Known"), rows)
+
+
+def _topics(_: str) -> str:
+    """All pages but those of single formats, with links from the project's directory."""
+    rows = [
+        (f"[{page.title}](ggfmt/docs/{page.path})", page.summary)
+        for page in docs.pages().values()
+        if "/" not in page.path
+    ]
+    return _table(("Page", "What it tells"), rows)
+
+
+def _about(subject: str) -> str:
+    """What the package of a format says of it, less the first sentence."""
+    text = inspect.getdoc(importlib.import_module(f"ggfmt.formats.{subject}"))
+    assert text is not None
+    return text.partition("\n\n")[2] + "\n"
+
+
+def _output(subject: str) -> str:
+    """A command and some lines of what it prints: `[:7] preview samples/tcustord.json ...`."""
+    which, _, command = subject.partition(" ")
+    first, last = (int(number) if number else None for number in which.strip("[]").split(":"))
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as directory:
+        for name in ("samples", "conf"):
+            shutil.copytree(ROOT / name, Path(directory) / name)
+        os.chdir(directory)
+        try:
+            _, text = called(shlex.split(command))
+        finally:
+            os.chdir(before)
+    text = re.sub(r"(?m)^[0-9:]{8} (?=[A-Z]+ )", "18:30:51 ", text)  # what differs from run to run
+    text = text.replace(os.path.realpath(directory), "/data")
+    text = re.sub(r"in [0-9.]+ s, [0-9,]+ operations/s", "in 4.2 s, 3 operations/s", text)
+    lines = text.splitlines()
+    shown = lines[slice(first, last)]
+    shown = ["..."] * bool(first) + shown + ["..."] * bool(last)
+    return f"```bash\nggfmt {command}\n```\n\n```text\n{chr(10).join(shown)}\n```\n"
+
+
+def _summary(_: str) -> str:
+    settings = _settings("delimitedtext", "out")
+    assert settings.definitions is not None
+    (target,) = make_targets(settings)
+    return f"```text\n{field_summary(target, settings.definitions[_TABLE])}\n```\n"
+
+
+def _writing(_: str) -> str:
+    return _table(("Option", "What it is"), [(f"`{name}`", text) for name, text in OPTIONS.items()])
+
+
+def _kernels(subject: str) -> str:
+    """What it costs to have no kernels."""
+    assert subject == "cost"
+    return f"Without native kernels, {COST}. All results are the same."
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _refused_formats(_: str) -> str:
+    """What a handler may have for a format in GoldenGate, and not in ggfmt."""
+    unwritten = [name for name, format in FORMATS.items() if format.writes is None]
+    return (
+        f"* ggfmt refuses these formats of GoldenGate: {_named(GOLDENGATE_FORMATS)}.\n"
+        f"* ggfmt refuses these formats of the older Java adapter: {_named(ADAPTER_FORMATS)}.\n"
+        f"* ggfmt reads these formats, but does not write them: {_named(unwritten)}.\n"
+    )
+
+
+def _template_formats(_: str) -> str:
+    """Which formats of GoldenGate have templates of metadata."""
+    has: dict[bool, list[str]] = {True: [], False: []}
+    for name, format in FORMATS.items():
+        if format.reads is not None and ".goldengate." in format.reads:
+            has["metaColumnsTemplate" in {spec.name for spec in format.options.specs()}].append(name)
+    return f"Formats with templates: {_named(has[True])}.\n\nFormats without: {_named(has[False])}.\n"
+
+
+def _unscanned(_: str) -> str:
+    """Formats whose readers have no kernel."""
+    found = []
+    for name, format in FORMATS.items():
+        reader = format.read_support.reader if format.reads is not None else None
+        if reader is not None and issubclass(reader, DialectReader):
+            own = reader.decode_chunk is not DialectReader.decode_chunk
+            found += [] if own or reader.dialect.scanned else [name]
+    return f"No kernel reads {_named(found)}.\n"
+
+
+def _unsplit(_: str) -> str:
+    """Formats of which the sample, as a run writes it by default, is read by one task."""
+    found = []
+    for name, format in FORMATS.items():
+        if format.writes is None or format.reads is None:
+            continue
+        with tempfile.TemporaryDirectory() as directory:
+            execute(_settings(name, directory), InProcess)
+            file = next(path for path in sorted(Path(directory).glob("*/*/*")) if "_ggfmt" not in path.parts)
+            handlers = read_configuration([str(ROOT / "conf" / f"{name}.properties")], _NO_OTHER_FILES.get(name, ()))
+            _, source = source_of_handler(handlers)
+            request = ScanRequest([str(file)], name, source)
+            (planned,) = Scan(request, request.list()).inputs
+            found += [] if planned.layout.splittable else [name]
+    return f"One task reads a whole file of {_named(found)}.\n"
+
+
+def _charsets(_: str) -> str:
+    refused = [name for name in aliases() if refusal(name)]
+    unread = [name for name in aliases() if name not in refused and not can_decode(name)]
+    return (
+        f"ggfmt refuses the charsets {_named(refused)}.\n\nggfmt writes these charsets, but does not read them: "
+        f"{_named(unread)}.\n"
+    )
+
+
+def _doctor(_: str) -> str:
+    """What `ggfmt doctor` prints on a machine with a Java that is too old."""
+    packages = "/home/ann/.venv/lib/python3.11/site-packages"
+    found = {
+        "python": "3.11.7 in `/home/ann/.venv/bin/python`, on Linux x86_64",
+        "ggfmt": f"{VERSION} in `{packages}/ggfmt`",
+        "user": "ann (1000)",
+        "java": "JAVA_HOME names `/opt/java11`, which is Java 11.0.13, too old",
+        "spark": f"4.3.0 in `{packages}/pyspark`",
+        "arrow": "26.0.1",
+        "msgspec": "0.22.0",
+        "lxml": "6.1.3",
+        "fastavro": "1.13.1",
+        "scratch": "`/tmp`, 78.2 GB free",
+        "cache": "`/home/ann/.cache/ggfmt`, 12.0 GB free",
+        "class_archive": "not looked for: there is no Java or no Spark",
+    }
+    findings = [Finding(name, State.OK, message) for name, message in found.items()]
+    place = list(found).index("java")
+    advice = f"`pip install 'ggfmt[java]'` or `apt-get install openjdk-{OLDEST_JAVA}-jre-headless`"
+    help = f"name the directory above `bin/java` of Java {OLDEST_JAVA} or newer, or get one: {advice}"
+    findings[place] = Finding("java", State.PROBLEM, found["java"], help)
+    return f"```text\n{findings_text(findings).rstrip()}\n```\n"
+
+
+_MAKERS: dict[str, Callable[[str], str]] = {
+    "about": _about,
+    "charsets": _charsets,
+    "codes": _codes,
+    "commands": _commands,
+    "doctor": _doctor,
+    "excerpt": _excerpt,
+    "exit-codes": _exit_codes,
+    "fidelity": _fidelity,
+    "formats": _formats,
+    "losses": _losses,
+    "matrix": _matrix,
+    "kernels": _kernels,
+    "keywords": _keywords,
+    "messages": _messages,
+    "options": _options,
+    "output": _output,
+    "refused-formats": _refused_formats,
+    "releases": _releases,
+    "steps": _steps,
+    "summary": _summary,
+    "template-formats": _template_formats,
+    "topics": _topics,
+    "types": _types,
+    "unscanned": _unscanned,
+    "unsplit": _unsplit,
+    "writing": _writing,
+}
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--block"]:
+        print(shell_blocks(README.read_text(encoding="utf-8"))[int(arguments[1]) - 1], end="")
+        return 0
+    logging.getLogger("ggfmt").addHandler(logging.NullHandler())
+    if arguments == ["--check"]:
+        old = [f"{name}: `{title}`" for name, file in documents().items() for title in stale(file.read_text("utf-8"))]
+        old += [str(file.relative_to(ROOT)) for file, text in handler_files().items() if _differs(file, text)]
+        for title in old:
+            print(f"{title} is stale; run `python tests/tools/documents.py`", file=sys.stderr)
+        return 1 if old else 0
+    for file, text in handler_files().items():
+        file.write_text(text, encoding="utf-8")
+    for file in documents().values():
+        file.write_text(regenerated(file.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+def _differs(file: Path, text: str) -> bool:
+    return not file.exists() or file.read_text(encoding="utf-8") != text
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

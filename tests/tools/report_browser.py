@@ -1,0 +1,287 @@
+"""The page of `ggfmt report` in a real browser: a headless Chromium that playwright steers.
+
+    pip install playwright
+    python tests/tools/report_browser.py [--chromium FILE] [--screenshots DIRECTORY]
+
+Without `--chromium`, playwright's own is used (`playwright install chromium`). Each check prints a line; the exit code
+is 1 if one failed. This is no part of the standard tests, as a browser is none of their dependencies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+from playwright.sync_api import Browser, Page, sync_playwright
+from reports import NAMES, changed, hostile_output, output
+
+from ggfmt.java.text import visible
+from ggfmt.render.report.page import page
+from ggfmt.sinks.messages.run_history import read_run
+
+MANY = 5_000
+MOST_SECONDS = 5.0  # to open the page of many tables; on an idle machine it takes a third of one
+WIDTHS = (400, 700, 1280, 2560)
+_Check = Callable[["Pages"], None]
+
+
+class Pages:
+    """The pages of some outputs, and windows to open them in."""
+
+    def __init__(self, browser: Browser, folder: Path) -> None:
+        self.browser = browser
+        self.folder = folder
+        self.files: dict[str, Path] = {}
+        self._add("usual", output(folder / "usual"))
+        self._add("one", output(folder / "one", ("GG.TCUSTORD",), 1))
+        self._add("hostile", hostile_output(folder / "hostile"))
+        many = output(folder / "many", count=60)
+        changed(many, _grow)
+        self._add("many", many)
+
+    def _add(self, name: str, out: Path) -> None:
+        self.files[name] = self.folder / f"{name}.html"
+        self.files[name].write_text(page(read_run(str(out))), encoding="utf-8")
+
+    @contextmanager
+    def window(self, name: str, width: int = 1280, scheme: Any = "light", script: bool = True) -> Iterator[Page]:
+        """A window with the page, from `file:`. It fails if the page asks for anything, or tells of an error."""
+        context = self.browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
+        )
+        told: list[str] = []
+        with context.new_page() as window:
+            window.on("request", lambda request: told.append(request.url))
+            window.on("console", lambda message: told.append(message.text))
+            window.on("pageerror", lambda error: told.append(str(error)))
+            window.on("dialog", lambda dialog: told.append(f"dialog {dialog.message}"))
+            window.goto(self.files[name].as_uri())
+            yield window
+            assert told == [self.files[name].as_uri()], told
+        context.close()
+
+
+def _grow(document: dict[str, Any]) -> None:
+    """A manifest of many tables, with two files and a loss of each."""
+    totals, files = document["totals"], document["files"]
+    names = [f"APP{number % 40:02d}.TABLE_{number:05d}" for number in range(MANY)]
+    totals["operations"] = {name: {"I": number, "U": 7, "D": 1} for number, name in enumerate(names)}
+    loss = {"loss": "delimiter_inside", "code": "GG403", "column": "NAME", "values": 3, "what": "with a delimiter"}
+    totals["handlers"]["d"]["losses"] = [{**loss, "table": name} for name in names]
+    totals["warnings"] = [f"[GG403] table {name}: 3 values" for name in names]
+    document["files"] = [{**files[number % 2], "table": name} for name in names for number in range(2)]
+
+
+def every_page_loads_nothing_and_fits_every_window(pages: Pages) -> None:
+    for name in pages.files:
+        for width in WIDTHS:
+            with pages.window(name, width) as window:
+                assert window.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+                window.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+                assert window.evaluate("document.documentElement.scrollWidth") <= width, (name, width, "open")
+
+
+def one_plot_is_shown_and_its_columns_have_colours(pages: Pages) -> None:
+    for width, shown, hidden in ((1280, "wide", "narrow"), (400, "narrow", "wide")):
+        for scheme in ("light", "dark"):
+            with pages.window("usual", width, scheme) as window:
+                assert window.is_visible(f"svg.{shown}")
+                assert not window.is_visible(f"svg.{hidden}")
+                style = "found => found.map(each => getComputedStyle(each).fill)"
+                colours = {
+                    kind: set(window.eval_on_selector_all(f"svg.{shown} rect.op-{kind}", style))
+                    for kind in ("insert", "update", "delete", "truncate")
+                }
+                assert all(len(each) == 1 for each in colours.values()), colours
+                assert len(set.union(*colours.values())) == 4, colours
+
+
+def columns_do_not_nest_and_lie_within_the_plot(pages: Pages) -> None:
+    with pages.window("usual") as window:
+        plot = window.locator("svg.wide").bounding_box()
+        assert plot is not None
+        boxes = window.eval_on_selector_all(
+            "svg.wide rect:not(.hover)",
+            "found => found.map(each => { const box = each.getBoundingClientRect();"
+            " return [box.left, box.top, box.right, box.bottom, each.children.length] })",
+        )
+        assert len(boxes) > 20
+        for left, top, right, bottom, children in boxes:
+            assert plot["x"] <= left < right <= plot["x"] + plot["width"]
+            assert plot["y"] <= top <= bottom <= plot["y"] + plot["height"]
+            assert children == 0
+
+
+def labels_of_axes_do_not_overlap(pages: Pages) -> None:
+    for name in ("usual", "many", "one"):
+        for width in (400, 1280):
+            with pages.window(name, width) as window:
+                boxes = window.eval_on_selector_all(
+                    "svg.plot text",
+                    "found => found.map(each => each.getBoundingClientRect()).filter(box => box.width)"
+                    ".map(box => [box.left, box.top, box.right, box.bottom])",
+                )
+                assert boxes
+                for number, (left, top, right, bottom) in enumerate(boxes):
+                    for others_left, others_top, others_right, others_bottom in boxes[:number]:
+                        apart = left >= others_right or right <= others_left or top >= others_bottom - 2
+                        assert apart or bottom - 2 <= others_top, (name, width, boxes)
+
+
+def text_can_be_read_in_both_themes(pages: Pages) -> None:
+    """A contrast of 4.5 to 1, by the formula of WCAG 2."""
+    contrast = """found => {
+      const parts = text => text.match(/[\\d.]+/g).map(Number);
+      const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+        .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, n) => sum + v * [0.2126, 0.7152, 0.0722][n], 0);
+      const behind = each => { for (; each; each = each.parentElement) {
+        const colour = parts(getComputedStyle(each).backgroundColor);
+        if (colour[3] !== 0) return colour;
+      } };
+      return found.map(each => {
+        const style = getComputedStyle(each), svg = each instanceof SVGElement;
+        const [a, b] = [light(parts(svg ? style.fill : style.color)), light(behind(each))];
+        return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), each.textContent.slice(0, 40)];
+      }).sort((one, other) => one[0] - other[0])[0];
+    }"""
+    for scheme in ("light", "dark"):
+        with pages.window("usual", scheme=scheme) as window:
+            words = "h1, h2, h3, p, dt, dd, b, th, td, caption, summary, code, span, svg.wide text, .badge, footer p"
+            worst, text = window.eval_on_selector_all(words, contrast)
+            assert worst >= 4.5, (scheme, worst, text)
+
+
+def names_do_nothing(pages: Pages) -> None:
+    with pages.window("hostile") as window:
+        assert window.title().startswith("ggfmt run r<script>")
+        assert window.locator("script").count() == 1
+        names = window.eval_on_selector_all(
+            "table.bars td:first-child bdi", "found => found.map(each => each.textContent)"
+        )
+        assert {visible(name) for name in NAMES} <= set(names), names
+
+
+def the_policy_stops_what_is_not_of_the_page(pages: Pages) -> None:
+    text = pages.files["usual"].read_text(encoding="utf-8")
+    attacks = (
+        "<script>document.title = 'owned'</script><style>h1 { color: red }</style>"
+        "<img src='x.png' onerror='document.title = 1'><p style='color: red'></p><iframe src='x.html'></iframe>"
+    )
+    attacked = pages.folder / "attacked.html"
+    attacked.write_text(text.replace("<main>", f"<main>{attacks}"), encoding="utf-8")
+    window = pages.browser.new_page()
+    refused: list[str] = []
+    window.on("console", lambda message: refused.append(message.text))
+    window.goto(attacked.as_uri())
+    assert window.title().startswith("ggfmt run")
+    assert window.evaluate("getComputedStyle(document.querySelector('h1')).color") != "rgb(255, 0, 0)"
+    assert len([line for line in refused if "Content Security Policy" in line]) >= 5, refused
+    window.close()
+
+
+def a_page_of_many_tables_opens_at_once(pages: Pages) -> None:
+    start = time.perf_counter()
+    with pages.window("many") as window:
+        window.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        seconds = time.perf_counter() - start
+        assert seconds < MOST_SECONDS, seconds
+        print(f"  {MANY:,} tables, {pages.files['many'].stat().st_size:,} bytes: {seconds:.2f} s")
+
+
+def long_tables_are_filtered_and_sorted(pages: Pages) -> None:
+    with pages.window("many") as window:
+        window.click("summary:has-text('All tables')")
+        table = window.locator("table:has(caption:text-is('All tables'))")
+        rows = table.locator("tbody tr:visible")
+        window.get_by_label("Filter: All tables").fill("app07 table_049")
+        assert rows.count() == 2  # 04927 and 04967
+        assert window.locator("output:visible").inner_text() == f"2 of {MANY:,}"
+        for heading, falls in (("Insert", True), ("Insert", False), ("Table", False), ("Table", True)):
+            first, last = ("4,967", "4,927") if falls else ("4,927", "4,967")
+            table.locator(f"th button:text-is('{heading}')").click()
+            assert rows.first.locator("td").nth(1).inner_text() == first
+            assert rows.last.locator("td").nth(1).inner_text() == last
+        assert table.locator("th[aria-sort]").count() == 1
+        window.get_by_label("Filter: All tables").fill("")
+        assert rows.count() == MANY
+
+
+def all_can_be_read_without_a_script(pages: Pages) -> None:
+    with pages.window("usual", script=False) as window:
+        assert window.locator(".filter").count() == 0
+        window.click("summary:has-text('All tables')")
+        assert window.locator("table:has(caption:text-is('All tables')) tbody tr").first.is_visible()
+
+
+def plots_are_named_and_all_is_reached_by_keys(pages: Pages) -> None:
+    with pages.window("many") as window:
+        assert window.get_by_role("img", name="Operations over time").count() == 1
+        regions = window.get_by_role("region").count()
+        assert regions > 5
+        reached = set()
+        for _ in range(40):
+            window.keyboard.press("Tab")
+            reached.add(window.evaluate("document.activeElement.textContent.slice(0, 10)"))
+        assert any(text.startswith("All tables") for text in reached), reached
+
+
+CHECKS: tuple[_Check, ...] = (
+    every_page_loads_nothing_and_fits_every_window,
+    one_plot_is_shown_and_its_columns_have_colours,
+    columns_do_not_nest_and_lie_within_the_plot,
+    labels_of_axes_do_not_overlap,
+    text_can_be_read_in_both_themes,
+    names_do_nothing,
+    the_policy_stops_what_is_not_of_the_page,
+    a_page_of_many_tables_opens_at_once,
+    long_tables_are_filtered_and_sorted,
+    all_can_be_read_without_a_script,
+    plots_are_named_and_all_is_reached_by_keys,
+)
+
+
+def take_pictures(pages: Pages, directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in pages.files:
+        for shown, width, scheme in (("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 400, "light")):
+            with pages.window(name, width, scheme) as window:
+                window.screenshot(path=directory / f"{name}-{shown}.png", full_page=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--chromium", type=Path, help="the browser to start; by default the one of playwright")
+    parser.add_argument("--screenshots", type=Path, metavar="DIRECTORY", help="keep pictures of the pages there")
+    given = parser.parse_args()
+    logging.getLogger("ggfmt").addHandler(logging.NullHandler())
+    failed = 0
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
+        pages = Pages(browser, Path(folder))
+        for check in CHECKS:
+            try:
+                check(pages)
+                print(f"ok      {check.__name__}")
+            except Exception as error:
+                failed += 1
+                line = traceback.extract_tb(error.__traceback__)[1].lineno
+                print(f"FAILED  {check.__name__}, line {line}: {error}")
+        if given.screenshots is not None:
+            take_pictures(pages, given.screenshots)
+        browser.close()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
