@@ -523,22 +523,20 @@ def main() -> int:
 
 
 def judged(mutants: Sequence[Mutant], recorded: Record, free: queue.Queue[Place], threshold: float) -> int:
-    guards = {mutant: recorded.guards(mutant) for mutant in mutants}
-    place = free.get()
-    if not place.run(list(dict.fromkeys(test for mutant in mutants for test in guards[mutant]))):
-        raise SystemExit(f"tests fail without a mutant\n{place.shown}")
-    free.put(place)
-
     def one(mutant: Mutant) -> tuple[Mutant, str]:
+        guards = recorded.guards(mutant)
         place = free.get()
         try:
-            limit = 3 * sum(recorded.seconds[test] for test in guards[mutant]) + _BASE_SECONDS
-            survives = place.survives(mutant, guards[mutant], limit)
+            limit = 3 * sum(recorded.seconds[test] for test in guards) + _BASE_SECONDS
+            survives = place.survives(mutant, guards, limit)
+            failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", place.shown, re.MULTILINE)
+            if not survives and not place.run([failed[1] if failed and failed[1] in guards else guards[0]]):
+                raise SystemExit(f"a test fails without a mutant\n{place.shown}")
         finally:
             free.put(place)
         same = mutant.key in EQUIVALENT
         word = "killed" if not survives else "equivalent" if same else "SURVIVED"
-        print(f"{word:10} {mutant.place} {mutant.kind}, {len(guards[mutant])} tests", flush=True)
+        print(f"{word:10} {mutant.place} {mutant.kind}, {len(guards)} tests", flush=True)
         return mutant, word
 
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
