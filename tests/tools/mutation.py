@@ -302,14 +302,15 @@ class Mutator(ast.NodeVisitor):
 
 
 def mutants_of(module: str) -> list[Mutant]:
-    """The mutants of a module, but for what does not compile."""
-    source = (ROOT / module).read_bytes()
-    found = []
-    for mutant in Mutator(module, source).found:
-        with contextlib.suppress(SyntaxError):
-            compile(mutant.applied(source), module, "exec")
-            found.append(mutant)
-    return found
+    return Mutator(module, (ROOT / module).read_bytes()).found
+
+
+def compiles(mutant: Mutant) -> bool:
+    try:
+        compile(mutant.applied((ROOT / mutant.module).read_bytes()), mutant.module, "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 class Record:
@@ -470,7 +471,7 @@ def chosen(recorded: Record, modules: Sequence[str], sample: int | None, seed: i
     sample too."""
     every = [mutant for module in modules for mutant in mutants_of(module)]
     random.Random(seed).shuffle(every)
-    executed = (mutant for mutant in every if recorded.executing(mutant))
+    executed = (mutant for mutant in every if recorded.executing(mutant) and compiles(mutant))
     return list(executed if sample is None else islice(executed, sample))
 
 
