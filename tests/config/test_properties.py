@@ -81,6 +81,14 @@ def test_place(text: str, line: int, column: int, value_column: int, value_lengt
     )
 
 
+def test_the_blanks_before_a_key_are_those_of_java() -> None:
+    entry = only(" \t\fX=X\\\n \t\fX")
+    assert (entry.key, entry.value, entry.column, entry.value_column) == ("X", "XX", 4, 6)
+    (comment,) = parse_properties(" \t\f# X\na=b", "f").comments
+    assert (comment.text, comment.column) == ("# X", 4)
+    assert only("\vX=1").key == "\vX"
+
+
 def test_lines_are_counted_over_comments_blanks_and_continuations() -> None:
     entries = parse_properties("a=1\\\n2\\\n3\n#\r\n\r\nb=2\rc=3", "f").entries
     assert [(entry.key, entry.value, entry.line) for entry in entries] == [

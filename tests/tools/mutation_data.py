@@ -26,4 +26,19 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'self._handler, self._kind, "", self._split, 0, self._path, self.size, 0, self._count, digest, None, None',
         'self._handler, self._kind, "", self._split, 1, self._path, self.size, 0, self._count, digest, None, None',
     ): "a split has one file of rejects of a kind, so that its number decides nothing",
+    (
+        "ggfmt/formats/goldengate/json/discovery.py",
+        'fields: list[Any] = [(member, Raw, None) for member in ("op_type", "op_ts", "pos", "current_ts", "tokens")]',
+        'fields: list[Any] = [(member, Raw, None) for member in (\'op_typeX\', "op_ts", "pos", "current_ts", "tokens")]',  # noqa: E501
+    ): "records that do not fit the class are looked at one by one, which takes time",
+    (
+        "ggfmt/frames/write.py",
+        "results.totals.steps = added(results.totals.steps, watch.seconds)",
+        "results.totals.steps = added(watch.seconds, results.totals.steps)",
+    ): "a sum is the same in both orders",
+    (
+        "ggfmt/sinks/messages/preparation.py",
+        'elif byte_order_mark(getattr(settings.options, "encoding", "UTF-8")):',
+        "elif byte_order_mark(getattr(settings.options, \"encoding\", 'UTF-8X')):",
+    ): "as UTF-8, a charset that is none has no byte order mark",
 }
