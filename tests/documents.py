@@ -40,8 +40,7 @@ from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.diagnostics.exit_codes import EXIT_CODES
+from ggfmt.diagnostics.diagnostic import EXIT_CODES, GgfmtError
 from ggfmt.doctor.finding import Finding, State
 from ggfmt.formats import FORMATS
 from ggfmt.formats.dts.schema import record_schema
@@ -54,7 +53,7 @@ from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
 from ggfmt.options.reference import markdown_table
 from ggfmt.options.releases import RELEASES
-from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.diagnostics import diagnostics_text
 from ggfmt.render.doctor import findings_text
 from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
 from ggfmt.scan.recognition import source_of_handler

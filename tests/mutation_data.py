@@ -20,7 +20,7 @@ _GUARDS: dict[str, tuple[str, ...]] = {
     "ggfmt/columnar/strings.py": ("test_columnar", *_FORMATS),
     "ggfmt/columnar/timestamps.py": ("test_columnar", "test_canal", "test_maxwell", *_FORMATS),
     "ggfmt/config/properties.py": ("test_properties", "test_handler_config"),
-    "ggfmt/diagnostics/credentials.py": ("test_totals",),
+    "ggfmt/diagnostics/diagnostic.py": ("test_totals",),
     "ggfmt/commit/commit.py": ("test_commit", "test_run"),
     "ggfmt/commit/names.py": ("test_totals", "test_commit"),
     "ggfmt/sinks/messages/publish.py": ("test_totals", "test_rejects", "test_commit", "test_run"),

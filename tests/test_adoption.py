@@ -16,7 +16,7 @@ from runs import JSON_LINES, MOMENT, operation, run_ggfmt, snapshot, write_lines
 from spark_cluster import QUICK_EXECUTORS, closed_port, connect_server, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.doctor.checks import LIBRARIES
+from ggfmt.doctor.finding import LIBRARIES
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages.join import join_group
 from ggfmt.spark.existing import SubmittedSpark, detect_spark

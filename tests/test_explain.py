@@ -33,7 +33,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.options.spec import OptionSpec
 from ggfmt.options.value_types import Bool, Charset, Choice, Int, NamePart, Size, Text, ValueType
 from ggfmt.options.value_types import Path as PathKind
-from ggfmt.render.explanation import (
+from ggfmt.render.reference import (
     explain,
     explanation_json,
     explanation_markdown,
@@ -426,7 +426,7 @@ def test_a_terminal_shows_colour_and_the_same_text(tmp_path: Path) -> None:
 
 
 def test_a_stream_that_lacks_a_character_shows_an_escape() -> None:
-    from ggfmt.render.explanation import print_explanation
+    from ggfmt.render.reference import print_explanation
 
     found = find_symbol("GG404")
     assert found is not None

@@ -18,7 +18,7 @@ from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.json import JsonOptions
-from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.diagnostics import diagnostics_text
 
 LINT = Path(__file__).parent / "lint"
 

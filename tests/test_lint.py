@@ -58,8 +58,7 @@ from ggfmt.options.value_types import (
     escaped,
 )
 from ggfmt.options.value_types import Path as PathKind
-from ggfmt.render.diagnostics.identity import folded
-from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.diagnostics import diagnostics_text, folded
 
 ROOT = Path(__file__).resolve().parents[1]
 LINT = ROOT / "tests" / "lint"

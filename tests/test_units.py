@@ -11,7 +11,7 @@ from documents import documents
 
 from ggfmt.doctor.finding import size_text
 from ggfmt.render.progress import _bytes
-from ggfmt.render.report.scales import size
+from ggfmt.render.report.plots import size
 from ggfmt.scan.files import MOST_MEMORY_BYTES, Xz
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ggfmt"

@@ -33,7 +33,7 @@ from ggfmt.config.lint.foreign import has_properties
 from ggfmt.config.lint.linter import lint
 from ggfmt.config.properties import parse_content
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Rewrite, Span, UsageError
-from ggfmt.render.diagnostics.identity import folded
+from ggfmt.render.diagnostics import folded
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMATS = ("text", "concise", "json", "github", "gitlab", "rdjson", "sarif", "junit")

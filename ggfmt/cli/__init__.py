@@ -35,8 +35,7 @@ from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.help import HELP, command_name, register, usage_first
 from ggfmt.cli.messages import emit, emit_findings, emit_json, run_with_json_errors, wants_json
 from ggfmt.cli.standard_output import Failure, guarded_output
-from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
-from ggfmt.diagnostics.exit_codes import AFTER_COMMIT, DONE, READER_GONE, STOPPED
+from ggfmt.diagnostics.diagnostic import AFTER_COMMIT, DONE, READER_GONE, STOPPED, Diagnostic, GgfmtError
 
 app = typer.Typer(
     no_args_is_help=True,

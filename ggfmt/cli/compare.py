@@ -31,7 +31,7 @@ def compare(
     cannot be read.
     """
     from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
-    from ggfmt.render.diagnostics.text import write_text
+    from ggfmt.render.diagnostics import write_text
 
     found = run_comparison(request)
     if output_format == "json":

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 def show_plan(planned: DryRun) -> None:
     """Print what the run would do."""
-    from ggfmt.render.diagnostics.text import write_text
-    from ggfmt.render.dry_run import dry_run_text
+    from ggfmt.render.diagnostics import write_text
+    from ggfmt.render.runs import dry_run_text
 
     whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
     write_text(dry_run_text(planned, whole), sys.stdout)

@@ -42,7 +42,7 @@ def doctor(
     """
     from ggfmt.doctor.examination import examine
     from ggfmt.doctor.finding import State, worst
-    from ggfmt.render.diagnostics.text import write_text
+    from ggfmt.render.diagnostics import write_text
     from ggfmt.render.doctor import findings_json, print_findings
     from ggfmt.spark.session import SparkSettings
 

@@ -29,7 +29,7 @@ def docs(
     `ggfmt docs canal_json`
     """
     from ggfmt import docs
-    from ggfmt.render.documents import print_page, print_topics
+    from ggfmt.render.reference import print_page, print_topics
 
     if topic is None:
         print_topics([(name, page.summary) for name, page in docs.pages().items()], sys.stdout)

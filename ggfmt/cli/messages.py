@@ -28,7 +28,7 @@ def emit_findings(diagnostics: Iterable[Diagnostic]) -> None:
     if not diagnostics or sys.stderr is None:
         return
     if logs.is_json():
-        from ggfmt.render.diagnostics.text import as_dict
+        from ggfmt.render.diagnostics import as_dict
 
         for diagnostic in diagnostics:
             members = as_dict(diagnostic)
@@ -36,7 +36,7 @@ def emit_findings(diagnostics: Iterable[Diagnostic]) -> None:
             del members["severity"]
             emit_json(level, str(members.pop("message")), **members)
         return
-    from ggfmt.render.diagnostics.text import print_diagnostics
+    from ggfmt.render.diagnostics import print_diagnostics
 
     with suppress(OSError):
         print_diagnostics(diagnostics, sys.stderr)

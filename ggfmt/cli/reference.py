@@ -21,7 +21,7 @@ def formats() -> None:
 
     `ggfmt formats`
     """
-    from ggfmt.render.tables import formats_table, print_rich
+    from ggfmt.render.reference import formats_table, print_rich
 
     print_rich(formats_table(), sys.stdout)
 
@@ -45,7 +45,7 @@ def options(
     """
     from ggfmt.config.symbols import option_sets
     from ggfmt.options.reference import as_dicts, markdown_table, rich_table
-    from ggfmt.render.tables import print_rich
+    from ggfmt.render.reference import print_rich
 
     known = option_sets()
     if format not in known:
@@ -82,7 +82,7 @@ def explain(
     `ggfmt explain gg.handler.json.format.jsonDelimiter`
     """
     from ggfmt.config.symbols import find_symbol, nearest
-    from ggfmt.render.explanation import explain, explanation_json, explanation_markdown, print_explanation
+    from ggfmt.render.reference import explain, explanation_json, explanation_markdown, print_explanation
 
     symbol = find_symbol(word)
     if symbol is None:

@@ -31,7 +31,7 @@ def report(
     The page is one file that needs no network. Ends with 0, or with 2 if the directory is no output of ggfmt.
     """
     from ggfmt.render.report.page import page, write_page
-    from ggfmt.render.report.text import print_run
+    from ggfmt.render.runs import print_run
     from ggfmt.sinks.messages.run_history import read_run
 
     found = read_run(output, run)

@@ -24,8 +24,8 @@ def verify(
 
     Nothing is changed. Ends with 0 if all is well, with 1 if not, with 2 if the directory is no output of ggfmt.
     """
-    from ggfmt.render.diagnostics.text import write_text
-    from ggfmt.render.verification import print_verification, verification_json
+    from ggfmt.render.diagnostics import write_text
+    from ggfmt.render.runs import print_verification, verification_json
     from ggfmt.sinks.messages.verification import verify as verify_output
 
     found = verify_output(output)

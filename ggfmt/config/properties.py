@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from ggfmt.diagnostics.credentials import MASK, names_secret, secret_start, without_credentials
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import MASK, Diagnostic, Span, names_secret, secret_start, without_credentials
 from ggfmt.java.text import JAVA_BLANKS
 
 if TYPE_CHECKING:
