@@ -63,7 +63,7 @@ from ggfmt.scan.steps import STEPS
 from ggfmt.sinks.messages.preparation import make_targets
 from ggfmt.sinks.messages.report import field_summary
 from ggfmt.sinks.messages.run import RunSettings, execute
-from ggfmt.spark.java_home import OLDEST as OLDEST_JAVA
+from ggfmt.spark.installations import OLDEST as OLDEST_JAVA
 from ggfmt.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]

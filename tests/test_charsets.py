@@ -25,8 +25,7 @@ from ggfmt.java import charset_names, charsets
 from ggfmt.java.charsets import aliases, byte_order_mark, codec_of, encoder, native_charset, refusal, tables
 from ggfmt.java.text import InvalidValueError
 from ggfmt.options.value_types import Charset
-from ggfmt.spark.home import spark_home
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark.installations import find_java, spark_home
 
 SERVED = [name for name in aliases() if refusal(name) is None]
 REFUSED = {

@@ -28,10 +28,9 @@ from ggfmt.doctor.cluster import ExecutorReport, assess_executors
 from ggfmt.doctor.examination import find_archive, make_archive
 from ggfmt.doctor.finding import LIBRARIES, Directory, Finding, Library, State, size_text, worst
 from ggfmt.render.doctor import findings_json, findings_text, print_findings
-from ggfmt.spark import java_home as java_module
-from ggfmt.spark.class_archive import ClassArchive, can_have_archive, class_archive
-from ggfmt.spark.home import spark_home
-from ggfmt.spark.java_home import Java, find_java
+from ggfmt.spark import installations as java_module
+from ggfmt.spark.installations import Java, find_java, spark_home
+from ggfmt.spark.jvm import ClassArchive, can_have_archive, class_archive
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 ROOT = Path(__file__).resolve().parents[1]

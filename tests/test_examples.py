@@ -31,7 +31,7 @@ from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.schema import schemas
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark.installations import find_java
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = TableDef(

@@ -19,8 +19,8 @@ from ggfmt import __version__, kernels, logs
 from ggfmt.cli import app, main
 from ggfmt.cli.help import register, usage_first
 from ggfmt.scan.runner import InProcess
-from ggfmt.spark import java_home as java_module
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark import installations as java_module
+from ggfmt.spark.installations import find_java
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM: Any = typer.main.get_command(app)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ggfmt import kernels
-from ggfmt.spark.package_upload import zip_package
+from ggfmt.spark.workers import zip_package
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 PACKAGE = Path(kernels.__file__).resolve().parents[1]

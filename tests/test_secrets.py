@@ -18,7 +18,7 @@ from runs import operation, write_lines
 
 from ggfmt import cli
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark.installations import find_java
 from ggfmt.spark.jvm import as_argument_file, as_properties, private_file
 
 SECRET = "Zk7-no=one: sees\\this"

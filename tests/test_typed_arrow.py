@@ -219,7 +219,7 @@ OVERLOOKED: dict[str, dict[str, int]] = {
     "formats/goldengate/json/read.py": {"arg-type": 1},
     "formats/goldengate/kafkaconnect/write.py": {"func-returns-value": 1},
     "frames/write.py": {"override": 1},
-    "spark/connect.py": {"arg-type": 2, "no-untyped-call": 1, "union-attr": 1},
+    "spark/attached.py": {"arg-type": 2, "no-untyped-call": 1, "union-attr": 1},
 }
 
 # The packages that every value goes through.

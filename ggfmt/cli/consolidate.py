@@ -8,7 +8,7 @@ from typing import Annotated
 from ggfmt.cli.messages import interrupt_before_commit
 from ggfmt.commands import options
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
-from ggfmt.spark.existing import detect_spark
+from ggfmt.spark.target import detect_spark
 
 
 def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, options.PROGRESS] = None) -> None:

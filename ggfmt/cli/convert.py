@@ -17,7 +17,7 @@ from ggfmt.cli.messages import emit_findings, interrupt_before_commit
 from ggfmt.commands import options
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
 from ggfmt.commands.declaration import After, Option
-from ggfmt.spark.existing import detect_spark
+from ggfmt.spark.target import detect_spark
 
 if TYPE_CHECKING:
     from ggfmt.sinks.dry_run import DryRun

@@ -101,7 +101,7 @@ def explain(
 def print_version() -> str:
     """The versions of ggfmt, alone in the first line, and of what it runs on."""
     from ggfmt import kernels
-    from ggfmt.spark.java_home import find_java
+    from ggfmt.spark.installations import find_java
 
     try:
         java = find_java()

@@ -87,7 +87,7 @@ def _with(options: CsvOptions, name: str, value: str) -> CsvOptions:
     if name in ("header", "quoted-null"):
         if value not in ("true", "false"):
             raise _illegal(name, "legal values are `true`, `false`")
-        return replace(options, **{name.replace("-", "_"): value == "true"})  # type: ignore[arg-type]
+        return _replaced(options, name.replace("-", "_"), value == "true")
     if name == "columns":
         names = tuple(column.strip() for column in value.split(","))
         if len(set(names)) < len(names):
@@ -102,10 +102,14 @@ def _with(options: CsvOptions, name: str, value: str) -> CsvOptions:
         return replace(options, null=value)
     character = {"tab": "\t", "\\t": "\t"}.get(value, value)
     if name != "delimiter" and value == "none":
-        return replace(options, **{name: None})  # type: ignore[arg-type]
+        return _replaced(options, name, None)
     if len(character) != 1 or not character.isascii() or character in "\r\n":
         raise _illegal(name, f"give {HELP[name]}, in ASCII")
-    return replace(options, **{name: character})  # type: ignore[arg-type]
+    return _replaced(options, name, character)
+
+
+def _replaced(options: CsvOptions, name: str, value: Any) -> CsvOptions:
+    return replace(options, **{name: value})
 
 
 def _illegal(name: str, help: str) -> UsageError:

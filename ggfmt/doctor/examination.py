@@ -17,9 +17,8 @@ from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.doctor.cluster import ask_cluster
 from ggfmt.doctor.finding import LIBRARIES, LITTLE_SPACE, Finding, State, load, size_text, try_directory
-from ggfmt.spark.class_archive import ClassArchive, cache_directory, can_have_archive, class_archive
-from ggfmt.spark.home import spark_home, spark_version
-from ggfmt.spark.java_home import Java, find_java
+from ggfmt.spark.installations import Java, find_java, spark_home, spark_version
+from ggfmt.spark.jvm import ClassArchive, cache_directory, can_have_archive, class_archive
 from ggfmt.spark.session import SparkRunner, SparkSettings
 from ggfmt.version import VERSION
 
