@@ -33,10 +33,9 @@ from typer.testing import CliRunner
 
 from ggfmt import docs
 from ggfmt.cli import app, common
-from ggfmt.cli.command import COMMON as COMMON_OPTIONS
-from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS
+from ggfmt.cli.typer_commands import COMMON as COMMON_OPTIONS
+from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, COMMON, GOLDENGATE_FORMATS, HANDLER_TYPES, Formats
 from ggfmt.config.handler_file import handler_file
-from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
-from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.reading import lint
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.code_examples import EXAMPLES
 from ggfmt.diagnostics.codes import CODES, Severity

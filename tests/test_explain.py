@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.properties import parse_properties
+from ggfmt.config.replacements import TRANSFORM_SPECS
 from ggfmt.config.symbols import (
     CodeSymbol,
     FormatSymbol,
@@ -27,7 +28,6 @@ from ggfmt.config.symbols import (
     option_sets,
     titles,
 )
-from ggfmt.config.transforms import TRANSFORM_SPECS
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
 from ggfmt.options.spec import OptionSpec

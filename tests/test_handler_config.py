@@ -13,7 +13,7 @@ from strategies import examples
 
 from ggfmt.config.goldengate_keys import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, is_outside_scope
 from ggfmt.config.handlers import Configuration, HandlerConfig, HandlerOptions, read_configuration
-from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.reading import lint
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions

@@ -165,7 +165,7 @@ def test_a_real_java_tells_the_same_version(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_looking_for_java_does_not_import_pyspark() -> None:
-    code = "import sys; from ggfmt.spark import installations as found; found.spark_home(); assert 'pyspark' not in sys.modules"
+    code = "import sys, ggfmt.spark.installations as there; there.spark_home(); assert 'pyspark' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).resolve().parents[1])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
-from ggfmt.cli.messages import emit, emit_findings
+from ggfmt.cli.output import emit, emit_findings
 from ggfmt.commands import arguments
 from ggfmt.commands.declaration import Option
 from ggfmt.commands.inspection import LintRequest
@@ -16,7 +16,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
     from ggfmt.config.lint.files import HandlerFile
-    from ggfmt.config.lint.rules import Rules
+    from ggfmt.config.lint.reading import Rules
 
 FindingsFormat = Literal["text", "concise", "json", "github", "gitlab", "rdjson", "sarif", "junit"]
 _Found = Mapping[str, Sequence[Diagnostic]]
@@ -75,7 +75,7 @@ def validate_config(
     """
     from ggfmt.config.lint import settings as of_linter
     from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
-    from ggfmt.config.lint.linter import lint
+    from ggfmt.config.lint.reading import lint
     from ggfmt.diagnostics.codes import Severity
 
     files = arguments.texts(request.files)
@@ -113,7 +113,7 @@ class _FixApplier:
     def mended(self, source: HandlerFile, rules: Rules) -> Sequence[Diagnostic]:
         """Write or show the fixes of a file; what is found in it afterwards."""
         from ggfmt.config.lint.fix import fix_file, patch, write_file
-        from ggfmt.config.lint.linter import lint
+        from ggfmt.config.lint.reading import lint
         from ggfmt.java.text import visible
         from ggfmt.render.diagnostics import print_patch
 

@@ -65,7 +65,7 @@ def package_reader() -> Callable[[], dict[str, bytes]]:
     """
 
     def read() -> dict[str, bytes]:
-        """The contents by their names (`ggfmt/cli/help.py`); none where there is no such package."""
+        """The contents by their names (`ggfmt/cli/typer_commands.py`); none where there is no such package."""
         spec = importlib.util.find_spec("ggfmt")
         if spec is None or spec.origin is None:
             return {}
