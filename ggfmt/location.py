@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, unquote
 
 import pyarrow.fs as pafs
 
-from ggfmt.diagnostics.credentials import credentials, without_credentials
+from ggfmt.diagnostics.diagnostic import credentials, without_credentials
 
 # What a URI scheme stands for; the schemes of one store are written in many ways, and mean the same files.
 SCHEMES = {

@@ -10,7 +10,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.avro import NULL, AvroEncoder, Encoded, longs, optional
 from ggfmt.columnar.timestamps import text_micros
-from ggfmt.java.date_mask import DateMask
+from ggfmt.java.date_format import DateMask
 
 
 def optional_micros(mask: DateMask) -> AvroEncoder:

@@ -46,8 +46,7 @@ from ggfmt.commit.journal import (
 from ggfmt.commit.locking import LEASES, DirectoryLock, lease_of, lock_directory
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.store import FAILURES, Store, stored, with_credentials
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
 from ggfmt.location import absolute, is_uri, not_writable, remedy
 

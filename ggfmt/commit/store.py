@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt.commit.names_below import entries_below
-from ggfmt.diagnostics.credentials import credentials, without_credentials
+from ggfmt.diagnostics.diagnostic import credentials, without_credentials
 from ggfmt.location import SCHEMES, child, file_system, is_local
 
 BLOCK_BYTES = 4 << 20

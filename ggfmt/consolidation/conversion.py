@@ -20,8 +20,7 @@ from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.as_text import as_text
 from ggfmt.commit.store import BLOCK_BYTES
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.frames.columns import struct_image
-from ggfmt.frames.images import image_maps
+from ggfmt.frames.images import image_maps, struct_image
 from ggfmt.frames.shapes import GENERIC, IMAGES, MISSING, TEXT
 from ggfmt.location import child, file_system, is_local
 from ggfmt.model.table import Column, TableDef

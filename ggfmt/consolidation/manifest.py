@@ -15,7 +15,7 @@ from ggfmt.commit.names import counted, folded, safe_name, stamp
 from ggfmt.commit.records import CONSOLIDATION_MEMBER
 from ggfmt.consolidation.asked import CURRENT, DELETED, UNRESOLVED, shown
 from ggfmt.consolidation.conversion import Written
-from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.scan.files import InputFile
 from ggfmt.scan.job import ReadJob
 from ggfmt.version import VERSION

@@ -23,8 +23,7 @@ from ggfmt.consolidation.profile import Profile
 from ggfmt.consolidation.rows import UNTOLD
 from ggfmt.consolidation.staging import StagedTable
 from ggfmt.consolidation.tables import Table, with_columns
-from ggfmt.frames.shapes import AFTER, ddl, ddl_type
-from ggfmt.frames.spark_types import arrow_schema
+from ggfmt.frames.shapes import AFTER, arrow_schema, ddl, ddl_type
 from ggfmt.location import child, file_system, is_uri
 from ggfmt.model.table import Column, TableDef
 

@@ -12,10 +12,18 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.doctor.checks import LIBRARIES, Directory, Library, load, try_directory
-from ggfmt.doctor.finding import LITTLE_SPACE, Finding, State, size_text
+from ggfmt.diagnostics.diagnostic import GgfmtError, without_credentials
+from ggfmt.doctor.finding import (
+    LIBRARIES,
+    LITTLE_SPACE,
+    Directory,
+    Finding,
+    Library,
+    State,
+    load,
+    size_text,
+    try_directory,
+)
 from ggfmt.spark.session import SparkRunner, SparkSettings
 from ggfmt.version import VERSION
 

@@ -29,10 +29,8 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError, suggestion
 from ggfmt.formats.api.reading import Reject
-from ggfmt.frames.frame_shape import FrameShape
 from ggfmt.frames.operations import RowReader, SequenceRange, keyed, other_columns, out_of_order
-from ggfmt.frames.shapes import AFTER, BEFORE
-from ggfmt.frames.spark_types import arrow_schema
+from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, arrow_schema
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.table_keys import Keys, parse_keys

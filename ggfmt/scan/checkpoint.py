@@ -25,8 +25,7 @@ from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.records import run_file
 from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
 from ggfmt.location import lines_of, plain
 from ggfmt.scan.content import Content, examine

@@ -16,8 +16,7 @@ from ggfmt.commit.manifest import NEWER_LAYOUT_HELP, later_layout
 from ggfmt.commit.names import METADATA_DIRECTORY, RECORDS, counted
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, RunRecord, records
 from ggfmt.commit.store import FAILURES, Store
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
 from ggfmt.java.text import visible
 from ggfmt.location import StoreError, below, child, is_uri
 from ggfmt.scan.files import InputFile

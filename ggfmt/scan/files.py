@@ -20,8 +20,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
 from ggfmt.location import file_system, is_uri
 
 Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]

@@ -15,8 +15,7 @@ import pyarrow.fs as pafs
 
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.names_below import check_parts, entries_below, hidden_part, is_hidden, is_worth_telling
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
 from ggfmt.location import Location, StoreError, absolute, child, file_system, is_uri, plain, quoted

@@ -12,8 +12,7 @@ from pathlib import Path
 from ggfmt.columnar.replacement import UnusableName, replace_names, two_tables
 from ggfmt.commit.names import safe_name
 from ggfmt.config.handlers import Configuration
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import SchemaFile

@@ -20,7 +20,7 @@ from ggfmt.commit.manifest import Manifest
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.java.text import visible
 from ggfmt.render.report.page import page, write_page
-from ggfmt.render.report.text import run_text
+from ggfmt.render.runs import run_text
 from ggfmt.sinks.messages.run_history import MOST_EXAMPLES, read_run
 from ggfmt.sinks.messages.verification import verify
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
-from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.reading import lint
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.code_examples import EXAMPLES
 from ggfmt.diagnostics.codes import CODES, Severity
@@ -33,7 +33,7 @@ from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.schema import schemas
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark.installations import find_java
 
 TABLE = TableDef(
     "GG.TCUSTORD",

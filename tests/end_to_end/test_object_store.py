@@ -27,12 +27,11 @@ import ggfmt
 from ggfmt.commit import journal as output_journal
 from ggfmt.commit import locking
 from ggfmt.commit import store as output_store
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError, without_credentials
 from ggfmt.frames.shapes import GENERIC
 from ggfmt.location import Location, quoted
 from ggfmt.render.report.page import page
-from ggfmt.render.report.text import run_text
+from ggfmt.render.runs import run_text
 from ggfmt.scan.listing import list_inputs
 from ggfmt.sinks.messages import execution
 from ggfmt.sinks.messages.run_history import read_run

@@ -25,8 +25,7 @@ from ggfmt.commit.locking import LEASE_SECONDS, lease_of, owner_of
 from ggfmt.commit.shared_lease import SharedLease
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.frames.frame_shape import FrameShape
-from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, typed
+from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, FrameShape, typed
 from ggfmt.frames.write import WriteOptions
 from ggfmt.model.table import TableDef
 

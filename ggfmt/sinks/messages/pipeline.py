@@ -24,7 +24,7 @@ from ggfmt.formats.api.losses import NESTED_AS_TEXT
 from ggfmt.formats.api.writing import Formatter, Framing, LossNote, RowErrors, SchemaFile, WriteSupport
 from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import native_charset
-from ggfmt.java.date_mask import date_mask
+from ggfmt.java.date_format import date_mask
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef

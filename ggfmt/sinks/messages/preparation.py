@@ -16,8 +16,7 @@ from ggfmt.commit.commit import check_directories, lock_all, reason, write_error
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import is_below
 from ggfmt.commit.names import METADATA_DIRECTORY, counted, stamp
-from ggfmt.config.file_layout import absolute_paths, not_done
-from ggfmt.config.handler_options import RunOptions
+from ggfmt.config.handler_options import RunOptions, absolute_paths, not_done
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.formats.api.framing import TextFraming

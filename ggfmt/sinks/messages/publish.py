@@ -20,8 +20,7 @@ from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name
 from ggfmt.commit.records import MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
 from ggfmt.commit.store import FAILURES
 from ggfmt.commit.targets import check_targets
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.diagnostics.diagnostic import Abend, without_credentials
 from ggfmt.location import below, child
 from ggfmt.model.table import TableDef
 from ggfmt.sinks.messages import report

@@ -13,7 +13,7 @@ from typing import Any
 from ggfmt.columnar.clock import Clock
 from ggfmt.commit.names import counted
 from ggfmt.commit.timeline import Timeline
-from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.loss import Loss, happening
 from ggfmt.formats.api.reading import Remark

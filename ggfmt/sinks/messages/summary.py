@@ -14,7 +14,7 @@ from itertools import islice
 
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.java.text import visible
 from ggfmt.model.change import OP_TYPES, OpType
 from ggfmt.sinks.messages import report

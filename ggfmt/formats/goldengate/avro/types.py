@@ -11,7 +11,7 @@ from ggfmt.columnar.avro_times import optional_micros
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.types import MessageType, target_type
-from ggfmt.java.date_mask import date_mask
+from ggfmt.java.date_format import date_mask
 from ggfmt.model.table import Kind, SqlType, TableDef
 
 ORACLE_DIGITS = 38  # the most that a NUMBER(p,s) has

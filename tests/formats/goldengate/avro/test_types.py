@@ -29,7 +29,7 @@ from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.schema import AvroSchema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
-from ggfmt.java.date_mask import date_mask
+from ggfmt.java.date_format import date_mask
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

@@ -1,19 +1,13 @@
-"""Diagnostics as text for a person (plain, or with colour on a terminal) and as JSON for a program.
-
-    conf/json.properties:7:38: error[GG103] `gg.handler.k.format.pkUpdateHandling` cannot be `del-insert`
-      7 | gg.handler.k.format.pkUpdateHandling=del-insert
-        |                                      ^^^^^^^^^^
-      help: legal values are `abend`, `update`, `delete-insert`; did you mean `delete-insert`?
-
-Nothing that a file holds can steer the terminal: what does not print is shown as an escape.
-"""
+"""Diagnostics for people and programs: text in color or plain, one line each, JSON, and patches."""
 
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -167,3 +161,97 @@ def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
 def sound(value: object) -> object:
     """The value with escapes for halves of surrogate pairs, which many readers of JSON refuse."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+# What a finding is about, whatever line it is in: for names that stay when lines move, and to fold what is alike.
+
+_QUOTED = re.compile(r"`([^`]+)`")
+_LINE = re.compile(r"\bline [0-9]+")
+_BELOW_HANDLER = re.compile(r"gg\.handler\.[^.]+\.(?=.)")
+_LEAST_FOLDED = 3
+_MOST_LINES = 5
+
+
+def names(findings: Iterable[Diagnostic]) -> Iterator[str]:
+    """A name for each finding of a file: its code and what it is about, with a number from the second such one on."""
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        name = " ".join(filter(None, (finding.code, visible(_subject(finding)))))
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+
+
+def folded(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """The findings, with one in place of three or more of a file that are alike but for the property.
+
+    They are of one code and of one handler, and say the same; the one that is left tells of the lines of the others.
+    """
+    alike: dict[object, list[Diagnostic]] = {}
+    for finding in findings:
+        alike.setdefault(_kind(finding), []).append(finding)
+    left = []
+    for finding in findings:
+        same = alike[_kind(finding)]
+        if len(same) < _LEAST_FOLDED:
+            left.append(finding)
+        elif finding is same[0]:
+            left.append(replace(finding, message=f"{finding.message}, and {_more(same[1:])}"))
+    return left
+
+
+def _subject(finding: Diagnostic) -> str:
+    match = _QUOTED.search(finding.message)
+    return match[1] if match else ""
+
+
+def _kind(finding: Diagnostic) -> object:
+    subject = _subject(finding)
+    handler = _BELOW_HANDLER.match(subject)
+    names = filter(None, (subject, subject[handler.end() :] if handler else None))
+    message, help = _LINE.sub("", finding.message), finding.help or ""
+    for name in names:
+        message, help = message.replace(f"`{name}`", "``"), help.replace(f"{name}`", "`")
+    return finding.span.file, finding.code, handler and handler[0], message, help
+
+
+def _more(findings: Sequence[Diagnostic]) -> str:
+    lines = [str(finding.span.line) for finding in findings if finding.span.line is not None]
+    shown = lines[:_MOST_LINES]
+    if not shown:
+        return f"{len(findings)} more"
+    rest = "..." if len(lines) > len(shown) else ""
+    return f"{len(findings)} more in line{'s' * (len(lines) > 1)} {', '.join(shown)}{rest}"
+
+
+# Diagnostics in one line each, `file:line:column: CODE message`, as editors and scripts take them.
+
+
+def diagnostics_concise(diagnostics: Iterable[Diagnostic]) -> str:
+    """The findings in a line each; what does not print is shown as an escape."""
+    return "".join(f"{_place(finding)}{finding.code} {visible(finding.message)}\n" for finding in diagnostics)
+
+
+def _place(finding: Diagnostic) -> str:
+    place = visible(str(finding.span))
+    return f"{place}: " if place else ""
+
+
+# A patch: its own bytes for a pipe or a file, or to be looked at on a terminal.
+
+_PATCH_STYLES = {"---": "bold", "+++": "bold", "@@ ": "cyan", "-": "red", "+": "green"}
+
+
+def print_patch(patch: bytes, stream: TextIO) -> None:
+    """Write a patch to a stream; on a terminal with colour, and with an escape for what does not print."""
+    if not stream.isatty():
+        stream.flush()
+        stream.buffer.write(patch)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    text = Text(end="")
+    for line in patch.decode("utf-8", "backslashreplace").split("\n")[:-1]:
+        style = next((style for start, style in _PATCH_STYLES.items() if line.startswith(start)), "")
+        text.append("".join(part if part == "\t" else visible(part) for part in line) + "\n", style)
+    Console(file=stream).print(text, soft_wrap=True, end="")

@@ -1,8 +1,9 @@
-"""What `ggfmt explain` tells of a word: text for a person (plain, or with colour), Markdown, and data for JSON."""
+"""What commands print that explain ggfmt: pages, the table of formats, and the explanation of a word."""
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -19,15 +20,88 @@ from ggfmt.config.symbols import (
     properties_since,
     properties_until,
 )
+from ggfmt.formats import FORMATS
 from ggfmt.options.reference import as_dict, default_words, releases
 from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import OptionSpec
 from ggfmt.options.value_types import Choice, ReleaseChoice
+from ggfmt.render.diagnostics import write_text
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
     from rich.text import Text
 
     from ggfmt.sinks.messages.example import Example
+
+_LINK = re.compile(r"\[([^]]+)\]\(([^):]+)\)")
+_PAGE_WIDTH = 120
+
+
+def print_page(text: str, stream: TextIO) -> None:
+    """Write a page of Markdown to a stream: laid out if it is a terminal, else as it is."""
+    if not stream.isatty():
+        write_text(text if text.endswith("\n") else f"{text}\n", stream)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console(file=stream)
+    page = Markdown(_LINK.sub(_command, text), hyperlinks=True)
+    console.print(page, width=min(console.width, _PAGE_WIDTH))
+
+
+def print_topics(topics: Sequence[tuple[str, str]], stream: TextIO) -> None:
+    """Write the topics, each with a sentence, one below the other."""
+    width = max(len(topic) for topic, _ in topics) + 2
+    if not stream.isatty():
+        write_text("".join(f"{topic:{width}}{sentence}\n" for topic, sentence in topics), stream)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for topic, sentence in topics:
+        table.add_row(Text(topic, "bold"), Text(sentence))
+    Console(file=stream).print(table)
+
+
+def _command(link: re.Match[str]) -> str:
+    """A link to another page as the command that shows it; one within a page, or to a file, as its text."""
+    page, _, anchor = link[2].partition("#")
+    if not page.endswith(".md"):
+        return link[1]
+    topic = posixpath.basename(page).removesuffix(".md")
+    if re.fullmatch("gg[0-9]{3}", anchor):
+        topic = anchor.upper()
+    return f"{link[1]} (`ggfmt docs {topic}`)"
+
+
+# Tables for the terminal.
+
+
+def formats_table() -> Table:
+    """All formats: id, what can be done with it, and what it is."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("format", "reads", "writes", "schema", "what it is"):
+        table.add_column(heading, overflow="fold")
+    for name, format in FORMATS.items():
+        marks = ("yes" if part is not None else "" for part in (format.reads, format.writes, format.schema_kind))
+        table.add_row(name, *marks, format.doc)
+    return table
+
+
+def print_rich(renderable: RenderableType, stream: TextIO) -> None:
+    """Print a table, as wide as the terminal; into a pipe without colour, as wide as it needs."""
+    from rich.console import Console
+
+    Console(file=stream, width=None if stream.isatty() else 200).print(renderable)
+
+
+# What `ggfmt explain` tells of a word: text for a person (plain, or with colour), Markdown, and data for JSON.
 
 _WIDTH = 100
 _STYLES = {"title": "bold", "label": "cyan", "without": "red", "with": "green", "lines": "bold", "code": ""}
