@@ -15,7 +15,7 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, output_files, run_ggfmt
 from strategies import Changes, make_batch
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection, WriterSettings

@@ -35,8 +35,8 @@ from strategies import (
 
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar import avro as kernels
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import join_binary, zigzag_varint
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
@@ -246,7 +246,7 @@ def plain_varint(number: int) -> bytes:
 def test_varints(values: list[int | None]) -> None:
     encoded = join_binary(kernels.longs(pa.array(values, pa.int64())), len(values)).to_pylist()
     assert encoded == [b"" if value is None else plain_varint(value) for value in values]
-    assert [kernels.zigzag_varint(value) for value in values if value is not None] == [e for e in encoded if e]
+    assert [zigzag_varint(value) for value in values if value is not None] == [e for e in encoded if e]
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 4095, 4096, 8191, 8192, 70_000])

@@ -20,8 +20,9 @@ from polars.exceptions import ComputeError
 from strategies import Changes, make_batch
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.avro import text_bytes, zigzag_varint
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.avro import text_bytes
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.avro.container import ObjectContainer

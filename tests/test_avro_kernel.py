@@ -18,7 +18,7 @@ from runs import operation, run_ggfmt, write_lines
 from strategies import examples
 
 from ggfmt import kernels
-from ggfmt.columnar.avro import zigzag_varint
+from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, WriterSettings
 from ggfmt.formats.avro import programs

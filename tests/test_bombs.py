@@ -17,7 +17,8 @@ import pytest
 from runs import JSON_LINES, content, run_ggfmt
 
 from ggfmt.columnar import replacement
-from ggfmt.columnar.avro import END, text_bytes, zigzag_varint
+from ggfmt.columnar.avro import END, text_bytes
+from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import WriterSettings

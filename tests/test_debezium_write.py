@@ -16,7 +16,7 @@ from strategies import Changes, examples, make_batch, plain_operations
 from test_debezium import AT, NAME, TEXTS
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import RowErrors

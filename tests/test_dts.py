@@ -36,7 +36,7 @@ from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples, make_batch, table_def
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import Formatter, RowErrors

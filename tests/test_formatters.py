@@ -30,7 +30,7 @@ from strategies import (
 )
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.framing import TextFraming

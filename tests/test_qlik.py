@@ -17,8 +17,8 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, output_files, run_ggfmt, snapshot, write_lines
 from strategies import Changes, examples, make_batch, table_def
 
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join, join_binary
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import join, join_binary
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import RowErrors

@@ -11,7 +11,7 @@ from dialects import DATA, NOW, lines, read, told, written
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, make_batch
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Context, Projection
 

@@ -27,7 +27,8 @@ from typer.testing import CliRunner
 
 from ggfmt import frames
 from ggfmt.cli import app
-from ggfmt.columnar.avro import END, text_bytes, zigzag_varint
+from ggfmt.columnar.avro import END, text_bytes
+from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.avro import blocks
 from ggfmt.formats.avro.blocks import MIN_HEADER_LIMIT, LongHeader, read_header

@@ -21,7 +21,7 @@ from test_golden import CASES, MANUAL
 from xml_oracle import fits, xml_message
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.writing import RowErrors

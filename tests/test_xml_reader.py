@@ -20,7 +20,7 @@ from runs import MOMENT, content, run_ggfmt, tables
 from strategies import Changes, examples, make_batch, table_def
 from xml_oracle import as_written
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.reading import Chunk, SchemaChange

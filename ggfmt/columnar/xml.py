@@ -11,8 +11,7 @@ import re
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.escapes import ATTRIBUTE_ESCAPES, text_buffer
-from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text
+from ggfmt.columnar.pieces import ATTRIBUTE_ESCAPES, Conditional, Encoding, Piece, Text, text_buffer
 from ggfmt.columnar.strings import TextPattern, all_match
 from ggfmt.model.change import Image
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_strings, counts_by_value, list_array, non_null_values
-from ggfmt.columnar.as_text import as_text
 from ggfmt.columnar.images import unless_all
+from ggfmt.columnar.typed import as_text
 from ggfmt.frames.shapes import TEXT
 from ggfmt.model.change import Image, ImageColumn
 from ggfmt.model.table import TableDef

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.columnar.as_text import is_scalar
+from ggfmt.columnar.typed import is_scalar
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 from ggfmt.frames.shapes import AFTER, BEFORE, HEAD, IMAGES, MISSING, NAMES, TEXT, TEXTS
 from ggfmt.model.table import Column, Kind, SqlType

@@ -18,7 +18,7 @@ from typing import Any
 
 from comparison.data import SHAPES, write_lines
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.formats import FORMATS

@@ -25,7 +25,7 @@ from strategies import examples, make_batch, slice_batch
 
 from contract import Case, Contract, contract_of
 from contract.shown import as_held
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.commands.inspection import SchemaKind
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import Projection, WriterSettings

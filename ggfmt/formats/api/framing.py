@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.pieces import text_buffer
 from ggfmt.formats.api.writing import Framing
 from ggfmt.java.charsets import byte_order_mark, codec_of, encoder
 

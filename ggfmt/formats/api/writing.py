@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.loss import Loss

@@ -16,8 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.columnar.avro import END, text_bytes, zigzag_varint
-from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.avro import END, text_bytes
+from ggfmt.columnar.pieces import text_buffer, zigzag_varint
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.table import TableDef
 

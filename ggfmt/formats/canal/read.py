@@ -12,7 +12,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.by_value import booleans, by_value
+from ggfmt.columnar.strings import booleans, by_value
 from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.canal import DELETE_IN_OLD, scan

@@ -32,15 +32,13 @@ from ggfmt.columnar.avro import (
     optional_strings,
     string_maps,
     strings,
-    zigzag_varint,
 )
 from ggfmt.columnar.avro import text_bytes as text
-from ggfmt.columnar.by_value import rows_where
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.from_python import token_maps
-from ggfmt.columnar.join import join, join_binary
-from ggfmt.columnar.json_image import Values
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.columns import token_maps
+from ggfmt.columnar.json_text import Values
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import Piece, join, join_binary, zigzag_varint
+from ggfmt.columnar.strings import rows_where
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection

@@ -22,8 +22,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.escapes import text_buffer
-from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import join_binary, text_buffer
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.api.source import Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ggfmt.columnar.key_updates import delete_insert, key_updates
+from ggfmt.columnar.images import delete_insert, key_updates
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.writing import RowErrors

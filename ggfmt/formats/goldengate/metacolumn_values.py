@@ -7,12 +7,9 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join
-from ggfmt.columnar.metadata import OpKeys, or_empty
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.metadata import Clock, OpKeys, or_empty, token
+from ggfmt.columnar.pieces import Piece, join
 from ggfmt.columnar.timestamps import text_micros
-from ggfmt.columnar.tokens import token
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, NOW, NOW_ISO8601, OP_TYPE, VARIABLES, MetaColumn
 from ggfmt.model.change import ChangeBatch

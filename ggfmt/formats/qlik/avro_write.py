@@ -8,19 +8,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import from_buffers, narrow
-from ggfmt.columnar.avro import (
-    NULL,
-    VALUE,
-    Columns,
-    optional_booleans,
-    optional_longs,
-    optional_strings,
-    strings,
-    zigzag_varint,
-)
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.avro import NULL, VALUE, Columns, optional_booleans, optional_longs, optional_strings, strings
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.writing import RowErrors, WriteSupport
 from ggfmt.formats.avro.container import MessageStream

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import map_items, non_null_values
-from ggfmt.columnar.from_python import int64s, texts, token_maps
+from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange

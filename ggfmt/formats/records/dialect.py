@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.columnar.by_value import Kernel
+from ggfmt.columnar.strings import Kernel
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import dumps

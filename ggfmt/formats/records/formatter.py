@@ -10,13 +10,18 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import ImageObjects, JsonValues, Style, Values
-from ggfmt.columnar.metadata import OpKeys
-from ggfmt.columnar.pieces import Piece
-from ggfmt.columnar.strings import json_booleans, json_numbers, json_strings, quote_json
+from ggfmt.columnar.json_text import (
+    ImageObjects,
+    JsonValues,
+    Style,
+    Values,
+    json_booleans,
+    json_numbers,
+    json_strings,
+    quote_json,
+)
+from ggfmt.columnar.metadata import Clock, OpKeys
+from ggfmt.columnar.pieces import Piece, escape_json_text, join
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection

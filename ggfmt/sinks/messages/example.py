@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.symbols import HANDLER, PropertySymbol
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handler_options import REJECT, WRITE, HandlerConfig, RunOptions
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS

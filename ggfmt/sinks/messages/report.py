@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.commit.names import counted
 from ggfmt.commit.timeline import Timeline
 from ggfmt.diagnostics.credentials import without_credentials

@@ -14,8 +14,8 @@ import pyarrow.fs as pafs
 
 from ggfmt import kernels
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import text_buffer
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.commit.names import FileLocation, counted
 from ggfmt.commit.store import Store

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Projection
 from ggfmt.formats.api.show import BytesShow, Show, ShownMessage, TextShow

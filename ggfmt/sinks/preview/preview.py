@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
 from ggfmt.config.handler_options import RunOptions
 from ggfmt.config.handlers import HandlerConfig

@@ -14,7 +14,7 @@ import pyarrow as pa
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.arrow.arrays import StringMapArray
-from ggfmt.columnar.from_python import MISSING, int64s, text_column, texts, token_maps
+from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.formats.goldengate.avro.described import (
     Schema,

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ggfmt.columnar.avro import ENCODERS, AvroEncoder
-from ggfmt.columnar.avro_decimals import optional_decimals
-from ggfmt.columnar.avro_times import optional_micros
+from ggfmt.columnar.avro import ENCODERS, AvroEncoder, optional_decimals, optional_micros
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.types import MessageType, target_type

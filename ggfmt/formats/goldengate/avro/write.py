@@ -17,11 +17,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
-from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes, zigzag_varint
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.metadata import OpKeys
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes
+from ggfmt.columnar.metadata import Clock, OpKeys
+from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL

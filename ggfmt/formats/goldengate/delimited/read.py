@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_strings, non_null_values
+from ggfmt.columnar.columns import token_maps
 from ggfmt.columnar.delimited import count_fields, image_column, split, table_of_fields, tokens_of, unquoted
-from ggfmt.columnar.from_python import token_maps
-from ggfmt.columnar.join import join
+from ggfmt.columnar.pieces import join
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection, WriterSettings

@@ -8,10 +8,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join, repeat
-from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.metadata import Clock, token_texts
+from ggfmt.columnar.pieces import Piece, join, repeat
 from ggfmt.columnar.strings import count_texts, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import Context, Projection

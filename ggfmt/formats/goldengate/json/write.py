@@ -9,14 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import without_nulls
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import ImageObjects, Pieces, Style, Values
-from ggfmt.columnar.metadata import OpKeys, token_texts
-from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Equals, Piece
-from ggfmt.columnar.strings import json_booleans, json_numbers, json_strings
+from ggfmt.columnar.json_text import ImageObjects, Pieces, Style, Values, json_booleans, json_numbers, json_strings
+from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Equals, Piece, escape_json_text, join
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import NULL_AS_MISSING

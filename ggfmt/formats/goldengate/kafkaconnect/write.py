@@ -13,15 +13,20 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.by_value import by_value, json_texts, json_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import JACKSON_ESCAPES, escape_json_text
 from ggfmt.columnar.images import and_present, with_nulls
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import ImageObjects, JsonValues, Values
-from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Encoding, Piece
-from ggfmt.columnar.strings import json_booleans, json_strings, quote_json
+from ggfmt.columnar.json_text import (
+    ImageObjects,
+    JsonValues,
+    Values,
+    json_booleans,
+    json_strings,
+    json_texts,
+    json_values,
+    quote_json,
+)
+from ggfmt.columnar.metadata import Clock, token_texts
+from ggfmt.columnar.pieces import JACKSON_ESCAPES, Encoding, Piece, escape_json_text, join
+from ggfmt.columnar.strings import by_value
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context, Projection
 from ggfmt.formats.api.framing import TextFraming

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ggfmt.columnar.from_python import MISSING, int64s, text_column, texts, token_maps
+from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings

@@ -10,10 +10,8 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, map_items, non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join
-from ggfmt.columnar.metadata import OpKeys, token_texts
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
+from ggfmt.columnar.pieces import Piece, join
 from ggfmt.columnar.xml import ColumnElement, attribute, attribute_text, cdata, foreign, foreign_character
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.context import Context
