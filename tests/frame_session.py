@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from survival import TABLES
 
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.frames.plan import Plan, Request, projection_for
 from ggfmt.model.table import TableDef
 from ggfmt.scan.runner import InProcess

@@ -15,7 +15,7 @@ from runs import manifest, run_ggfmt
 from survival import READ, TABLES, WRITTEN, Operation, handler, losses_of, survives, view, write_as, write_story
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 
 ROW = {"id": 1, "name": "a"}
 

@@ -18,7 +18,7 @@ from strategies import Changes, make_batch
 from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import FieldDelimiter, NullWord, csv_read
 from ggfmt.java.text import InvalidValueError

@@ -40,9 +40,9 @@ from ggfmt.columnar.pieces import join_binary, zigzag_varint
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import Formatter, RowErrors
-from ggfmt.formats.avro.container import ObjectContainer
+from ggfmt.formats.avro.containers import ObjectContainer
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, AvroRowOptions
 from ggfmt.formats.goldengate.avro.schema import (
     AvroSchema,

@@ -22,7 +22,7 @@ from ggfmt.columnar.avro import optional_decimals, optional_micros
 from ggfmt.columnar.pieces import join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.schema import AvroSchema

@@ -21,8 +21,8 @@ from ggfmt.columnar.avro import END, text_bytes
 from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.avro.blocks import unsafe
+from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.avro.containers import unsafe
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
 from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.model.table import Column, TableDef

@@ -18,7 +18,7 @@ from test_debezium import AT, NAME, TEXTS
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

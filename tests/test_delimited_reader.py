@@ -15,7 +15,7 @@ from strategies import examples
 
 from ggfmt.arrow.arrays import map_items
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.formats.api.context import Context, WriterSettings
+from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
 from ggfmt.model.table import Column, TableDef

@@ -15,7 +15,7 @@ from strategies import Changes, make_batch
 
 from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 COLUMNS = ("ID", "NAME", "NOTE")

@@ -21,7 +21,7 @@ from strategies import Changes, changes, examples, json_numbers, make_batch, nam
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.reading import Layout
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.json.read import MANY_TABLES, JsonReader

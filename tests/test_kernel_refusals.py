@@ -22,7 +22,7 @@ from ggfmt.columnar.pieces import KINDS as KINDS_OF_PIECES
 from ggfmt.columnar.pieces import Conditional, Encoding, Repeated, Text, join, join_binary
 from ggfmt.columnar.strings import TextPattern, all_match, count_texts
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dts import schema as dts_schema
 
 pytestmark = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")

@@ -20,7 +20,7 @@ from strategies import Changes, examples, make_batch, table_def
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import join, join_binary
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.qlik.masks import BYTES, HEX_DIGITS, Ordinals, mask_pieces
 from ggfmt.formats.qlik.types import sql_type, type_word

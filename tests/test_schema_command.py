@@ -17,8 +17,8 @@ from runs import operation, run_ggfmt, write_lines
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.avro.resolution import can_read, change
+from ggfmt.formats.api.format import Context
+from ggfmt.formats.avro.schemas import can_read, describe_change
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.write import hive_table
 from ggfmt.formats.goldengate.hive_ddl import literal, table_name, unique
@@ -176,7 +176,7 @@ OTHER = {"name": "b", "type": ["null", "double"], "default": None}
     ],
 )
 def test_a_change_of_schema_is_told_in_the_words_of_registries(old: Any, new: Any, words: str) -> None:
-    assert change(old, new).startswith(words)
+    assert describe_change(old, new).startswith(words)
 
 
 types = st.recursive(

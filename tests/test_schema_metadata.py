@@ -19,7 +19,7 @@ from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.goldengate.avro import AvroOpOptions
 from ggfmt.formats.goldengate.avro.schema import crc_64_avro, java_hash
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema

@@ -21,7 +21,7 @@ from ggfmt.definitions.json_schema import is_json_schema, parse_json_schema
 from ggfmt.definitions.row_fields import WrittenMetadata
 from ggfmt.definitions.source import DefinitionFile
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.model.table import Column, TableDef
 
 __all__ = ["load_definitions", "read_definitions"]

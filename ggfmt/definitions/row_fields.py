@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Any
 
 from ggfmt.definitions.source import DefinitionFile
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.metacolumns import OP_TYPE, MetaColumn, Template
 from ggfmt.formats.goldengate.schema_metadata import (

@@ -21,7 +21,7 @@ import fastavro
 import pyarrow as pa
 
 from ggfmt.columnar.metadata import Clock
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.avro import AvroOptions, AvroRowOcfOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.avro.write import AvroOpFormatter, AvroRowFormatter

@@ -20,7 +20,7 @@ from dialects import Read, chunk_bytes, read, told
 from ggfmt.config.lint.linter import lint
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import SplitBoundaryError
 from ggfmt.model.table import TableDef
 

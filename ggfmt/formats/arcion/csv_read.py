@@ -16,9 +16,8 @@ from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout
-from ggfmt.formats.api.source import Source
+from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.api.reading import Chunk, Layout, Source
 from ggfmt.formats.arcion import BACKSLASH, FILE, LAST_FIELDS, REALTIME, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, check_op, check_states, images_of
 from ggfmt.formats.json.files import BOM

@@ -14,9 +14,8 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import Piece, join
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import WriteSupport
+from ggfmt.formats.api.format import Context, Projection
+from ggfmt.formats.api.writing import TextFraming, WriteSupport
 from ggfmt.formats.arcion import BACKSLASH, LAST_FIELDS, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
 from ggfmt.formats.arcion.states import states, values_of

@@ -13,7 +13,7 @@ from ggfmt.columnar.json_text import ImageObjects, quote_json
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import escape_json_text, join
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import TEXT_AS_STATE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import ArcionJsonOptions

@@ -21,7 +21,7 @@ from ggfmt.columnar.json_text import json_number, json_texts, quote_json
 from ggfmt.columnar.metadata import Clock, token
 from ggfmt.columnar.pieces import Conditional, Encoding, Equals, Piece, Repeated, escape_json_text, join
 from ggfmt.columnar.strings import by_value
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import BEFORE_OVERLAID
 from ggfmt.formats.canal import DELETE_IN_OLD, CanalOptions
 from ggfmt.formats.mysql.types import type_text

@@ -18,7 +18,7 @@ from ggfmt.columnar.json_text import ImageObjects, json_strings, quote_json
 from ggfmt.columnar.metadata import Clock, token, token_texts
 from ggfmt.columnar.pieces import Conditional, Piece, escape_json_text, join
 from ggfmt.columnar.timestamps import floor_millis, zoned
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import TIME_CUT, ZONE_CUT
 from ggfmt.formats.cdl import TEXT, CdlOptions
 from ggfmt.formats.cdl.types import VALUES, field_of

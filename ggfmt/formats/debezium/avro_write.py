@@ -41,13 +41,22 @@ from ggfmt.columnar.pieces import Piece, join, join_binary, zigzag_varint
 from ggfmt.columnar.strings import rows_where
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.show import Show, ShownMessage, hex_lines, json_lines, laid_out
-from ggfmt.formats.api.writing import Framing, RowErrors, SchemaFile, WriteSupport
+from ggfmt.formats.api.writing import (
+    Framing,
+    RowErrors,
+    SchemaFile,
+    Show,
+    ShownMessage,
+    WriteSupport,
+    hex_lines,
+    json_lines,
+    laid_out,
+)
 from ggfmt.formats.avro import confluent
-from ggfmt.formats.avro.container import MessageStream, ObjectContainer
-from ggfmt.formats.avro.names import is_name
+from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
+from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.connect.avro import avro_schema
 from ggfmt.formats.connect.decimals import bytes_of
 from ggfmt.formats.debezium import CONTAINER, OWN, DebeziumAvroOptions

@@ -12,7 +12,7 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import Conditional, Piece, join
 from ggfmt.columnar.strings import count_texts
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import PLACEHOLDER_AS_MISSING
 from ggfmt.formats.debezium import AS_PLACEHOLDER, DebeziumOptions
 from ggfmt.formats.debezium.encode import encoding_of

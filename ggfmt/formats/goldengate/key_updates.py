@@ -7,7 +7,7 @@ from typing import Any
 
 from ggfmt.columnar.images import delete_insert, key_updates
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.options import DELETE_INSERT, UPDATE
 from ggfmt.model.change import ChangeBatch

@@ -10,7 +10,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.metadata import Clock, OpKeys, or_empty, token
 from ggfmt.columnar.pieces import Piece, join
 from ggfmt.columnar.timestamps import text_micros
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, NOW, NOW_ISO8601, OP_TYPE, VARIABLES, MetaColumn
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import suggestion
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import Options, option

@@ -14,7 +14,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, any_present, count_missing, differs_or_missing, updates_from, with_nulls
 from ggfmt.columnar.metadata import Clock, token
 from ggfmt.columnar.pieces import Piece, escape_json_text, join
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import BEFORE_OVERLAID, UNCHANGED_BEFORE_AS_NONE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions

@@ -21,7 +21,7 @@ from ggfmt.columnar.json_text import Values, quote_json
 from ggfmt.columnar.metadata import Clock, token
 from ggfmt.columnar.pieces import join
 from ggfmt.columnar.timestamps import micros_text
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import BEFORE_MISSING_AS_NULL, BEFORE_NULL_AS_MISSING
 from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions
 from ggfmt.formats.qlik.masks import HEX_DIGITS, mask_pieces

@@ -20,7 +20,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.columnar.strings import Kernel
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files

@@ -20,7 +20,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray
 from ggfmt.columnar import columns
 from ggfmt.columnar.images import unless_all
-from ggfmt.formats.api.spans import Spans
+from ggfmt.formats.api.reading import Spans
 from ggfmt.formats.records.problems import IMAGE_RULES
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType

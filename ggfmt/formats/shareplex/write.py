@@ -12,7 +12,7 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.images import count_missing, differs_or_missing, updates_from
 from ggfmt.columnar.metadata import Clock, token
 from ggfmt.columnar.pieces import escape_json_text, join, repeat
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import AFTER_CHANGES_ONLY
 from ggfmt.formats.records.formatter import (
     DialectFormatter,

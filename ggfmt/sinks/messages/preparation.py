@@ -20,7 +20,7 @@ from ggfmt.config.file_layout import absolute_paths, not_done
 from ggfmt.config.handler_options import RunOptions
 from ggfmt.config.handlers import HandlerConfig
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import TextFraming
 from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
 from ggfmt.location import absolute, below, child, file_system, is_uri, not_writable, plain, remedy

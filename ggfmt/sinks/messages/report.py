@@ -15,7 +15,7 @@ from ggfmt.commit.names import counted
 from ggfmt.commit.timeline import Timeline
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.loss import Loss, happening
+from ggfmt.formats.api.losses import Loss, happening
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.java.text import visible

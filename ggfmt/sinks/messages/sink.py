@@ -21,7 +21,7 @@ from ggfmt.commit.names import FileLocation, counted
 from ggfmt.commit.store import Store
 from ggfmt.commit.timeline import Timeline
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote

@@ -16,9 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.loss import Loss
+from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
     DIGITS_OF_DOUBLE,
@@ -30,6 +28,7 @@ from ggfmt.formats.api.losses import (
     TIME_FILLED,
     TYPES_NEAREST,
     TYPES_NOT_SHOWN,
+    Loss,
 )
 from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, TOKENS
 from ggfmt.formats.goldengate.metacolumns import (

@@ -16,6 +16,7 @@ from fastavro.types import Schema as FastSchema
 from ggfmt.arrow.arrays import StringMapArray
 from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.timestamps import times_of_micros
+from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.goldengate.avro.described import (
     Schema,
     column_types,
@@ -126,15 +127,6 @@ class Plan:
 def kinds_of(keys: Sequence[str]) -> dict[str, str]:
     """The operation types by the words for them; of two with one word the first."""
     return {key: OP_TYPES[place] for place, key in reversed(list(enumerate(keys)))}
-
-
-def without_logical_types(schema: Schema) -> Schema:
-    """The schema whose values are those that stand in the bytes."""
-    if isinstance(schema, list):
-        return [without_logical_types(part) for part in schema]
-    if isinstance(schema, dict):
-        return {name: without_logical_types(part) for name, part in schema.items() if name != "logicalType"}
-    return schema
 
 
 def _text_of(kind: Schema) -> Callable[[Any], str | None]:

@@ -17,7 +17,7 @@ import fastavro
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import (
     MAX_RECORD_BYTES,
     Chunk,
@@ -28,17 +28,17 @@ from ggfmt.formats.api.reading import (
     SchemaChange,
     too_long,
 )
-from ggfmt.formats.avro.blocks import (
+from ggfmt.formats.avro.containers import (
     Blocks,
     CorruptContainerError,
     Header,
     parts,
+    read_file_head,
     read_header,
     read_varint,
     unsafe,
     unzigzag,
 )
-from ggfmt.formats.avro.containers import read_file_head
 from ggfmt.formats.goldengate.avro.described import Template, is_by_image, metadata_of, starts_with_texts, table_of
 from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.reader import DECODE_ERRORS, AvroReader

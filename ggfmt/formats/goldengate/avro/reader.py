@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Reject
 from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.scan import Scan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, is_flagged
 from ggfmt.formats.goldengate.avro.schema import (
     AvroSchema,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.columnar.avro import ENCODERS, AvroEncoder, optional_decimals, optional_micros
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.types import MessageType, target_type
 from ggfmt.java.date_mask import date_mask

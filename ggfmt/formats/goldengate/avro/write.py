@@ -21,11 +21,23 @@ from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings,
 from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.show import Line, Show, ShownMessage, ShownPiece, hex_lines, json_lines, laid_out
-from ggfmt.formats.api.writing import Formatter, Framing, RowErrors, SchemaFile, WriteSupport
-from ggfmt.formats.avro.container import MessageStream, ObjectContainer
+from ggfmt.formats.api.writing import (
+    Formatter,
+    Framing,
+    Line,
+    RowErrors,
+    SchemaFile,
+    Show,
+    ShownMessage,
+    ShownPiece,
+    WriteSupport,
+    hex_lines,
+    json_lines,
+    laid_out,
+)
+from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
 from ggfmt.formats.goldengate import hive_ddl
 from ggfmt.formats.goldengate.avro import (
     AvroOpOptions,

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
     CHARACTER_REPLACED,

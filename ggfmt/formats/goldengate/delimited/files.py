@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
-from ggfmt.formats.api.reading import Chunk, Layout
-from ggfmt.formats.api.source import Source
+from ggfmt.formats.api.reading import Chunk, Layout, Source
 
 CHUNK_BYTES = 1 << 20
 

@@ -22,7 +22,7 @@ from ggfmt.columnar.delimited import count_fields, image_column, split, table_of
 from ggfmt.columnar.pieces import join
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part, files
 from ggfmt.formats.goldengate.delimited.files import DelimitedLayout

@@ -12,11 +12,18 @@ from ggfmt.columnar.metadata import Clock, token_texts
 from ggfmt.columnar.pieces import Piece, join, repeat
 from ggfmt.columnar.strings import count_texts, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import DELIMITER_INSIDE, TEXT_AS_STATE
-from ggfmt.formats.api.show import Line, ShownField, ShownMessage, ShownPiece, TextShow
-from ggfmt.formats.api.writing import Formatter, WriteSupport
+from ggfmt.formats.api.writing import (
+    Formatter,
+    Line,
+    ShownField,
+    ShownMessage,
+    ShownPiece,
+    TextFraming,
+    TextShow,
+    WriteSupport,
+)
 from ggfmt.formats.goldengate import hive_ddl
 from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, Part
 from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Layout, ReadSupport
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumn_roles import Roles

@@ -13,11 +13,18 @@ from ggfmt.columnar.images import without_nulls
 from ggfmt.columnar.json_text import ImageObjects, Pieces, Style, Values, json_booleans, json_numbers, json_strings
 from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
 from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Equals, Piece, escape_json_text, join
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import NULL_AS_MISSING
-from ggfmt.formats.api.show import ShownMessage, ShownPiece, TextShow, json_lines
-from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSupport
+from ggfmt.formats.api.writing import (
+    Formatter,
+    RowErrors,
+    ShownMessage,
+    ShownPiece,
+    TextFraming,
+    TextShow,
+    WriteSupport,
+    json_lines,
+)
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions, JsonRowOptions
 from ggfmt.formats.goldengate.json.schema import json_schema, json_type
 from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.api.context import Context, WriterSettings
+from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema
 from ggfmt.formats.connect.values import read_as
 from ggfmt.formats.goldengate.kafkaconnect import FLAG, INSERT, REFUSE, KafkaConnectOptions

@@ -9,7 +9,7 @@ from ggfmt.columnar.json_text import json_strings
 from ggfmt.columnar.metadata import Clock, token, token_texts
 from ggfmt.columnar.pieces import Piece, escape_json_text, join
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OBJECT_METADATA

@@ -19,17 +19,8 @@ import pyarrow as pa
 from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import (
-    Chunk,
-    Discovery,
-    Event,
-    Layout,
-    ReadSupport,
-    SchemaChange,
-    UnknownTable,
-)
-from ggfmt.formats.api.spans import Spans
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Discovery, Event, Layout, ReadSupport, SchemaChange, Spans, UnknownTable
 from ggfmt.formats.goldengate.discovery import settle_changes
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records

@@ -14,10 +14,17 @@ from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
 from ggfmt.columnar.pieces import Piece, join
 from ggfmt.columnar.xml import ColumnElement, attribute, attribute_text, cdata, foreign, foreign_character
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.show import ShownMessage, ShownPiece, TextShow
-from ggfmt.formats.api.writing import Formatter, RowErrors, SchemaFile, WriteSupport
+from ggfmt.formats.api.format import Context
+from ggfmt.formats.api.writing import (
+    Formatter,
+    RowErrors,
+    SchemaFile,
+    ShownMessage,
+    ShownPiece,
+    TextFraming,
+    TextShow,
+    WriteSupport,
+)
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.model.change import OP_TYPES, ChangeBatch
