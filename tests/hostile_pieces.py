@@ -25,7 +25,7 @@ from ggfmt.columnar.pieces import (
     join_binary,
 )
 from ggfmt.columnar.strings import TextPattern, count_texts
-from ggfmt.columnar.xml import foreign
+from ggfmt.formats.goldengate.xml.write import foreign
 from ggfmt.model.change import Image, ImageColumn
 
 _PARTS = [

@@ -9,7 +9,7 @@ _FORMATS = ("test_golden", "test_formatters")
 # For each module the modules of tests that guard it, those that tell soonest first.
 _GUARDS: dict[str, tuple[str, ...]] = {
     "ggfmt/columnar/avro.py": ("test_columnar", "test_avro"),
-    "ggfmt/columnar/delimited.py": ("test_delimited_reader", *_FORMATS),
+    "ggfmt/formats/goldengate/delimited/read.py": ("test_delimited_reader", *_FORMATS),
     "ggfmt/columnar/pieces.py": ("test_columnar", "test_pieces", *_FORMATS),
     "ggfmt/columnar/json_text.py": ("test_columnar", *_FORMATS),
     "ggfmt/columnar/images.py": ("test_columnar", *_DIALECTS, *_FORMATS, "test_rejects"),

@@ -25,7 +25,7 @@ from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.dts.read import DtsReader
 from ggfmt.formats.goldengate.avro import AvroRowOptions
-from ggfmt.formats.goldengate.avro.reader import AvroReader
+from ggfmt.formats.goldengate.avro.read import AvroReader
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.qlik.avro_read import QlikAvroReader
 from ggfmt.formats.qlik.envelope import read_head

@@ -29,7 +29,7 @@ from ggfmt.columnar.pieces import (
     join_binary,
 )
 from ggfmt.columnar.strings import TextPattern, all_match
-from ggfmt.columnar.xml import foreign
+from ggfmt.formats.goldengate.xml.write import foreign
 from ggfmt.model.change import Image, ImageColumn
 
 needs_kernels = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")

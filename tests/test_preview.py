@@ -41,8 +41,7 @@ from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.options.table_keys import TableKeys
-from ggfmt.options.value_types import Bool, Charset, Choice, Int
+from ggfmt.options.value_types import Bool, Charset, Choice, Int, TableKeys
 from ggfmt.render.preview import preview_text
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.splits import Window

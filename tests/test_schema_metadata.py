@@ -24,7 +24,7 @@ from ggfmt.formats.goldengate.avro import AvroOpOptions
 from ggfmt.formats.goldengate.avro.schema import crc_64_avro, java_hash
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, MetaColumn, Template
-from ggfmt.formats.goldengate.schema_metadata import METADATA_PROPERTY, PREFIXES_PROPERTY
+from ggfmt.formats.goldengate.schemas import METADATA_PROPERTY, PREFIXES_PROPERTY
 from ggfmt.model.table import Column, TableDef
 from ggfmt.scan.recognition import source_of_handler
 from ggfmt.scan.scan import ScanRequest

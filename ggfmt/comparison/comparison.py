@@ -17,7 +17,7 @@ from ggfmt.comparison.sides import ComparisonSide, find_tables
 from ggfmt.comparison.tables import TableRows
 from ggfmt.comparison.values import STRING
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
-from ggfmt.options.table_keys import EVERY_TABLE, Keys, key_of
+from ggfmt.options.value_types import EVERY_TABLE, Keys, key_of
 from ggfmt.scratch import Scratch, remove_abandoned
 
 # Which tables and columns of two sides belong together, and by which key: by their names.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.java.text import trim
-from ggfmt.options.table_keys import Keys
+from ggfmt.options.value_types import Keys
 
 _PREFIX = "partitioner."
 

@@ -21,7 +21,7 @@ from ggfmt.frames.frame_shape import FrameShape, plain_type
 from ggfmt.frames.shapes import IMAGES, MISSING, NAMES, TEXT, TEXTS
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.table_keys import Keys, key_of
+from ggfmt.options.value_types import Keys, key_of
 
 
 @dataclass

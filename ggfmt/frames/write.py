@@ -35,7 +35,7 @@ from ggfmt.frames.shapes import AFTER, BEFORE
 from ggfmt.frames.spark_types import arrow_schema
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.table_keys import Keys, parse_keys
+from ggfmt.options.value_types import Keys, parse_keys
 from ggfmt.scan.progress import ProgressTracker
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import check_ended

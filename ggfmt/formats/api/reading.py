@@ -409,3 +409,18 @@ def starts_of(spans: Sequence[tuple[int, int]], count: int) -> array[int]:
     if isinstance(spans, Spans):
         return spans.starts(count)
     return array("q", (spans[index][0] for index in range(count)))
+
+
+def settle_changes(findings: Sequence[list[SchemaChange]], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
+    """The first definition of each table, and a metadata change event wherever another one follows it."""
+    first: dict[str, TableDef] = {}
+    current: dict[str, TableDef] = {}
+    events = []
+    for change in (change for split in findings for change in split):
+        table = catalog.settle(change.table)
+        if table.full_name not in first:
+            first[table.full_name] = table
+        elif current[table.full_name] != table:
+            events.append(replace(change, table=table))
+        current[table.full_name] = table
+    return DiscoveryResult(tuple(first.values()), tuple(events))

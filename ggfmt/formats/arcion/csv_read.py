@@ -25,7 +25,7 @@ from ggfmt.formats.json.values import invalid_utf8
 from ggfmt.formats.records.dialect import Change, Meaning
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError
-from ggfmt.options.table_keys import keys_of
+from ggfmt.options.value_types import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
 

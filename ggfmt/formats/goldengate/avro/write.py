@@ -38,7 +38,7 @@ from ggfmt.formats.api.writing import (
     laid_out,
 )
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
-from ggfmt.formats.goldengate import hive_ddl
+from ggfmt.formats.goldengate import schemas
 from ggfmt.formats.goldengate.avro import (
     AvroOpOptions,
     AvroOptions,
@@ -46,18 +46,10 @@ from ggfmt.formats.goldengate.avro import (
     AvroRowOptions,
     is_flagged,
 )
-from ggfmt.formats.goldengate.avro.table_schema import (
-    avro_schema,
-    by_fingerprint,
-    table_problem,
-    wrapper,
-)
-from ggfmt.formats.goldengate.avro.types import avro_types
-from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
-from ggfmt.formats.goldengate.metacolumn_values import MetaValues
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types, by_fingerprint, table_problem, wrapper
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OBJECT_NAME, OP_TYPE, MetaColumn, needs_tokens
-from ggfmt.formats.goldengate.misfits import misfits
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, row_projection
 from ggfmt.java.charsets import byte_order_mark, encoder
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
@@ -229,7 +221,7 @@ def _hive_table(
 ) -> str | Diagnostic:
     """A Hive table over the container files of a table, which takes its columns from their schema."""
     problem = table_problem(table, options, context, by_image)
-    return problem or hive_ddl.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
+    return problem or schemas.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
 
 
 def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> Framing:

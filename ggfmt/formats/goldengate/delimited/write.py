@@ -24,13 +24,12 @@ from ggfmt.formats.api.writing import (
     TextShow,
     WriteSupport,
 )
-from ggfmt.formats.goldengate import hive_ddl
+from ggfmt.formats.goldengate import schemas
 from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, Part
-from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
-from ggfmt.formats.goldengate.metacolumn_values import MetaValues
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.types import MessageType, target_type
+from ggfmt.formats.goldengate.schemas import MessageType, target_type
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, row_projection
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import TableDef
 
@@ -231,12 +230,12 @@ def hive_table(table: TableDef, options: DelimitedOptions, context: Context, loc
     cells = options.cells(len(table.columns))
     names = _field_names(table, options, context)
     count = len(names) - len(cells)
-    metadata = hive_ddl.unique(names[:count], names[count:])
+    metadata = schemas.unique_names(names[:count], names[count:])
     columns = [
-        (name, "STRING" if cell.part is Part.NAME else hive_ddl.column_type(table.columns[cell.column]))
+        (name, "STRING" if cell.part is Part.NAME else schemas.hive_type(table.columns[cell.column]))
         for name, cell in zip(names[count:], cells, strict=True)
     ]
-    return hive_ddl.text_table(
+    return schemas.text_table(
         table,
         [*((name, "STRING") for name in metadata), *columns],
         options.field_delimiter,

@@ -20,8 +20,7 @@ from ggfmt.formats.goldengate.metacolumns import (
     TIMESTAMP,
     MetaColumn,
 )
-from ggfmt.formats.goldengate.schema_metadata import PREFIXES_PROPERTY, metadata_property
-from ggfmt.formats.goldengate.types import MessageType, target_type
+from ggfmt.formats.goldengate.schemas import PREFIXES_PROPERTY, MessageType, metadata_property, target_type
 from ggfmt.java.charsets import byte_order_mark, codec_of
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.releases import FIRST_RELEASE, is_later

@@ -27,11 +27,9 @@ from ggfmt.formats.api.writing import (
 )
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions, JsonRowOptions
 from ggfmt.formats.goldengate.json.schema import json_schema, json_type
-from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
-from ggfmt.formats.goldengate.metacolumn_values import MetaValues
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OP_TYPE, MetaColumn, needs_tokens
-from ggfmt.formats.goldengate.misfits import misfits
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, row_projection
 from ggfmt.model.change import ChangeBatch, Image, OpType
 from ggfmt.model.table import Kind, TableDef
 

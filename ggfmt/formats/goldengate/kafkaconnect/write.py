@@ -35,10 +35,9 @@ from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import encoded
 from ggfmt.formats.connect.values import millis, too_fine, whole
 from ggfmt.formats.goldengate.kafkaconnect import FLAG, OP, KafkaConnectOptions
-from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
-from ggfmt.formats.goldengate.metacolumn_values import MetaValues
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, row_projection
 from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.records.formatter import COMPACT, missing_from
 from ggfmt.java.numbers import double_text, float_text, single

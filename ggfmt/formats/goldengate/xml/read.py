@@ -20,8 +20,17 @@ from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_ma
 from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Discovery, Event, Layout, ReadSupport, SchemaChange, Spans, UnknownTable
-from ggfmt.formats.goldengate.discovery import settle_changes
+from ggfmt.formats.api.reading import (
+    Chunk,
+    Discovery,
+    Event,
+    Layout,
+    ReadSupport,
+    SchemaChange,
+    Spans,
+    UnknownTable,
+    settle_changes,
+)
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
