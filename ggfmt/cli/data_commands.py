@@ -349,7 +349,7 @@ def doctor(
     from ggfmt.doctor.finding import State, worst
     from ggfmt.render.diagnostics import write_text
     from ggfmt.render.doctor import findings_json, print_findings
-    from ggfmt.spark.session import SparkSettings
+    from ggfmt.spark.target import SparkSettings
 
     findings = examine(SparkSettings(master, pairs(spark_conf, "the Spark property"), java_home), archive=class_archive)
     if as_json:

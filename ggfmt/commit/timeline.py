@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
-from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.pieces import text_buffer
 from ggfmt.model.change import OP_TYPES
 
 MOST_COUNTS = 1000

@@ -18,7 +18,7 @@ from ggfmt.comparison.rows import Example, Pair, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
 from ggfmt.comparison.values import STRING
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
-from ggfmt.options.table_keys import EVERY_TABLE, Keys, key_of
+from ggfmt.options.value_types import EVERY_TABLE, Keys, key_of
 from ggfmt.scratch import Scratch, remove_abandoned
 
 _NULL = pa.null()

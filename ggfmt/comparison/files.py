@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as parquet
 
-from ggfmt.columnar.from_python import raw_column
+from ggfmt.columnar.columns import raw_column
 from ggfmt.comparison.values import STRING, as_json, stored, stored_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.location import is_uri

@@ -12,9 +12,19 @@ from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.java.text import trim
 from ggfmt.options.releases import DEFAULT_RELEASE, RELEASES
 from ggfmt.options.spec import Options, option
-from ggfmt.options.table_keys import Keys
 from ggfmt.options.templates import FileNameTemplate, HexBytes, NameTemplate, PathTemplate
-from ggfmt.options.value_types import Bool, Choice, NamePart, Pairs, Path, ReleaseChoice, SchemaDirectory, Size, Text
+from ggfmt.options.value_types import (
+    Bool,
+    Choice,
+    Keys,
+    NamePart,
+    Pairs,
+    Path,
+    ReleaseChoice,
+    SchemaDirectory,
+    Size,
+    Text,
+)
 
 DEFAULT_FORMAT = "delimitedtext"
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
-from ggfmt.columnar.as_text import as_text
+from ggfmt.columnar.typed import as_text
 from ggfmt.commit.store import BLOCK_BYTES
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.frames.images import image_maps, struct_image

@@ -26,7 +26,7 @@ from ggfmt.consolidation.tables import Types, is_defined
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import absolute, below, child
-from ggfmt.options.table_keys import Keys
+from ggfmt.options.value_types import Keys
 from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.scan.files import InputFile
 from ggfmt.scan.progress import ProgressCallback, ProgressTracker

@@ -23,7 +23,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, table_batches
 from ggfmt.java.text import visible
 from ggfmt.location import child, file_system, is_local
-from ggfmt.options.table_keys import Keys
+from ggfmt.options.value_types import Keys
 from ggfmt.scan.job import ReadJob
 from ggfmt.scan.progress import ProgressTracker
 from ggfmt.scan.runner import Runner

@@ -24,7 +24,8 @@ from ggfmt.doctor.finding import (
     size_text,
     try_directory,
 )
-from ggfmt.spark.session import SparkRunner, SparkSettings
+from ggfmt.spark.session import SparkRunner
+from ggfmt.spark.target import SparkSettings
 from ggfmt.version import VERSION
 
 _TASK_SECONDS = 0.5  # as long as that a task keeps its place, so that the others go to other executors

@@ -19,7 +19,8 @@ from ggfmt.doctor.cluster import ask_cluster
 from ggfmt.doctor.finding import LIBRARIES, LITTLE_SPACE, Finding, State, load, size_text, try_directory
 from ggfmt.spark.installations import Java, find_java, spark_home, spark_version
 from ggfmt.spark.jvm import ClassArchive, cache_directory, can_have_archive, class_archive
-from ggfmt.spark.session import SparkRunner, SparkSettings
+from ggfmt.spark.session import SparkRunner
+from ggfmt.spark.target import SparkSettings
 from ggfmt.version import VERSION
 
 log = logging.getLogger("ggfmt")

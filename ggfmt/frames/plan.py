@@ -13,7 +13,7 @@ import pyarrow as pa
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.frames.batches import FrameProjection
 from ggfmt.frames.shapes import GENERIC, IMAGES, SCALARS, ddl_type, from_spark, typed

@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
-from ggfmt.columnar.as_text import is_scalar
+from ggfmt.columnar.typed import is_scalar
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

@@ -33,7 +33,7 @@ from ggfmt.frames.operations import RowReader, SequenceRange, keyed, other_colum
 from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, arrow_schema
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.table_keys import Keys, parse_keys
+from ggfmt.options.value_types import Keys, parse_keys
 from ggfmt.scan.progress import ProgressTracker
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import check_ended

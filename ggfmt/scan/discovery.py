@@ -12,7 +12,7 @@ from ggfmt import kernels
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import DiscoveryResult, SplitBoundaryError
 from ggfmt.model.table import Catalog
 from ggfmt.scan.files import defect

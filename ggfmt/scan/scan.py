@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.scan.discovery import discover, discover_from_head

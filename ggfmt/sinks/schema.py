@@ -14,9 +14,9 @@ from ggfmt.commit.names import safe_name
 from ggfmt.config.handlers import Configuration
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import SchemaFile
-from ggfmt.formats.avro.resolution import change
+from ggfmt.formats.avro.schemas import describe_change
 from ggfmt.location import StoreError, absolute, child
 from ggfmt.model.table import TableDef
 from ggfmt.options.replacements import Replacements
@@ -179,6 +179,6 @@ def _meaning(file: SchemaFile, old: bytes) -> str:
     if not file.name.endswith(".avsc"):
         return ""
     try:
-        return f"; the change is {change(json.loads(old), json.loads(file.content))}"
+        return f"; the change is {describe_change(json.loads(old), json.loads(file.content))}"
     except (ValueError, KeyError, TypeError):
         return "; the one that is there is no Avro schema"

@@ -21,7 +21,7 @@ from places import LINT, TESTS
 from ggfmt.config.lint.reading import lint
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import SplitBoundaryError
 from ggfmt.model.table import TableDef
 

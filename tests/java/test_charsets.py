@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from strategies import examples
 
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import TextFraming
 from ggfmt.java import charset_names, charsets
 from ggfmt.java.charsets import aliases, byte_order_mark, codec_of, encoder, native_charset, refusal, tables
 from ggfmt.java.text import InvalidValueError

@@ -19,7 +19,7 @@ from reading import chunk_size, read
 from strategies import examples
 
 from ggfmt import kernels
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import Chunk, Event
 from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.spark.workers import zip_package

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.reading import Layout, SplitBoundaryError
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.files import find_layout, record_spans

@@ -23,7 +23,7 @@ from hostile_text import (
 )
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.delimited import DelimitedOptions
 from ggfmt.formats.goldengate.delimited.read import regular_lines
 from ggfmt.formats.records.scanner import ScannedBatch

@@ -37,8 +37,7 @@ from ggfmt.formats.api.losses import (
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
 from ggfmt.options.spec import option
-from ggfmt.options.table_keys import TableKeys
-from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
+from ggfmt.options.value_types import Bool, Choice, Delimiter, TableKeys, Text
 
 REALTIME, SNAPSHOT = "realtime", "snapshot"
 DIRECTORY, FILE = "directory", "file"

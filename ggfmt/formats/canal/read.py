@@ -12,9 +12,9 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.by_value import booleans, by_value
+from ggfmt.columnar.strings import booleans, by_value
 from ggfmt.columnar.timestamps import scaled
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.canal import DELETE_IN_OLD, scan
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.mysql.types import sql_type

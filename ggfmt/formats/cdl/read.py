@@ -10,7 +10,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.columnar.timestamps import scaled
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.cdl import scan
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.json.values import scalar_text

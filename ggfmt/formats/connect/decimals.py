@@ -6,7 +6,7 @@ import re
 from binascii import a2b_base64, b2a_base64
 from decimal import Decimal
 
-from ggfmt.columnar.by_value import Kernel, by_value
+from ggfmt.columnar.strings import Kernel, by_value
 
 _BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
 _PLAIN = re.compile(r"[+-]?[0-9]{1,1500}(?:\.[0-9]{1,1500})?", re.ASCII)

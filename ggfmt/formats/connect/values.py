@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.by_value import Converted, Kernel, none
-from ggfmt.columnar.join import join
-from ggfmt.columnar.strings import TextPattern, all_match, json_numbers
+from ggfmt.columnar.json_text import json_numbers
+from ggfmt.columnar.pieces import join
+from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, reject_all
 from ggfmt.columnar.timestamps import floor_millis, instant_micros, micros_text
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import decimals
@@ -29,7 +29,7 @@ def read_as(type: str, name: str, parameters: Mapping[str, Any] | None) -> tuple
     """The SQL type of a schema, and what makes texts of its values; None where they are texts as they stand."""
     if name == connect.DECIMAL:
         scale, precision = (_int((parameters or {}).get(size)) for size in ("scale", connect.PRECISION))
-        kernel = none if scale is None or abs(scale) > _MOST_DIGITS else decimals(scale)
+        kernel = reject_all if scale is None or abs(scale) > _MOST_DIGITS else decimals(scale)
         return SqlType(Kind.DECIMAL, precision=precision, scale=scale), kernel
     return _TIMES.get(name) or (SqlType(connect.KINDS.get(type, Kind.STRING)), None)
 

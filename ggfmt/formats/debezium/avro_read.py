@@ -19,13 +19,21 @@ from fastavro.types import Schema as FastSchema
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.avro import confluent
-from ggfmt.formats.avro.blocks import MAGIC, CorruptContainerError, parts, read_header, unsafe
-from ggfmt.formats.avro.containers import RecordsOfBlock, container_chunks, read_file_head
-from ggfmt.formats.avro.logical import plain
+from ggfmt.formats.avro.containers import (
+    MAGIC,
+    CorruptContainerError,
+    RecordsOfBlock,
+    container_chunks,
+    parts,
+    read_file_head,
+    read_header,
+    unsafe,
+)
 from ggfmt.formats.avro.programs import json_program
+from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
 from ggfmt.formats.debezium.read import Debezium, Schema
@@ -207,7 +215,7 @@ class DebeziumAvro(Debezium):
         try:
             if reason is None:
                 words = Raw(msgspec.json.encode(connect_schema(schema)))
-                decode = fastavro.parse_schema(plain(schema))
+                decode = fastavro.parse_schema(without_logical_types(schema))
                 head = b'{"schema":%d,"payload":' % len(self._numbered_here)
                 plan = _Plan(decode, words, _to_json(schema, {}), _writer(decode), head)
                 self._numbered_here.append(words)

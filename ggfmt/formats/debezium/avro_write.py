@@ -32,24 +32,31 @@ from ggfmt.columnar.avro import (
     optional_strings,
     string_maps,
     strings,
-    zigzag_varint,
 )
 from ggfmt.columnar.avro import text_bytes as text
-from ggfmt.columnar.by_value import rows_where
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.from_python import token_maps
-from ggfmt.columnar.join import join, join_binary
-from ggfmt.columnar.json_image import Values
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.columns import token_maps
+from ggfmt.columnar.json_text import Values
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import Piece, join, join_binary, zigzag_varint
+from ggfmt.columnar.strings import rows_where
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.show import Show, ShownMessage, hex_lines, json_lines, laid_out
-from ggfmt.formats.api.writing import Framing, RowErrors, SchemaFile, WriteSupport
+from ggfmt.formats.api.writing import (
+    Framing,
+    RowErrors,
+    SchemaFile,
+    Show,
+    ShownMessage,
+    WriteSupport,
+    hex_lines,
+    json_lines,
+    laid_out,
+)
 from ggfmt.formats.avro import confluent
-from ggfmt.formats.avro.container import MessageStream, ObjectContainer
-from ggfmt.formats.avro.names import is_name
+from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
+from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.connect.avro import avro_schema
 from ggfmt.formats.connect.decimals import bytes_of
 from ggfmt.formats.debezium import CONTAINER, OWN, DebeziumAvroOptions

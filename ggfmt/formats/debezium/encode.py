@@ -13,11 +13,17 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.by_value import by_value, json_texts, json_values
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import JsonValues, Values
-from ggfmt.columnar.pieces import Conditional, Text
-from ggfmt.columnar.strings import TextPattern, all_match, json_booleans, json_numbers, json_strings
+from ggfmt.columnar.json_text import (
+    JsonValues,
+    Values,
+    json_booleans,
+    json_numbers,
+    json_strings,
+    json_texts,
+    json_values,
+)
+from ggfmt.columnar.pieces import Conditional, Text, join
+from ggfmt.columnar.strings import TextPattern, all_match, by_value
 from ggfmt.formats.api.writing import RIGHT_TYPE
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.decimals import base64_of, encoded, unscaled

@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions, scan
 from ggfmt.formats.debezium import source as sources

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
-from ggfmt.formats.avro.blocks import CorruptContainerError, Header, parts, read_header
+from ggfmt.formats.avro.containers import CorruptContainerError, Header, parts, read_header
 from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts import files as dts_files
 from ggfmt.formats.dts.charsets import decoder

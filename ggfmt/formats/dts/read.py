@@ -9,9 +9,9 @@ from functools import cache
 from itertools import chain
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, ReadSupport
-from ggfmt.formats.avro.blocks import CorruptContainerError, parts, read_header
+from ggfmt.formats.avro.containers import CorruptContainerError, parts, read_header
 from ggfmt.formats.dts import files as dts_files
 from ggfmt.formats.dts.charsets import MYSQL_CHARSETS, decoder
 from ggfmt.formats.dts.decode import Decoder, DtsRecord, MalformedRecordError

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import scaled
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.maxwell import COMMIT, NUMBER_TOKENS, SNAPSHOT, TEXT_TOKENS, scan
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null

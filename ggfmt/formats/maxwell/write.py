@@ -11,13 +11,10 @@ from dataclasses import replace
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import and_present, any_present, count_missing, differs_or_missing, updates_from, with_nulls
-from ggfmt.columnar.join import join
-from ggfmt.columnar.pieces import Piece
-from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context
+from ggfmt.columnar.metadata import Clock, token
+from ggfmt.columnar.pieces import Piece, escape_json_text, join
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import BEFORE_OVERLAID, UNCHANGED_BEFORE_AS_NONE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions

@@ -13,9 +13,9 @@ import fastavro
 import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
-from ggfmt.formats.avro.logical import plain
+from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.qlik import BIG_ENDIAN, scan
 from ggfmt.formats.qlik import envelope as envelopes
 from ggfmt.formats.qlik.avro_scan import JsonOfChanges, Plan
@@ -179,7 +179,7 @@ class QlikAvro(Qlik):
                 schema = json.loads(text)
                 members = ("data", "beforeData") if rows else ()
                 makers = {name: columns_of(schema, name) for name in members if name == "data" or _has(schema, name)}
-                self._plans[key] = Plan(fastavro.parse_schema(plain(schema)), makers)
+                self._plans[key] = Plan(fastavro.parse_schema(without_logical_types(schema)), makers)
             except Exception:  # a schema can be wrong in more ways than its parser has exceptions for
                 self._plans[key] = None
         plan = self._plans[key]

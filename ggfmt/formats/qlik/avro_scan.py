@@ -14,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ggfmt.formats.api.reading import Chunk
-from ggfmt.formats.api.spans import Spans
+from ggfmt.formats.api.reading import Chunk, Spans
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError
 from ggfmt.formats.qlik import avro_values as texts

@@ -8,22 +8,12 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import from_buffers, narrow
-from ggfmt.columnar.avro import (
-    NULL,
-    VALUE,
-    Columns,
-    optional_booleans,
-    optional_longs,
-    optional_strings,
-    strings,
-    zigzag_varint,
-)
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.pieces import Piece
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.columnar.avro import NULL, VALUE, Columns, optional_booleans, optional_longs, optional_strings, strings
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.writing import RowErrors, WriteSupport
-from ggfmt.formats.avro.container import MessageStream
+from ggfmt.formats.avro.containers import MessageStream
 from ggfmt.formats.qlik import LITTLE_ENDIAN, QlikAvroOptions
 from ggfmt.formats.qlik.masks import BYTES, mask_pieces
 from ggfmt.formats.qlik.metadata import OPERATIONS, envelope_head, name_problem, table_messages

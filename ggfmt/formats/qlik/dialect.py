@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.qlik import CHANGE_SEQUENCE, STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
 from ggfmt.formats.qlik.messages import MAGIC, QlikBody, QlikHeaders, QlikRecord

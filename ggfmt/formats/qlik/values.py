@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 
-from ggfmt.columnar.by_value import booleans, by_value, json_texts
-from ggfmt.columnar.json_image import Values
-from ggfmt.columnar.strings import json_booleans, json_numbers
+from ggfmt.columnar.json_text import Values, json_booleans, json_numbers, json_texts
+from ggfmt.columnar.strings import booleans, by_value
 from ggfmt.formats.records.dialect import Convert, converting
 from ggfmt.model.table import Kind
 

@@ -19,8 +19,8 @@ import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.columnar.by_value import Kernel
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.columnar.strings import Kernel
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
@@ -28,7 +28,7 @@ from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, Member, ScannedBatch, note
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind, TableDef
-from ggfmt.options.table_keys import keys_of
+from ggfmt.options.value_types import keys_of
 
 # From a column as the source wrote it to the column as the model has it; with it the rows that cannot be converted. A
 # `help` of the callable says what to do about those.

@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray
-from ggfmt.columnar import from_kernel
+from ggfmt.columnar import columns
 from ggfmt.columnar.images import unless_all
-from ggfmt.formats.api.spans import Spans
+from ggfmt.formats.api.reading import Spans
 from ggfmt.formats.records.problems import IMAGE_RULES
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
@@ -175,16 +175,16 @@ class ScannedBatch:
     def of(cls, taken: tuple[Any, ...], with_tokens: bool, places: Mapping[str, int] | None = None) -> ScannedBatch:
         """What a kernel's `take` hands over (see `_native.pyi`)."""
         rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
-        bits = from_kernel.uint8s(images, rows)
+        bits = columns.uint8s(images, rows)
         return cls(
-            from_kernel.letters(ops, rows),
-            tuple(from_kernel.text_column(column, rows) for column in before),
-            tuple(from_kernel.text_column(column, rows) for column in after),
+            columns.letters(ops, rows),
+            tuple(columns.scanned_column(column, rows) for column in before),
+            tuple(columns.scanned_column(column, rows) for column in after),
             pc.equal(pc.bit_wise_and(bits, 1), 1),
             pc.equal(pc.bit_wise_and(bits, 2), 2),
-            tuple(from_kernel.text_column(column, rows) for column in slots),
-            from_kernel.token_maps(names, values, offsets, rows) if with_tokens else None,
-            from_kernel.int64s(ordinals, rows),
+            tuple(columns.scanned_column(column, rows) for column in slots),
+            columns.scanned_token_maps(names, values, offsets, rows) if with_tokens else None,
+            columns.scanned_int64s(ordinals, rows),
             places or {},
         )
 

@@ -9,12 +9,10 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import count_missing, differs_or_missing, updates_from
-from ggfmt.columnar.join import join, repeat
-from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context
+from ggfmt.columnar.metadata import Clock, token
+from ggfmt.columnar.pieces import escape_json_text, join, repeat
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import AFTER_CHANGES_ONLY
 from ggfmt.formats.records.formatter import (
     DialectFormatter,

@@ -16,10 +16,9 @@ from ggfmt.commit.commit import check_directories, lock_all, reason, write_error
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import is_below
 from ggfmt.commit.names import METADATA_DIRECTORY, counted, stamp
-from ggfmt.config.handler_options import RunOptions, absolute_paths, not_done
-from ggfmt.config.handlers import HandlerConfig
+from ggfmt.config.handler_options import HandlerConfig, RunOptions, absolute_paths, not_done
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import TextFraming
 from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
 from ggfmt.location import absolute, below, child, file_system, is_uri, not_writable, plain, remedy

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.commit.names import counted
 from ggfmt.commit.timeline import Timeline
 from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.loss import Loss, happening
+from ggfmt.formats.api.losses import Loss, happening
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.java.text import visible

@@ -14,14 +14,14 @@ import pyarrow.fs as pafs
 
 from ggfmt import kernels
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import text_buffer
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.commit.names import FileLocation, counted
 from ggfmt.commit.store import Store
 from ggfmt.commit.timeline import Timeline
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
-from ggfmt.config.handler_options import RunOptions
-from ggfmt.config.handlers import HandlerConfig
+from ggfmt.config.handler_options import HandlerConfig, RunOptions
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError

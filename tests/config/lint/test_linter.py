@@ -49,7 +49,6 @@ from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, is_later
 from ggfmt.options.spec import Options, option
-from ggfmt.options.table_keys import TableKeys
 from ggfmt.options.templates import HexBytes, PathTemplate
 from ggfmt.options.value_types import (
     Bool,
@@ -62,6 +61,7 @@ from ggfmt.options.value_types import (
     Representation,
     SchemaDirectory,
     Size,
+    TableKeys,
     Text,
     ValueType,
     escaped,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.from_python import texts
+from ggfmt.columnar.columns import texts
 from ggfmt.formats.connect.decimals import decimals
 from ggfmt.formats.connect.schemas import MOST_SCALE
 from ggfmt.formats.debezium import values as values

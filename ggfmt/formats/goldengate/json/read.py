@@ -25,10 +25,10 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.from_python import int64s, texts, token_maps
+from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.columnar.images import unless_all, with_columns
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, UnknownTable
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.goldengate.json.decoders import NO_RAW, Decoders, JsonTable

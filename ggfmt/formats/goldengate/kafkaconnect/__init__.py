@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
     DIGITS_OF_DOUBLE,
@@ -34,7 +33,6 @@ from ggfmt.formats.api.losses import (
     TYPES_NEAREST,
     TYPES_NOT_SHOWN,
 )
-from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, TOKENS
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
@@ -47,7 +45,14 @@ from ggfmt.formats.goldengate.metacolumns import (
     now,
     template_option,
 )
-from ggfmt.formats.goldengate.options import op_key_option, pk_update_option
+from ggfmt.formats.goldengate.options import (
+    KEY_UPDATES,
+    NO_POSITION,
+    NO_TIME,
+    NO_TOKENS,
+    op_key_option,
+    pk_update_option,
+)
 from ggfmt.formats.records.options import primary_keys_option
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
@@ -171,7 +176,7 @@ FORMATS = (
             TIME_FILLED.to(6).when(_TIMES).except_when(_AS_STRINGS),
             NO_TIME.when("includeOpTimestamp=false"),
             NO_POSITION.when("includePosition=false"),
-            TOKENS,
+            NO_TOKENS,
             KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(KEY_COLUMNS),
             TYPES_NEAREST.has("Connect").when("schemasEnable=true"),
             SIZES_NOT_SHOWN.when("schemasEnable=true"),

@@ -14,7 +14,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Span
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import (
     DDL,

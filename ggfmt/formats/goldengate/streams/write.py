@@ -5,15 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.join import join
-from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Piece
-from ggfmt.columnar.strings import json_strings
-from ggfmt.columnar.tokens import token
+from ggfmt.columnar.json_text import json_strings
+from ggfmt.columnar.metadata import Clock, token, token_texts
+from ggfmt.columnar.pieces import Piece, escape_json_text, join
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OBJECT_METADATA

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ggfmt.columnar.from_python import MISSING, int64s, text_column, texts, token_maps
+from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import (
     Chunk,
     Discovery,
@@ -27,10 +27,10 @@ from ggfmt.formats.api.reading import (
     Layout,
     ReadSupport,
     SchemaChange,
+    Spans,
     UnknownTable,
+    settle_changes,
 )
-from ggfmt.formats.api.spans import Spans
-from ggfmt.formats.goldengate.discovery import settle_changes
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records

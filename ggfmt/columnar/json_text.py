@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.metadata import or_empty
-from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Piece
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text, escape_json_text, join
+from ggfmt.columnar.strings import Kernel, TextPattern, all_match
 from ggfmt.model.change import Image
 
 # JSON values, `null` for NULL, and the rows whose value is illegal.
+_STRING = pa.string()
+
 JsonValues = tuple[Piece, list[int]]
 Values = Callable[[pa.StringArray], JsonValues]
 # Pieces, and (row, column) of values that are illegal.
@@ -105,3 +109,78 @@ def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:
         return values
     texts = [str(msgspec.json.format(text, indent=-1)) for text in non_null_values(values.filter(laid_out))]
     return pc.replace_with_mask(values, laid_out, pa.array(texts, pa.string()))
+
+
+_JSON_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+
+
+_JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
+
+
+def json_strings(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> Text:
+    """The texts as JSON strings, NULL as `null`."""
+    return Text(array, encoding, "null", '"', '"')
+
+
+def quote_json(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> pa.StringArray:
+    """As `json_strings`, as an array."""
+    return join([json_strings(array, encoding)])
+
+
+def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
+    """The texts as JSON numbers, NULL as `null`, and the rows whose text is no number.
+
+    A text that is a JSON number keeps its digits; others that Java's BigDecimal reads are printed as it prints them.
+    """
+    if all_match(array, TextPattern.JSON_NUMBER):
+        return Text(array, null="null"), []
+    fits = pc.match_substring_regex(array, _JSON_NUMBER)
+    texts = pc.fill_null(array, "null") if array.null_count else array
+    if pc.all(fits, min_count=0).as_py():
+        return texts, []
+    odd = non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
+    numbers: list[str] = []
+    bad = []
+    for row in odd:
+        text = array[row].as_py()
+        if _JAVA_NUMBER.fullmatch(text):
+            number = Decimal(text)
+            numbers.append(str(number or abs(number)))  # BigDecimal has no negative zero
+        else:
+            bad.append(row)
+            numbers.append("null")
+    mask = pc.invert(fits.fill_null(True))
+    return pc.replace_with_mask(texts, mask, pa.array(numbers, _STRING)), bad
+
+
+def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> Text:
+    """Numbers by their digits, or times in another unit, NULL as `null`."""
+    return Text(array, encoding, "null")
+
+
+def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
+    """`true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
+    if all_match(array, TextPattern.JSON_BOOLEAN):
+        return Text(array, null="null"), []
+    fits = pc.or_(array.is_null(), pc.is_in(array, pa.array(["true", "false"], _STRING)))
+    return pc.fill_null(array, "null"), non_null_values(pc.indices_nonzero(pc.invert(fits)))
+
+
+def json_texts(kernel: Kernel) -> Values:
+    """JSON strings of the texts that a kernel makes."""
+
+    def values(column: pa.StringArray) -> JsonValues:
+        converted, bad = kernel(column)
+        return json_strings(converted), bad
+
+    return values
+
+
+def json_values(kernel: Kernel) -> Values:
+    """JSON values as a kernel makes them."""
+
+    def values(column: pa.StringArray) -> JsonValues:
+        converted, bad = kernel(column)
+        return Text(converted, null="null"), bad
+
+    return values

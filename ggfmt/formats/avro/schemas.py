@@ -1,10 +1,43 @@
-"""Whether data written with one Avro schema can be read with another: the specification's schema resolution."""
+"""Names in Avro, as Avro for Java takes them."""
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
-Schema = Any  # a schema as its JSON says it: a name, a list of branches, or an object
+
+def is_name(text: str) -> bool:
+    """Whether Avro for Java takes the name: letters, digits and `_`, no digit first. As it looks at UTF-16 units, no
+    character beyond the BMP is a letter."""
+    head, tail = text[:1], text[1:]
+    return (head == "_" or _is_letter(head)) and all(
+        character == "_" or _is_letter(character) or _is_digit(character) for character in tail
+    )
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalpha() and character <= "\uffff"
+
+
+def _is_digit(character: str) -> bool:
+    return unicodedata.category(character) == "Nd" and character <= "\uffff"
+
+
+# Logical types of Avro: data are read as what they annotate, so that no digit and no date is lost on the way.
+
+Schema = Any  # a schema as its JSON says it
+
+
+def without_logical_types(schema: Schema) -> Schema:
+    """The schema without logical types."""
+    if isinstance(schema, list):
+        return [without_logical_types(item) for item in schema]
+    if isinstance(schema, dict):
+        return {key: without_logical_types(value) for key, value in schema.items() if key != "logicalType"}
+    return schema
+
+
+# Whether data written with one Avro schema can be read with another: the specification's schema resolution.
 
 _PROMOTIONS = {
     "int": {"long", "float", "double"},
@@ -20,7 +53,7 @@ def can_read(reader: Schema, writer: Schema) -> bool:
     return _resolves(reader, writer, {}, {})
 
 
-def change(old: Schema, new: Schema) -> str:
+def describe_change(old: Schema, new: Schema) -> str:
     """What a change of schema means, in the words of schema registries."""
     backward, forward = can_read(new, old), can_read(old, new)
     if backward and forward:
@@ -46,11 +79,11 @@ def _resolves(reader: Schema, writer: Schema, readers: dict[str, Schema], writer
     if kind == "map":
         return _resolves(reader["values"], writer["values"], readers, writers)
     if kind == "record":
-        return _records(reader, writer, readers, writers)
+        return _resolves_record(reader, writer, readers, writers)
     return True
 
 
-def _records(reader: Schema, writer: Schema, readers: dict[str, Schema], writers: dict[str, Schema]) -> bool:
+def _resolves_record(reader: Schema, writer: Schema, readers: dict[str, Schema], writers: dict[str, Schema]) -> bool:
     given = {field["name"]: field["type"] for field in writer["fields"]}
     # Every field before any verdict: a named type is defined where it first stands, and used further on.
     verdicts = []
@@ -71,3 +104,4 @@ def _named(schema: Schema, known: dict[str, Schema]) -> Schema:
 
 def _kind(schema: Schema) -> str:
     return str(schema["type"] if isinstance(schema, dict) else schema)
+

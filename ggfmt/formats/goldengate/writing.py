@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join
-from ggfmt.columnar.metadata import OpKeys, or_empty
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.images import delete_insert, key_updates
+from ggfmt.columnar.metadata import Clock, OpKeys, or_empty, token
+from ggfmt.columnar.pieces import Piece, join
 from ggfmt.columnar.timestamps import text_micros
-from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.format import Context, Projection
+from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, RowErrors
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, NOW, NOW_ISO8601, OP_TYPE, VARIABLES, MetaColumn
+from ggfmt.formats.goldengate.options import DELETE_INSERT, UPDATE
 from ggfmt.model.change import ChangeBatch
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Kind, TableDef
 
 _STRING = pa.string()
 _DIGITS = "^[0-9]{20,}$"
@@ -114,3 +116,59 @@ _OF_BATCH: dict[str, Callable[[ChangeBatch], pa.StringArray]] = {
     "seqno": _seqno,
     "rba": _rba,
 }
+
+
+# Primary key updates, as row formats are told to handle them by `pkUpdateHandling`.
+
+def row_projection(options: Any) -> Projection:
+    """What a row format needs, by its `pk_update_handling`."""
+    handling = options.pk_update_handling
+    return Projection(row_only=handling != DELETE_INSERT, key_updates=handling != UPDATE)
+
+
+def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, Sequence[int]]:
+    """The batch as a row format is to show it, with the row that each operation comes from; RowErrors for key updates
+    under `abend`."""
+    updates = None if handling == UPDATE else key_updates(batch)
+    if updates is None:
+        return batch, range(len(batch))
+    if handling == DELETE_INSERT:
+        return delete_insert(batch, updates)
+    keys = ", ".join(batch.table.primary_keys)
+    raise RowErrors(
+        [
+            (
+                row,
+                Diagnostic(
+                    "GG402",
+                    "an update changes the primary key",
+                    Span(table=batch.table.full_name, field=keys, position=batch.position[row].as_py()),
+                    f"set `pkUpdateHandling` to `{UPDATE}` or `{DELETE_INSERT}`",
+                ),
+            )
+            for row in range(len(batch))
+            if updates[row].as_py()
+        ]
+    )
+
+
+# Values that are not of the type of their column, as the formatters of GoldenGate refuse them.
+
+def misfits(
+    batch: ChangeBatch, bad: Iterable[tuple[int, int]], wanted: Callable[[int], str]
+) -> list[tuple[int, Diagnostic]]:
+    """GG401 for the first wrong value of each row, from (row, column) of all of them; `wanted` says by the place of a
+    column what its values have to be."""
+    by_row: dict[int, Diagnostic] = {}
+    for row, index in sorted(bad):
+        column = batch.table.columns[index]
+        place = Span(table=batch.table.full_name, field=column.name, position=batch.position[row].as_py())
+        reason = f"the column is {column.type.kind.value} by its definition, but the value is not {wanted(index)}"
+        values = (image.columns[index].values[row].as_py() for image in (batch.before, batch.after))
+        special = column.type.kind in (Kind.FLOAT, Kind.DOUBLE) and not NOT_FINITE.isdisjoint(values)
+        help = f"{RIGHT_TYPE}, or set `treatAllColumnsAsStrings`"
+        if special:
+            help = "set `treatAllColumnsAsStrings=true`: JSON has no number for it, and a text shows it"
+        by_row.setdefault(row, Diagnostic("GG401", reason, place, help))
+    return sorted(by_row.items())
+

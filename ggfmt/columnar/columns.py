@@ -1,4 +1,4 @@
-"""Arrow arrays from decoded values: texts, raw JSON values and token maps, with the missing told apart from NULL."""
+"""Arrow arrays"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -14,6 +15,9 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, from_buffers, non_null_values, string_maps
 from ggfmt.model.change import ImageColumn
+
+# Arrow arrays from decoded values: texts, raw JSON values and token maps, with the missing told apart from
+# NULL.
 
 # What stands for a missing value until the column is built. No value of a file can be equal to it by accident.
 MISSING = f"\0missing {secrets.token_hex(8)}"
@@ -72,14 +76,67 @@ def _without_missing(values: pa.StringArray, sentinel: str, where: pa.BooleanArr
     return ImageColumn(pc.if_else(missing, pa.scalar(None, _STRING), values), pc.invert(missing))
 
 
-def int64s(values: array[int]) -> pa.Int64Array:
-    """The values of an `array("q")`, without copying."""
-    return from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
-
-
 def token_maps(maps: Iterable[Mapping[str, str]]) -> StringMapArray:
     listed = list(maps)
     offsets = pa.array(accumulate(map(len, listed), initial=0), pa.int32())
     keys = texts(list(chain.from_iterable(listed)))
     items = texts(list(chain.from_iterable(tokens.values() for tokens in listed)))
     return string_maps(offsets, keys, items)
+
+
+# Arrow arrays from the buffers that native kernels make.
+
+_BOOL = pa.bool_()
+
+
+def scanned_column(column: Any, rows: int) -> ImageColumn:
+    """A column of n texts as a kernel hands it over (`Column` in `_native.pyi`); a `JsonColumn` where some values are
+    JSON and no strings."""
+    offsets, data, validity, nulls, present, quoted = column
+    buffers = [None if validity is None else pa.py_buffer(validity), pa.py_buffer(offsets), pa.py_buffer(data)]
+    values = from_buffers(_STRING, rows, buffers, nulls)
+    there = None if present is None else bits(present, rows)
+    if quoted is True:
+        return ImageColumn(values, there)
+    return JsonColumn(values, there, quoted=None if quoted is None else bits(quoted, rows))
+
+
+def bits(buffer: Any, rows: int) -> pa.BooleanArray:
+    """n booleans, a bit each."""
+    return from_buffers(_BOOL, rows, [None, pa.py_buffer(buffer)])
+
+
+def int64s(values: array[int]) -> pa.Int64Array:
+    """Return the values of an `array("q")` without copying."""
+    return scanned_int64s(values, len(values))
+
+
+def scanned_int64s(buffer: Any, rows: int) -> pa.Int64Array:
+    return from_buffers(pa.int64(), rows, [None, pa.py_buffer(buffer)])
+
+
+def uint8s(buffer: Any, rows: int) -> pa.UInt8Array:
+    return from_buffers(pa.uint8(), rows, [None, pa.py_buffer(buffer)])
+
+
+def letters(buffer: Any, rows: int) -> pa.StringArray:
+    """n texts of one byte each."""
+    return from_buffers(_STRING, rows, [None, _places(rows + 1), pa.py_buffer(buffer)])
+
+
+def scanned_token_maps(names: Any, values: Any, offsets: Any, rows: int) -> StringMapArray:
+    """n maps of texts; `offsets` has n + 1 places in the columns of names and values."""
+    places = from_buffers(pa.int32(), rows + 1, [None, pa.py_buffer(offsets)])
+    count = places[rows].as_py()
+    return string_maps(places, scanned_column(names, count).values, scanned_column(values, count).values)
+
+
+_counted: Sequence[pa.Buffer] = (pa.py_buffer(array("i")),)
+
+
+def _places(count: int) -> pa.Buffer:
+    """At least so many of 0, 1, 2 ... as int32."""
+    global _counted
+    if _counted[0].size < 4 * count:
+        _counted = (pa.py_buffer(array("i", range(max(count, 1 << 13) * 2))),)
+    return _counted[0]
