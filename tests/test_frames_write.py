@@ -28,6 +28,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.frames.frame_shape import FrameShape
 from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, typed
 from ggfmt.frames.write import WriteOptions
+from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 
 JSON = ("gg.handlerlist=j", *JSON_LINES)
@@ -415,7 +416,7 @@ def test_a_task_does_not_begin_where_a_run_is_at_work(tmp_path: Path) -> None:
     out = tmp_path / "out"
     made = writer(GENERIC, out, JSON)
     with ExitStack() as held:
-        lock_all([OutputDirectory(str(out))], "another", held)
+        lock_all([OutputDirectory(Location.of(str(out)))], "another", held)
         (part,) = write_parts(made, [generic_rows(many(3))])
         assert part.outcome.abend is not None
         assert part.outcome.abend.code == "GG501"
@@ -444,7 +445,8 @@ def test_a_task_renews_the_lease_as_long_as_it_is_there(tmp_path: Path, monkeypa
         os.utime(lease, (0, 0))
         return waited(lambda: lease.stat().st_mtime > 0)
 
-    with SharedLease(str(tmp_path), owner, "it"), SharedLease(str(tmp_path), owner, "it"):
+    root = Location.of(str(tmp_path))
+    with SharedLease(root, owner, "it"), SharedLease(root, owner, "it"):
         assert is_renewed()
         lease.unlink()
         assert not waited(lease.exists, 0.2)

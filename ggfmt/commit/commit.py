@@ -45,11 +45,10 @@ from ggfmt.commit.journal import (
 )
 from ggfmt.commit.locking import LEASES, DirectoryLock, lease_of, lock_directory
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
-from ggfmt.commit.store import FAILURES, Store, stored, with_credentials
-from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
-from ggfmt.location import absolute, is_uri, not_writable, remedy
+from ggfmt.location import Location, is_uri, remedy, write_problem
 
 MODES = {
     "error": "refuse to write where there is output already",
@@ -70,14 +69,14 @@ def check_directories(participants: Sequence[Participant]) -> None:
     for participant in participants:
         try:
             participant.check_pointer(known)
-            problem = not_writable(participant.root)
+            problem = write_problem(participant.root)
             waiting = read_journal(participant.store) is not None
         except FAILURES as error:
             raise Abend(write_error(participant.root, error, participant.what)) from None
         if problem is not None:
             raise Abend(write_error(participant.root, problem, participant.what))
         if waiting:
-            log.info("%s has a commit that was cut off, which a run ends first", visible(participant.root))
+            log.info("%s has a commit that was cut off, which a run ends first", visible(participant.root.shown))
 
 
 @dataclass(frozen=True)
@@ -96,14 +95,13 @@ class StagedMove:
 class CommitPart:
     """What a commit does in one participant: files that get names, and names that are removed unless a file gets them.
 
-    `copies` are staged files that leave the participant: a directory (path or URI) and the file, whose target is
-    relative to it.
+    `copies` are staged files that leave the participant: a directory and the file, whose target is relative to it.
     """
 
     participant: Participant
     moves: list[StagedMove] = field(default_factory=list)
     deletes: list[str] = field(default_factory=list)
-    copies: list[tuple[str, StagedMove]] = field(default_factory=list)
+    copies: list[tuple[Location, StagedMove]] = field(default_factory=list)
 
 
 class Participant:
@@ -112,9 +110,9 @@ class Participant:
     what = "the directory"
     has_success_file = False
 
-    def __init__(self, root: str) -> None:
-        self.root = absolute(root)
-        self.store = Store(self.root)
+    def __init__(self, root: Location) -> None:
+        self.root = root
+        self.store = Store(root)
         self.run = ""
         self._hold: DirectoryLock | None = None
         self._staged = 0
@@ -132,9 +130,9 @@ class Participant:
         map_parallel(staged, [self.store], lambda item: self.store.write(item[0].source, item[1]))
         return [move for move, _ in staged]
 
-    def staging(self, run: str) -> str:
-        """The staging directory of a run, as a path or URI."""
-        return self.store.outer(staging_of(run))
+    def staging(self, run: str) -> Location:
+        """The staging directory of a run."""
+        return self.store.location(staging_of(run))
 
     def put(self, name: str, content: bytes, ready: Callable[[], None] | None = None) -> None:
         """Writes a document of the metadata directory, as `Store.put` does."""
@@ -147,13 +145,13 @@ class Participant:
     def is_held(self) -> bool:
         return self._hold is not None and self._hold.is_held()
 
-    def check_pointer(self, known: Sequence[str]) -> None:
+    def check_pointer(self, known: Sequence[Location]) -> None:
         """Abend GG509 if the directory waits for a commit whose first directory is not what it was."""
         self._pointed(known)
 
-    def acquire(self, run: str, known: Sequence[str] = ()) -> None:
+    def acquire(self, run: str, known: Sequence[Location] = ()) -> None:
         """Takes the directory for a run; carries out a journal that an earlier run left, and removes what dead runs
-        have in staging. `known` are URIs whose credentials may open other directories of that commit.
+        have in staging. `known` are locations whose credentials may open other directories of that commit.
 
         UsageError GG501 if another run holds it, Abend GG506 if it cannot be made, GG509 if a commit cannot be ended.
         """
@@ -208,7 +206,7 @@ class Participant:
                 ):  # a worker that outlived its driver may be at work there; a later run sees to it
                     self.store.delete_tree(f"{STAGING}/{run}")
 
-    def _pointed(self, known: Sequence[str]) -> tuple[Participant, Journal | None, int] | None:
+    def _pointed(self, known: Sequence[Location]) -> tuple[Participant, Journal | None, int] | None:
         """The first directory of the commit that the pointer is of, its journal if the run is decided, and which of its
         places this directory is; None without a pointer. Abend GG509 if that cannot be known."""
         document = read_document(self.store, POINTER)
@@ -218,20 +216,20 @@ class Participant:
             root, run, place = document["root"], document["run"], document["place"]
         except KeyError:
             raise damaged(self.store, POINTER, "is of another version of ggfmt, or damaged") from None
-        first = Participant(with_credentials(root, known))
+        first = Participant(Location.of_record(root, known))
         journal = read_journal(first.store)
         if journal is not None and journal.run == run:
             return first, journal, place
         if not first.store.exists(f"{COMMITS}/{run}.json"):
-            message = f"the run {run} may have been committed, and `{without_credentials(root)}` does not tell any more"
+            message = f"the run {run} may have been committed, and `{first.root.shown}` does not tell any more"
             help = (
                 "if that directory was moved, move it back; if its output is given up, remove "
-                f"`{without_credentials(self.store.outer(POINTER))}` and run again with the same inputs"
+                f"`{self.store.shown(POINTER)}` and run again with the same inputs"
             )
-            raise Abend(Diagnostic("GG509", message, Span(file=self.root), help))
+            raise Abend(Diagnostic("GG509", message, Span(file=self.root.shown), help))
         return first, None, place
 
-    def _recover(self, known: Sequence[str]) -> None:
+    def _recover(self, known: Sequence[Location]) -> None:
         pointed = self._pointed(known)
         if pointed is not None:
             first, journal, place = pointed
@@ -245,7 +243,7 @@ class Participant:
         for name in self.store.names(COMMITS):
             self._withdraw(name.removesuffix(".json"), known)
 
-    def _finish_commit(self, run: str, places: dict[int, Store], known: Sequence[str]) -> None:
+    def _finish_commit(self, run: str, places: dict[int, Store], known: Sequence[Location]) -> None:
         """Carries the journal out that this directory has for another one."""
         holding = lock_directory(self.store, run, self.what)
         try:
@@ -255,12 +253,12 @@ class Participant:
         finally:
             self._release_lock(holding)
 
-    def _carry_out(self, journal: Journal, places: dict[int, Store], known: Sequence[str]) -> None:
+    def _carry_out(self, journal: Journal, places: dict[int, Store], known: Sequence[Location]) -> None:
         if len(journal.places) > journal.others:
             self._refuse_foreign(journal.places[journal.others :])
         stores = [self.store]
         for number, place in enumerate(journal.places, 1):
-            stores.append(places.get(number) or Store(with_credentials(place, [self.root, *known])))
+            stores.append(places.get(number) or Store(Location.of_record(place, [self.root, *known])))
         # A directory without its pointer is done with, or is another one by the same name: nothing is removed in there.
         theirs = {0}
         for number in range(1, 1 + journal.others):
@@ -281,15 +279,15 @@ class Participant:
         if not trusted:
             message = f"the journal is of another user, and writes to `{visible(outside[0])}`"
             help = "let that user run ggfmt to this directory once, or remove the journal if you know it to be wrong"
-            raise Abend(Diagnostic("GG509", message, Span(file=self.store.outer(JOURNAL)), help))
+            raise Abend(Diagnostic("GG509", message, Span(file=self.store.shown(JOURNAL)), help))
 
-    def _withdraw(self, run: str, known: Sequence[str]) -> None:
+    def _withdraw(self, run: str, known: Sequence[Location]) -> None:
         """Removes the pointers of a run that never was decided, and then its intent."""
         intent = f"{COMMITS}/{run}.json"
         document = read_document(self.store, intent) or {}
         with suppress(*FAILURES):  # the intent stays as long as there may be pointers
             for place in document.get("places", []):
-                delete_if_of_run(Store(with_credentials(place, [self.root, *known])), POINTER, run)
+                delete_if_of_run(Store(Location.of_record(place, [self.root, *known])), POINTER, run)
             self.store.delete(intent)
 
 
@@ -320,7 +318,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
             intent = {"version": VERSION, "run": run, "places": journal.places[: journal.others]}
             first.put(f"{COMMITS}/{run}.json", json.dumps(intent).encode())
         for place, part in enumerate(parts[1:], 1):
-            pointer = {"version": VERSION, "run": run, "root": stored(first.root), "place": place}
+            pointer = {"version": VERSION, "run": run, "root": first.root.recorded, "place": place}
             part.participant.put(POINTER, json.dumps(pointer).encode())
         _check_held(parts)
         first.put(JOURNAL, journal.to_bytes(), lambda: _sync(parts))
@@ -357,7 +355,7 @@ def _sync(parts: Sequence[CommitPart]) -> None:
 def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store]]:
     """The journal, and the stores of its places."""
     stores = [part.participant.store for part in parts]
-    outside: dict[str, int] = {}
+    outside: dict[Location, int] = {}
     moves, deletes = [], []
     for place, part in enumerate(parts):
         moves += [Move(place, move.source, place, move.target, move.size, move.sha256) for move in part.moves]
@@ -368,7 +366,7 @@ def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store
                 stores.append(Store(directory))
             moves.append(Move(place, move.source, outside[directory], move.target, move.size, move.sha256))
     outputs = tuple(place for place, part in enumerate(parts) if part.participant.has_success_file)
-    places = tuple(stored(store.root) for store in stores[1:])
+    places = tuple(store.root.recorded for store in stores[1:])
     return Journal(run, places, len(parts) - 1, outputs, tuple(moves), tuple(deletes)), stores
 
 
@@ -378,7 +376,7 @@ def _check_held(parts: Sequence[CommitPart]) -> None:
         if not part.participant.is_held():
             message = f"{part.participant.what} is no longer held by this run: its lock or lease was removed or expired"
             help = "nothing was committed; see that no other run writes there, and run again"
-            raise Abend(Diagnostic("GG506", message, Span(file=part.participant.root), help))
+            raise Abend(Diagnostic("GG506", message, Span(file=part.participant.root.shown), help))
 
 
 def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
@@ -400,9 +398,9 @@ def _withdraw(parts: Sequence[CommitPart], run: str) -> None:
         parts[0].participant.store.delete(f"{COMMITS}/{run}.json")
 
 
-def _interrupted(root: str, why: str, what: str = "the commit was interrupted") -> CommittedWithErrors:
+def _interrupted(root: Location, why: str, what: str = "the commit was interrupted") -> CommittedWithErrors:
     help = "remove the cause; the next run to this directory ends the commit before it starts"
-    return CommittedWithErrors(Diagnostic("GG506", f"{what}: {why}", Span(file=root), help))
+    return CommittedWithErrors(Diagnostic("GG506", f"{what}: {why}", Span(file=root.shown), help))
 
 
 def reason(error: BaseException) -> str:
@@ -410,6 +408,6 @@ def reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
 
 
-def write_error(root: str, error: Exception, what: str = "the output directory") -> Diagnostic:
+def write_error(root: Location, error: Exception, what: str = "the output directory") -> Diagnostic:
     help = remedy(error, "give another directory")
-    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root), help)
+    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root.shown), help)

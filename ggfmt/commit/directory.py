@@ -91,7 +91,7 @@ def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -
 
 
 def existing_output_error(store: Store, message: str, name: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG501", message, Span(file=store.outer(name)), help))
+    return UsageError(Diagnostic("GG501", message, Span(file=store.shown(name)), help))
 
 
 def files_below(store: Store, directory: str) -> Iterator[str]:

@@ -126,7 +126,7 @@ def read_document(store: Store, name: str) -> dict[str, Any] | None:
 def damaged(store: Store, name: str, what: str) -> Abend:
     file = name.rpartition("/")[2]
     help = _HELP.get(name, "restore it from a copy, or give another output directory")
-    return Abend(Diagnostic("GG509", f"`{file}` {what}", Span(file=store.outer(name)), help))
+    return Abend(Diagnostic("GG509", f"`{file}` {what}", Span(file=store.shown(name)), help))
 
 
 _UNDECIDED = (
@@ -144,7 +144,7 @@ def read_journal(store: Store) -> Journal | None:
     if document.get("version") != VERSION:
         message = "the journal is of another version of ggfmt"
         help = "end the commit with the version that began it: any `ggfmt run` to this directory does"
-        raise Abend(Diagnostic("GG509", message, Span(file=store.outer(JOURNAL)), help))
+        raise Abend(Diagnostic("GG509", message, Span(file=store.shown(JOURNAL)), help))
     try:
         return Journal.of(document)
     except ValueError as error:
@@ -214,7 +214,7 @@ def _not_as_listed(store: Store, name: str, what: str) -> Abend:
         "run: remove `_ggfmt/journal.json` and `_ggfmt/pointer.json`, and run again with its inputs"
     )
     message = f"a file of a run that is to be committed {what}"
-    return Abend(Diagnostic("GG509", message, Span(file=store.outer(name)), help))
+    return Abend(Diagnostic("GG509", message, Span(file=store.shown(name)), help))
 
 
 def _move(move: Move, stores: Sequence[Store]) -> None:

@@ -80,7 +80,7 @@ def lock_conflict_error(store: Store, what: str, owner: dict[str, Any], seen: st
     who = f": process {owner['pid']} on {owner['host']}, since {owner['since']}" if "since" in owner else ""
     message = f"another run is writing to {what}{who}{seen}"
     return UsageError(
-        Diagnostic("GG501", message, Span(file=store.root), "wait for its end, or give another directory")
+        Diagnostic("GG501", message, Span(file=store.root.shown), "wait for its end, or give another directory")
     )
 
 
@@ -198,7 +198,7 @@ def live_leases(store: Store, own: str, written: str | None = None) -> list[tupl
     lease of this run, tells what time it is by the clock of the store; OSError if it is gone."""
     now = store.modified(written or own)
     if now is None:
-        raise FileNotFoundError(errno.ENOENT, "the lease is gone that was just written", store.outer(written or own))
+        raise FileNotFoundError(errno.ENOENT, "the lease is gone that was just written", store.shown(written or own))
     live = []
     for name in store.names(LEASES):
         other = f"{LEASES}/{name}"

@@ -123,7 +123,7 @@ class Manifest(Struct, frozen=True):
 def manifest_of(record: RunRecord, store: Store) -> Manifest:
     """The manifest of a record. UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt wrote it, and GG562 if
     it is none."""
-    place = Span(file=store.outer(record.place))
+    place = Span(file=store.shown(record.place))
     if CONSOLIDATION_MEMBER in record.document:
         message = "the directory holds rows of `ggfmt consolidate`, and no run that has a report"
         raise UsageError(Diagnostic("GG560", message, place, "its manifest has the counts of all tables"))

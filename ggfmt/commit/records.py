@@ -16,7 +16,7 @@ from ggfmt.commit.journal import damaged, is_below, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.location import absolute
+from ggfmt.location import Location
 
 MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
 RUNS = f"{METADATA_DIRECTORY}/runs"
@@ -52,17 +52,18 @@ class RunRecord:
     def _named(self, store: Store, member: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Entries with a relative path; those with an absolute one are in other directories, unless a manifest of an
         earlier ggfmt calls this one by its absolute path."""
+        absolute = f"{store.root.address}/"
         for entry in self.document.get(member, []):
-            name = entry["path"].removeprefix(f"{store.root}/")
+            name = entry["path"].removeprefix(absolute)
             if is_below(name) and "://" not in name:
                 yield name, entry
 
 
 @contextmanager
 def output_to_read(root: str) -> Iterator[Store]:
-    """An output directory that is read and not changed. Abend GG506 for what of it cannot be read."""
+    """Open the output directory that a user names, to read it. Abend GG506 for what of it cannot be read."""
     try:
-        yield Store(absolute(root))
+        yield Store(Location.of(root))
     except FAILURES as error:
         reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
         message = f"the output directory cannot be read: {reason}"

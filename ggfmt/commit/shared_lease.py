@@ -23,13 +23,14 @@ from ggfmt.commit.locking import (
     lock_owner,
 )
 from ggfmt.commit.store import FAILURES, Store
+from ggfmt.location import Location
 
 
 class SharedLease:
     """The part of one task, which ends with it; `owner` is the same for all. UsageError GG501 if another run holds the
     directory, one of `FAILURES` if that cannot be known."""
 
-    def __init__(self, root: str, owner: dict[str, Any], what: str) -> None:
+    def __init__(self, root: Location, owner: dict[str, Any], what: str) -> None:
         self._store = Store(root)
         self._name = lease_of(owner["run"])
         self._content = json.dumps(owner).encode()

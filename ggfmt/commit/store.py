@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import io
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt.commit.names_below import entries_below
-from ggfmt.diagnostics.credentials import credentials, without_credentials
-from ggfmt.location import SCHEMES, child, file_system, is_local
+from ggfmt.location import Location
 
 BLOCK_BYTES = 4 << 20
+LINE_BUFFER_BYTES = 1 << 20
 COPIED_BY_THE_STORE = 5 << 30  # S3 copies no larger object in one request
 FAILURES = (OSError, pa.ArrowException)
 DELETE_ATTEMPTS, DELETE_PAUSE_SECONDS = 4, 0.05
@@ -32,31 +33,31 @@ FEW_FILES = 32  # and directories, that are synced one by one
 
 durable = True  # what is committed survives a failure of power; most tests do without
 
-_AUTHORITY = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://([^/?]*)")
-_AZURE = re.compile(r"abfss?://", re.IGNORECASE)
-_AZURE_KEY = re.compile(r":[^/@]*@")
-
 
 class Store:
-    """A directory, by path or URI, and what is below it; names are relative to it, their parts divided by `/`.
+    """A directory and what is below it; names are relative to it, their parts divided by `/`.
 
     All methods raise one of `FAILURES` if the file system does.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: Location) -> None:
         self.root = root
-        self.fs, inner = file_system(root)
+        self.fs, inner = root.file_system()
         self.path = inner.rstrip("/")
-        self.local = is_local(self.fs)
+        self.local = root.is_local
         self.renames = self.local or self.fs.type_name == "hdfs"
 
     def inner(self, *names: str) -> str:
         """The path of a name within the file system."""
-        return child(self.path, *names) if any(names) else self.path or "/"
+        return "/".join((self.path, *names)) if any(names) else self.path or "/"
 
-    def outer(self, *names: str) -> str:
-        """The path or URI of a name, as any process may use it."""
-        return child(self.root, *names)
+    def location(self, *names: str) -> Location:
+        """The location of a name, as any process may use it."""
+        return self.root.child(*names) if any(names) else self.root
+
+    def shown(self, *names: str) -> str:
+        """The location of a name, for people."""
+        return self.location(*names).shown
 
     def size(self, name: str) -> int | None:
         """The bytes of a file; None if there is none."""
@@ -96,6 +97,12 @@ class Store:
             return None
         with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
             return bytes(stream.read())
+
+    @contextmanager
+    def lines(self, name: str) -> Iterator[Iterator[bytes]]:
+        """The lines of a file, one at a time."""
+        with self.fs.open_input_stream(self.inner(name), compression=None) as raw:
+            yield iter(io.BufferedReader(cast(io.RawIOBase, raw), LINE_BUFFER_BYTES))
 
     def digest(self, name: str) -> str:
         """The SHA-256 of a file."""
@@ -270,25 +277,3 @@ def sync_file_system(path: str) -> bool:
     finally:
         os.close(descriptor)
     return True
-
-
-def stored(place: str) -> str:
-    """A path or URI as it is written down: without credentials. What is before the `@` of Azure is no user."""
-    return _AZURE_KEY.sub("@", place) if _AZURE.match(place) else without_credentials(place)
-
-
-def with_credentials(place: str, known: Iterable[str]) -> str:
-    """A path or URI as `stored` left it, with the credentials of a known one of the same host or bucket."""
-    bucket = _bucket(place)
-    for other in known:
-        user, password = credentials(other)
-        if bucket is not None and user and _bucket(stored(other)) == bucket:
-            start = place.index("://") + 3
-            secret = f"{user}:{password}" if password else user
-            return f"{place[:start]}{secret}@{place[start:].removeprefix(f'{user}@')}"
-    return place
-
-
-def _bucket(place: str) -> tuple[str, str] | None:
-    found = _AUTHORITY.match(place)
-    return None if found is None else (SCHEMES.get(found[1].lower(), found[1].lower()), found[2])

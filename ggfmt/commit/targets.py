@@ -11,7 +11,7 @@ from ggfmt.commit.journal import is_below
 from ggfmt.commit.names import FILE_NAME_BYTES, METADATA_DIRECTORY, folded
 from ggfmt.commit.store import Store, parent
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.location import not_writable
+from ggfmt.location import Location, write_problem
 
 _HELP = "nothing was committed; give another output directory, or another directory for schemas"
 
@@ -24,7 +24,7 @@ def check_targets(parts: Sequence[CommitPart]) -> None:
         if store.local:
             messages = {move.target for move in part.moves if not move.replaces}
             _check_free(store, messages.difference(part.deletes))
-        outside: dict[str, list[str]] = {}
+        outside: dict[Location, list[str]] = {}
         for directory, move in part.copies:
             outside.setdefault(directory, []).append(move.target)
         for directory, targets in outside.items():
@@ -70,8 +70,8 @@ def _check_free(store: Store, targets: Iterable[str]) -> None:
 def _check_directory(store: Store, directory: str) -> None:
     link = store.link_above(f"{directory}/file")
     if link is not None:
-        raise Abend(Diagnostic("GG506", LINK_MESSAGE, Span(file=store.outer(link)), LINK_HELP))
-    problem = not_writable(store.inner(directory)) if store.local else None
+        raise Abend(Diagnostic("GG506", LINK_MESSAGE, Span(file=store.shown(link)), LINK_HELP))
+    problem = write_problem(store.location(directory))
     if problem is not None:
         raise _refused(store, directory, f"a directory cannot be written: {problem.strerror}")
 
@@ -81,4 +81,4 @@ def _knows_no_case(store: Store) -> bool:
 
 
 def _refused(store: Store, name: str, message: str) -> Abend:
-    return Abend(Diagnostic("GG506", message, Span(file=store.outer(name) if name else store.root), _HELP))
+    return Abend(Diagnostic("GG506", message, Span(file=store.shown(name)), _HELP))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ggfmt.commit.store import stored
 from ggfmt.comparison.csv_options import csv_options
 from ggfmt.comparison.parts import PartComparison
 from ggfmt.comparison.rows import Example, Pair, RowComparison
@@ -17,6 +16,7 @@ from ggfmt.comparison.sides import ComparisonSide, find_tables
 from ggfmt.comparison.tables import TableRows
 from ggfmt.comparison.values import STRING
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
+from ggfmt.location import strip_credentials
 from ggfmt.options.table_keys import EVERY_TABLE, Keys, key_of
 from ggfmt.scratch import Scratch, remove_abandoned
 
@@ -253,7 +253,7 @@ def compare(asked: ComparisonOptions) -> Comparison:
     for a, b in pairs:
         both = a is not None and b is not None
         found.append(compared[a or ""] if both else TableComparison(a or b or "", only="b" if a is None else "a"))
-    return Comparison(stored(asked.a), stored(asked.b), tuple(found))
+    return Comparison(strip_credentials(asked.a), strip_credentials(asked.b), tuple(found))
 
 
 def _chosen(place: ComparisonSide, table: str | None) -> list[str]:

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.location import absolute, below
+from ggfmt.location import Location
 from ggfmt.render.report import sections
 from ggfmt.render.report.facts import ReportData
 from ggfmt.render.report.markup import Markup, element, join
@@ -59,7 +59,8 @@ def page(run: PastRun) -> str:
 def write_page(run: PastRun, file: Path) -> None:
     """Writes the page, all of it or nothing. UsageError GG563 for a file within the output directory, GG506 for one
     that cannot be written."""
-    if below(os.path.realpath(file), os.path.realpath(absolute(run.root))) is not None:
+    root = Location.of(run.root)
+    if root.is_local and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root.path)):
         message = "the page would lie within the output directory"
         raise UsageError(Diagnostic("GG563", message, Span(file=str(file)), "give a file outside of it"))
     content = page(run).encode()

@@ -16,6 +16,7 @@ from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.scan.progress import ProgressTracker
@@ -200,7 +201,7 @@ def collect_results(
 class MessageSink:
     """Operations become the messages of every handler, in staging."""
 
-    staging: Mapping[str, str]
+    staging: Mapping[Location, Location]
 
     def task(self, job: Job) -> Callable[[Split, int], TaskOutcome]:
         """Abend if two tables get one name."""

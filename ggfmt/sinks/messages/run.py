@@ -127,7 +127,7 @@ class _RunExecution:
         if prepared.stream:
             what = "all messages are" if self._manifests is not None else "not all messages may be"
             return KeyboardInterrupt(f"{what_happened}; {what} on standard output")
-        place = Span(file=prepared.outputs[0].root)
+        place = Span(file=prepared.outputs[0].root.shown)
         try:
             if self._manifests is None and not is_committed(prepared):
                 return nothing
