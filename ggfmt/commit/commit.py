@@ -1,19 +1,5 @@
-"""The commit: staged files get their final names all at once, or none does.
-
-Once every task has succeeded, a journal that lists all moves is put into the first directory that takes part: from then
-on the run is committed. A journal that is found at the start of a later run was left by a driver that died, and is
-carried out to the end. Without a journal, what is in staging belongs to no one and is removed.
-
-A run may write to several directories: output directories of handlers with a `rootFilePath` of their own, and others
-that keep what must agree with the output. Each of them is a `Participant`. The first has the journal. The others have
-a pointer to it, written before it, that means nothing unless there is the journal; while there are pointers, the first
-has an intent in `_ggfmt/commits`, so that one that lost its journal is not taken for one that never had it.
-
-To let a directory take part: make a `Participant` of it, let `lock_all` take it with the others before the run reads
-anything, and hand `commit` a `CommitPart` with what it gets (`publish` has a parameter for such parts).
-`Participant.stage` makes moves of documents. Never make two participants of one directory: the first refuses the
-second.
-"""
+"""Participants of a commit, and the commit itself. The package's docstring has the states and what a crash in each of
+them leaves."""
 
 from __future__ import annotations
 
