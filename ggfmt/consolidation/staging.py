@@ -26,10 +26,9 @@ from ggfmt.location import Location
 from ggfmt.options.table_keys import Keys
 from ggfmt.scan.job import ReadJob
 from ggfmt.scan.progress import ProgressTracker
-from ggfmt.scan.runner import Runner
+from ggfmt.scan.runner import Runner, warn_of_missing_kernels
 from ggfmt.scan.scan import DefinitionsNeeded, Scan
 from ggfmt.scan.splits import Split
-from ggfmt.sinks.messages.execution import tell_of_kernels
 from ggfmt.sinks.messages.sink import TaskOutcome, in_task
 
 log = logging.getLogger("ggfmt")
@@ -101,7 +100,7 @@ class RowSink:
 def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: ProgressTracker | None = None) -> Read:
     """Abend for what cannot be read, or is no value of its column; UsageError GG551 as of `tables_of`."""
     job, outcomes = scan.run(scan.job, sink, runner, tracker)
-    tell_of_kernels(outcomes)
+    warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     for table in job.catalog.tables():
         if table.full_name not in sink.tables and not job.catalog.trusted.get(table.full_name):
             log.warning("table %s skipped: its columns are unknown", visible(table.full_name))

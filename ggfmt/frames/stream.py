@@ -7,7 +7,6 @@ that is done again after a crash has the same rows.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from ggfmt.frames.plan import Plan, Request, frame_error, merged
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.table import Catalog, TableDef
+from ggfmt.scan.content import digests_at
 from ggfmt.scan.discovery import find_definitions
 from ggfmt.scan.files import InputFile, open_input, stat_file, unreadable
 from ggfmt.scan.job import ReadJob
@@ -49,7 +49,7 @@ Offset = dict[str, Any]
 
 log = logging.getLogger("ggfmt")
 
-END_BYTES = 4 << 10  # at each end of what was read, for its checksum
+END_BYTES = 4 << 10  # at each end of what was read, for its checksum in offsets
 _TAIL_BYTES = 1 << 20  # in which the last line end is looked for, and then more
 _CHANGED_HELP = "start the stream again with a new checkpoint, or put the file back; files may only grow, line by line"
 
@@ -210,15 +210,11 @@ def is_other(file: InputFile, known: FileProgress) -> str | None:
 
 
 def digest(file: InputFile, end: int) -> str:
-    """A checksum of the first bytes of a file, and of those before a place."""
+    """The checksum of a stored file up to a place, as offsets contain it."""
     try:
-        with open_input(replace(file, packed=False)) as stream:
-            ends = stream.read(min(END_BYTES, end))
-            stream.seek(max(len(ends), end - END_BYTES))
-            ends += stream.read(min(END_BYTES, end - len(ends)))
+        return digests_at(replace(file, packed=False), [end], END_BYTES)[0][end]
     except (OSError, pa.ArrowException) as error:
         raise Abend(unreadable(file.shown, error)) from None
-    return hashlib.sha256(ends).hexdigest()[:32]
 
 
 def found(path: str) -> InputFile:

@@ -15,10 +15,10 @@ from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.scan.progress import ProgressCallback, ProgressTracker
-from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.scan.runner import InProcess, Runner, warn_without_kernels
 from ggfmt.scan.steps import COMMITTING, LISTING, STARTING, Stopwatch, added
 from ggfmt.sinks.messages import report
-from ggfmt.sinks.messages.execution import execute_tasks, warn_without_kernels
+from ggfmt.sinks.messages.execution import execute_tasks
 from ggfmt.sinks.messages.preparation import TRACE, PreparedRun, RunSettings, check_inputs_unchanged, prepare
 from ggfmt.sinks.messages.publish import is_committed, publish
 from ggfmt.sinks.messages.stream import write_stream
