@@ -18,11 +18,10 @@ from runs import JSON_LINES, MOMENT, PIPES, content, manifest, output_files, run
 from survival import STORY, STORY_FORMAT, TABLES, WRITTEN, Operation, handler, write_story
 
 from ggfmt.arrow.arrays import as_strings, string_maps
-from ggfmt.commit import shared_lease
+from ggfmt.commit import locking
 from ggfmt.commit.commit import lock_all
 from ggfmt.commit.directory import OutputDirectory
-from ggfmt.commit.locking import LEASE_SECONDS, lease_of, owner_of
-from ggfmt.commit.shared_lease import SharedLease
+from ggfmt.commit.locking import LEASE_SECONDS, SharedLease, lease_of, owner_of
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
 from ggfmt.formats import FORMATS
 from ggfmt.frames.frame_shape import FrameShape
@@ -437,7 +436,7 @@ def test_a_lease_that_nobody_renewed_is_dead(tmp_path: Path) -> None:
 
 
 def test_a_task_renews_the_lease_as_long_as_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_lease, "RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(locking, "RENEWAL_SECONDS", 0.01)
     owner = owner_of("2015-09-18_13-39-35.447-00000000")
     lease = tmp_path / lease_of(owner["run"])
 

@@ -15,8 +15,8 @@ from ggfmt.commit.names import counted, plain_place, reject_file, safe_name
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.scan.progress import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
 from ggfmt.scan.runner import InProcess
-from ggfmt.scan.steps import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
 
 COLUMNS = (Column("ID", key=1), Column("NAME"), Column("AMOUNT", SqlType(Kind.DECIMAL)))
 DEFINITIONS = {name: TableDef(name, COLUMNS) for name in ("GG.A", "GG.B")}

@@ -17,9 +17,8 @@ import pyarrow.fs as pafs
 
 from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import counted, safe_name
-from ggfmt.commit.names_below import check_parts, hidden_part, is_worth_telling
 from ggfmt.commit.records import MANIFEST
-from ggfmt.commit.store import FAILURES, Store
+from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_worth_logging
 from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
@@ -141,7 +140,7 @@ def _visible(store: Store) -> tuple[dict[str, int], list[str]]:
         part = hidden_part(name)
         if part is None:
             found[name] = size
-        elif is_worth_telling(part):
+        elif is_worth_logging(part):
             hidden[part] = None
     return found, sorted(hidden)
 

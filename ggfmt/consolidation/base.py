@@ -15,9 +15,8 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.typed import typed_values
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import counted
-from ggfmt.commit.names_below import check_parts, is_hidden
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
-from ggfmt.commit.store import Store
+from ggfmt.commit.store import Store, check_parts, is_hidden
 from ggfmt.consolidation.asked import unusable
 from ggfmt.consolidation.manifest import table_directory
 from ggfmt.consolidation.tables import type_named

@@ -29,10 +29,9 @@ from ggfmt.location import Location
 from ggfmt.options.table_keys import Keys
 from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.scan.files import InputFile
-from ggfmt.scan.progress import ProgressCallback, ProgressTracker
+from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
 from ggfmt.scan.runner import InProcess, Runner, warn_without_kernels
 from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.steps import COMMITTING, LISTING, STARTING
 from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
 if TYPE_CHECKING:

@@ -24,11 +24,10 @@ from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, tab
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.table_keys import Keys
-from ggfmt.scan.job import ReadJob
 from ggfmt.scan.progress import ProgressTracker
 from ggfmt.scan.runner import Runner, warn_of_missing_kernels
 from ggfmt.scan.scan import DefinitionsNeeded, Scan
-from ggfmt.scan.splits import Split
+from ggfmt.scan.splits import ReadJob, Split
 from ggfmt.sinks.messages.sink import TaskOutcome, in_task
 
 log = logging.getLogger("ggfmt")

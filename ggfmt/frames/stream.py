@@ -28,11 +28,10 @@ from ggfmt.model.table import Catalog, TableDef
 from ggfmt.scan.content import digests_at
 from ggfmt.scan.discovery import find_definitions
 from ggfmt.scan.files import InputFile, open_input, stat_file, unreadable
-from ggfmt.scan.job import ReadJob
 from ggfmt.scan.listing import list_inputs
 from ggfmt.scan.recognition import HEAD_BYTES, PlannedInput, reader_of
 from ggfmt.scan.runner import InProcess
-from ggfmt.scan.splits import Range, Split
+from ggfmt.scan.splits import Range, ReadJob, Split
 
 if TYPE_CHECKING:
     import pyarrow as pa

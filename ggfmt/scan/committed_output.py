@@ -12,9 +12,8 @@ from urllib.parse import unquote
 import pyarrow.fs as pafs
 
 from ggfmt.commit.journal import JOURNAL, POINTER
-from ggfmt.commit.manifest import NEWER_LAYOUT_HELP, later_layout
 from ggfmt.commit.names import METADATA_DIRECTORY, RECORDS, counted
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, RunRecord, records
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, NEWER_LAYOUT_HELP, RunRecord, later_layout, records
 from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible

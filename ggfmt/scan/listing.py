@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
-from ggfmt.commit.names_below import check_parts, entries_below, hidden_part, is_hidden, is_worth_telling
+from ggfmt.commit.store import check_parts, entries_below, hidden_part, is_hidden, is_worth_logging
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.json.dumps import names_of_keys
@@ -330,7 +330,7 @@ class _LocalListing:
                 raise _broken(match)
 
     def _leave_out(self, path: str) -> None:
-        if is_worth_telling(path):
+        if is_worth_logging(path):
             self.left.hidden.append(self._name(path))
 
     def _add(self, path: str, status: os.stat_result, linked: bool) -> None:
@@ -412,7 +412,7 @@ def _stored_below(
         part = hidden_part(path)
         if part is None:
             found.append((path, info))
-        elif is_worth_telling(part):
+        elif is_worth_logging(part):
             hidden[_shown(top.child(part).address)] = None
     left.hidden += hidden
     return found

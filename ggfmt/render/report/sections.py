@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ggfmt.commit.manifest import HandlerTotals
 from ggfmt.commit.names import counted
+from ggfmt.commit.records import HandlerTotals
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.render.report import plots
 from ggfmt.render.report.facts import ReportData, kind_of
 from ggfmt.render.report.markup import Content, Markup, code, element, join, name
 from ggfmt.render.report.scales import seconds, size
-from ggfmt.scan.steps import STEPS
+from ggfmt.scan.progress import STEPS
 from ggfmt.sinks.messages.rejects import RejectedRecord
 
 MOST_BARS = 15

@@ -17,11 +17,10 @@ from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, Split
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.progress import JOINING, READING, ProgressTracker, Stopwatch
 from ggfmt.scan.recognition import other_format, reader_of
 from ggfmt.scan.runner import Runner, warn_of_missing_kernels
 from ggfmt.scan.splits import Split, SplitReader
-from ggfmt.scan.steps import JOINING, READING, Stopwatch
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.job import HandlerOutput, Job
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares

@@ -9,7 +9,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.options.replacements import Replacements
-from ggfmt.scan.job import ReadJob
+from ggfmt.scan.splits import ReadJob
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 

@@ -12,14 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.commit.commit import CommitPart, StagedMove, commit, write_error
+from ggfmt.commit.commit import CommitPart, StagedMove, check_targets, commit, write_error
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import read_journal
-from ggfmt.commit.manifest import LAYOUT
 from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
-from ggfmt.commit.records import MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
+from ggfmt.commit.records import LAYOUT, MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
 from ggfmt.commit.store import FAILURES
-from ggfmt.commit.targets import check_targets
 from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.location import Location

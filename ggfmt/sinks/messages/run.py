@@ -14,9 +14,8 @@ from ggfmt.commit.commit import reason
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
 from ggfmt.java.text import visible
-from ggfmt.scan.progress import ProgressCallback, ProgressTracker
+from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch, added
 from ggfmt.scan.runner import InProcess, Runner, warn_without_kernels
-from ggfmt.scan.steps import COMMITTING, LISTING, STARTING, Stopwatch, added
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import execute_tasks
 from ggfmt.sinks.messages.preparation import TRACE, PreparedRun, RunSettings, check_inputs_unchanged, prepare

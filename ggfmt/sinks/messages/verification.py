@@ -12,12 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.commit.directory import LINK_HELP, LINK_MESSAGE, files_below
+from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE
+from ggfmt.commit.directory import files_below
 from ggfmt.commit.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, STAGING
 from ggfmt.commit.locking import LEASES, LOCK
-from ggfmt.commit.manifest import NEWER_LAYOUT_HELP, later_layout
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
-from ggfmt.commit.records import MANIFEST, RUNS, RunRecord, no_output, output_to_read, records
+from ggfmt.commit.records import (
+    MANIFEST,
+    NEWER_LAYOUT_HELP,
+    RUNS,
+    RunRecord,
+    later_layout,
+    no_output,
+    output_to_read,
+    records,
+)
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
 
