@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from ggfmt.arrow.arrays import repeated
-from ggfmt.commit.store import stored
 from ggfmt.comparison.csv_files import CsvFile, CsvOptions, csv_options
 from ggfmt.comparison.files import Columns, TableFile, unreadable
 from ggfmt.comparison.hash_partitions import PartComparison
@@ -18,6 +17,7 @@ from ggfmt.comparison.rows import Example, Pair, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
 from ggfmt.comparison.values import STRING
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
+from ggfmt.location import strip_credentials
 from ggfmt.options.value_types import EVERY_TABLE, Keys, key_of
 from ggfmt.scratch import Scratch, remove_abandoned
 
@@ -302,7 +302,7 @@ def compare(asked: ComparisonOptions) -> Comparison:
     for a, b in pairs:
         both = a is not None and b is not None
         found.append(compared[a or ""] if both else TableComparison(a or b or "", only="b" if a is None else "a"))
-    return Comparison(stored(asked.a), stored(asked.b), tuple(found))
+    return Comparison(strip_credentials(asked.a), strip_credentials(asked.b), tuple(found))
 
 
 def _chosen(place: ComparisonSide, table: str | None) -> list[str]:

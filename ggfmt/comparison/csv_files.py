@@ -239,7 +239,7 @@ class CsvFile(TableFile):
 
     def __init__(self, file: InputFile, options: CsvOptions) -> None:
         self._options = options
-        self._delimiter = options.delimiter or ("\t" if ending_of(file.path) in _TABS else ",")
+        self._delimiter = options.delimiter or ("\t" if ending_of(file.location) in _TABS else ",")
         self._by_letters = options.escape is not None and options.quote is None
         self._width = 0
         super().__init__(file)

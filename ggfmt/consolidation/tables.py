@@ -17,7 +17,7 @@ from ggfmt.frames.plan import merged
 from ggfmt.frames.shapes import HEAD, IMAGES, MISSING, MOST_DIGITS, NAMES, SCALARS, column_type
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.value_types import Keys, keys_of
-from ggfmt.scan.job import ReadJob
+from ggfmt.scan.splits import ReadJob
 
 EVERY_TABLE = "*"  # in keys
 

@@ -37,9 +37,8 @@ from ggfmt.frames.shapes import IMAGES, INSTANT, MISSING, TEXT, TEXTS, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.scan.job import ReadJob
 from ggfmt.scan.recognition import reader_of
-from ggfmt.scan.splits import Range, Split, SplitReader
+from ggfmt.scan.splits import Range, ReadJob, Split, SplitReader
 
 FILE_BITS = 40  # of `seq`, for the place in a file
 _SHOWN = 40  # characters of a value in an error

@@ -107,14 +107,14 @@ def _handler(planned: DryRun, target: HandlerOutput, replaced: Sequence[str], mo
     if planned.prepared.stream:
         yield "  To standard output"
         return
-    root = f"{without_credentials(target.root)}/{target.handler}"
+    root = f"{target.root.shown}/{target.handler}"
     yield f"  Below {root}, {_mode(planned.prepared.mode, len(replaced))}"
     files = [f"  {_file(item)}" for item in planned.files(target)]
     yield from _some(files, most)
     if not files:
         yield "  A directory for each table"
     for directory in target.schema_directories:
-        yield f"  Schemas in {without_credentials(directory)}"
+        yield f"  Schemas in {directory.shown}"
 
 
 def _mode(mode: str, replaced: int) -> str:

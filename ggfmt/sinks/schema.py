@@ -17,7 +17,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import SchemaFile
 from ggfmt.formats.avro.schemas import describe_change
-from ggfmt.location import StoreError, absolute, child
+from ggfmt.location import Location, StoreError
 from ggfmt.model.table import TableDef
 from ggfmt.options.replacements import Replacements
 from ggfmt.scan.discovery import find_definitions
@@ -93,7 +93,7 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
 def _location(place: str, name: str) -> str:
     """What is called `name` below a place that Hive opens, and ggfmt may not."""
     try:
-        return child(absolute(place), name)
+        return Location.of(place).child(name).address
     except StoreError:
         return f"{place.rstrip('/')}/{name}"
 

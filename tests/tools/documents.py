@@ -58,10 +58,10 @@ from ggfmt.options.releases import RELEASES
 from ggfmt.render.diagnostics import diagnostics_text
 from ggfmt.render.doctor import findings_text
 from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
+from ggfmt.scan.progress import STEPS
 from ggfmt.scan.recognition import source_of_handler
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.steps import STEPS
 from ggfmt.sinks.messages.preparation import make_targets
 from ggfmt.sinks.messages.report import field_summary
 from ggfmt.sinks.messages.run import RunSettings, execute

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from ggfmt.commit.manifest import HandlerTotals
 from ggfmt.commit.names import counted
+from ggfmt.commit.records import HandlerTotals
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats import FORMATS
-from ggfmt.location import absolute, below
+from ggfmt.location import Location
 from ggfmt.render.report import plots
 from ggfmt.render.report.facts import ReportData, kind_of
 from ggfmt.render.report.plots import Content, Markup, code, element, join, name, seconds, size
-from ggfmt.scan.steps import STEPS
+from ggfmt.scan.progress import STEPS
 from ggfmt.sinks.messages.rejects import RejectedRecord
 from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.version import VERSION
@@ -438,7 +438,8 @@ def page(run: PastRun) -> str:
 def write_page(run: PastRun, file: Path) -> None:
     """Writes the page, all of it or nothing. UsageError GG563 for a file within the output directory, GG506 for one
     that cannot be written."""
-    if below(os.path.realpath(file), os.path.realpath(absolute(run.root))) is not None:
+    root = Location.of(run.root)
+    if root.is_local and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root.path)):
         message = "the page would lie within the output directory"
         raise UsageError(Diagnostic("GG563", message, Span(file=str(file)), "give a file outside of it"))
     content = page(run).encode()

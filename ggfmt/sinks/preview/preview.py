@@ -22,11 +22,10 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.options.replacements import Replacements
-from ggfmt.scan.job import ReadJob
 from ggfmt.scan.recognition import reader_of
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.splits import Split, SplitReader
+from ggfmt.scan.splits import ReadJob, Split, SplitReader
 from ggfmt.scan.standard_input import check_standard_input, lazy_standard_input
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.preview.handler import FirstRejects, HandlerPreview, PreviewHandler
