@@ -16,19 +16,20 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.avro.logical import plain
-from ggfmt.formats.qlik import BIG_ENDIAN, scan
+from ggfmt.formats.qlik import BIG_ENDIAN
 from ggfmt.formats.qlik import envelope as envelopes
 from ggfmt.formats.qlik.avro_scan import JsonOfChanges, Plan
 from ggfmt.formats.qlik.avro_values import Maker, columns_of
-from ggfmt.formats.qlik.dialect import OPS, SNAPSHOT, Qlik
+from ggfmt.formats.qlik.dialect import Qlik
 from ggfmt.formats.qlik.envelope import AvroEnvelope, EnvelopeError, Truncated, read_envelope, read_head
-from ggfmt.formats.qlik.messages import QlikBody, QlikHeaders, QlikRecord
+from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.records.classification import Examination, classify_records
 from ggfmt.formats.records.dialect import Meaning
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.refused import RecordError
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ImageColumn
 
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
@@ -87,7 +88,7 @@ class QlikAvro(Qlik):
         table, known = self.known(change, change.message)
         if not self.shown_whole(change.message, table, known) or not self.tells_the_same(table, known):
             return None
-        return scan.avro_grammar(tuple(OPS.items()), SNAPSHOT, self.other)
+        return self.make_grammar(QlikAvroChange, (AVRO, self.other), ())
 
     def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
         return replace(

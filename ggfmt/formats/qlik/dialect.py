@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -18,13 +18,14 @@ from ggfmt.formats.qlik import CHANGE_SEQUENCE, STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
 from ggfmt.formats.qlik.messages import MAGIC, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.types import sql_type
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, stamp_text
 from ggfmt.formats.records.refused import RecordError, UndiscoveredTableError, missing_member_error, no_op
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, TableDef, split_name
 
-OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
-SNAPSHOT = ("REFRESH", "READ")
+_OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
+_SNAPSHOTS = ("REFRESH", "READ")
 _MOST_COLUMNS = 1 << 16
 _SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
 _TABLE_HELP = (
@@ -54,7 +55,13 @@ class KnownDefinition:
 
 
 class Qlik(Dialect):
-    """What both encodings share; they differ in what an image is."""
+    """The parts that both encodings share; their images differ."""
+
+    ops: ClassVar[roles.Ops] = {
+        form: roles.OpToken(op, "snapshot", "true", rank=5) if name in _SNAPSHOTS else op
+        for name, op in _OPS.items()
+        for form in (name, name.lower())
+    }
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -204,11 +211,11 @@ class Qlik(Dialect):
     def _change(self, record: QlikRecord, body: QlikBody) -> Change:
         headers = body.headers if body.headers is not None else body.flattened()
         operation = (headers.operation or body.operation or "").upper()
-        op = OPS.get(operation)
+        op = _OPS.get(operation)
         if op is None:
             if not operation:
                 raise missing_member_error("operation", "every change has one in its `headers`")
-            raise no_op("operation", in_message(operation), OPS)
+            raise no_op("operation", in_message(operation), _OPS)
         table, known = self.known(record, body)
         data, old = self._masked(headers, body, table, known)
         before, after = old, data
@@ -220,7 +227,7 @@ class Qlik(Dialect):
             text = _text(getattr(headers, self.other))
             if text is not None:
                 tokens[self.other] = text
-            if operation in SNAPSHOT:
+            if operation in _SNAPSHOTS:
                 tokens["snapshot"] = "true"
             if known is not None:
                 tokens.update(known.tokens)

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 
 from ggfmt.formats.json.values import raw_members
-from ggfmt.formats.qlik import scan
-from ggfmt.formats.qlik.dialect import OPS, SNAPSHOT, Qlik
-from ggfmt.formats.qlik.messages import QlikRecord
+from ggfmt.formats.qlik.dialect import Qlik
+from ggfmt.formats.qlik.messages import ENVELOPED, FLATTENED, PREFIX, QlikRecord
 from ggfmt.formats.qlik.values import CONVERTS
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import non_null
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.scanner import Grammar
+from ggfmt.formats.records.roles import Grammar
 
 
 class QlikJson(Qlik):
@@ -26,12 +26,15 @@ class QlikJson(Qlik):
     def grammar(self, record: QlikRecord) -> Grammar | None:
         enveloped = record.message is not None
         body = record.message or record
-        places = ((), ("message", "headers"), ("message",)) if enveloped else ((), ("headers",))
-        notes = self.notes(*places)
+        flattened = body.headers is None
+        conditions = (FLATTENED, PREFIX + self.other) if flattened else (self.other,)
+        if enveloped:
+            conditions = (ENVELOPED, *conditions)
+        notes = self.notes(roles.places(QlikRecord, conditions, inherited=not enveloped))
         table, known = self.known(record, body)
         if notes is None or not self.shown_whole(body, table, known) or not self.tells_the_same(table, known):
             return None
-        return scan.grammar(tuple(OPS.items()), SNAPSHOT, self.other, enveloped, body.headers is None, *notes)
+        return self.make_grammar(QlikRecord, conditions, notes, inherited=not enveloped)
 
     def image(self, value: Any) -> Any:
         return non_null(value)
