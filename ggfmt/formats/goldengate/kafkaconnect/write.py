@@ -28,8 +28,7 @@ from ggfmt.formats.api.framing import TextFraming
 from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
 from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, WriteSupport
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.formats.connect.decimals import encoded
-from ggfmt.formats.connect.values import millis, too_fine, whole
+from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
 from ggfmt.formats.goldengate.kafkaconnect import FLAG, OP, KafkaConnectOptions
 from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
 from ggfmt.formats.goldengate.metacolumn_values import MetaValues
