@@ -17,8 +17,8 @@ from ggfmt.columnar.pieces import Piece, join
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.writing import TextFraming, WriteSupport
 from ggfmt.formats.arcion import BACKSLASH, LAST_FIELDS, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
+from ggfmt.formats.arcion.changes import states, values_of
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
-from ggfmt.formats.arcion.states import states, values_of
 from ggfmt.formats.records.formatter import DialectFormatter
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef

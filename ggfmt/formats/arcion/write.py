@@ -17,8 +17,8 @@ from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import TEXT_AS_STATE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import ArcionJsonOptions
+from ggfmt.formats.arcion.changes import states, values_of
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
-from ggfmt.formats.arcion.states import states, values_of
 from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, json_object, json_words, quoted, text_output
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef

@@ -36,8 +36,7 @@ from ggfmt.formats.avro.programs import json_program
 from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
-from ggfmt.formats.debezium.read import Debezium, Schema
-from ggfmt.formats.debezium.record import DebeziumRecord
+from ggfmt.formats.debezium.read import Debezium, DebeziumRecord, Schema
 from ggfmt.formats.records.batching import BATCH_ROWS
 from ggfmt.formats.records.classification import classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery

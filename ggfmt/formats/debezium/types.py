@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from ggfmt.columnar.strings import Converted, Kernel, booleans, reject_all
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.formats.connect.decimals import decimals
 from ggfmt.formats.connect.schemas import SchemaField
+from ggfmt.formats.connect.values import decimals
 from ggfmt.formats.debezium import (
     ADAPTIVE,
     ADAPTIVE_TIME_MICROS,

@@ -27,7 +27,7 @@ from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions
 from ggfmt.formats.qlik.masks import HEX_DIGITS, mask_pieces
 from ggfmt.formats.qlik.messages import MAGIC
 from ggfmt.formats.qlik.metadata import OPERATIONS, table_messages
-from ggfmt.formats.qlik.values import VALUES
+from ggfmt.formats.qlik.types import VALUES
 from ggfmt.formats.records.formatter import DialectFormatter, json_object, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef

@@ -29,8 +29,9 @@ from ggfmt.formats.records.classification import Examination, examined, examined
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import contradictions, name_problem
+from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, json_values, key_updates, keys_alone
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.formats.records.scanning import ScanningReader
 from ggfmt.java.text import visible

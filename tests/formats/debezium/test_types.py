@@ -19,8 +19,8 @@ from strategies import examples
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.columns import texts
-from ggfmt.formats.connect.decimals import decimals
 from ggfmt.formats.connect.schemas import MOST_SCALE
+from ggfmt.formats.connect.values import decimals
 from ggfmt.formats.debezium import values as values
 from ggfmt.formats.debezium.types import TableColumn, of_table_column
 from ggfmt.model.table import Column, Kind, SqlType, TableDef

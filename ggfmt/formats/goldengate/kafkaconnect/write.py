@@ -32,8 +32,7 @@ from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
 from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, TextFraming, WriteSupport
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.formats.connect.decimals import encoded
-from ggfmt.formats.connect.values import millis, too_fine, whole
+from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
 from ggfmt.formats.goldengate.kafkaconnect import FLAG, OP, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
