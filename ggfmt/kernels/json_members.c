@@ -5,16 +5,16 @@ static Node *child_named(const Node *node, int expected, const char *at, size_t 
     for (int i = 0; i < node->children_count; i++) {
         int place = expected + i < node->children_count ? expected + i : expected + i - node->children_count;
         Node *child = &node->children[place];
-        if (child->length == length && memcmp(child->name, at, length) == 0)
+        if (own_text_is(&child->name, at, length))
             return child;
     }
     return NULL;
 }
 
-static Verdict take_op(Scanner *s, const Span *span) {
+static Verdict take_op(JsonScanner *s, const Span *span) {
     size_t length = (size_t)(span->end - span->start);
     for (int i = 0; i < s->op_count; i++) {
-        if (s->ops[i].length == length && memcmp(s->ops[i].from, span->start, length) == 0) {
+        if (own_text_is(&s->ops[i].from, span->start, length)) {
             s->op = s->ops[i].letter;
             s->named = &s->ops[i];
             return TAKEN;
@@ -24,14 +24,13 @@ static Verdict take_op(Scanner *s, const Span *span) {
 }
 
 /* Takes note of a token, unless its text is one that is none. */
-static Verdict add_token(Scanner *s, const Node *node, const char *name, size_t length, const Span *text) {
+static Verdict add_token(JsonScanner *s, const Node *node, const char *name, size_t length, const Span *text) {
     if (text->kind == IS_NULL)
         return TAKEN;
     if (node->unless.data != NULL) {
         if (text->escaped)
             return ODD;
-        if ((size_t)(text->end - text->start) == node->unless.length &&
-            memcmp(text->start, node->unless.data, node->unless.length) == 0)
+        if (own_text_is(&node->unless, text->start, (size_t)(text->end - text->start)))
             return TAKEN;
     }
     if (s->token_count == MOST_TOKENS)
@@ -46,7 +45,7 @@ static Verdict add_token(Scanner *s, const Node *node, const char *name, size_t 
 }
 
 /* A member of an object that takes others than those it knows: they are tokens, or, without a prefix, nothing. */
-static Verdict other_member(Scanner *s, const Node *node, const char *name, size_t length, int escaped, const char **place,
+static Verdict other_member(JsonScanner *s, const Node *node, const char *name, size_t length, int escaped, const char **place,
                             const char *end) {
     Span span;
     int kinds;
@@ -59,7 +58,7 @@ static Verdict other_member(Scanner *s, const Node *node, const char *name, size
 }
 
 /* The tokens in an object, from its brace to behind it. */
-static Verdict token_object(Scanner *s, const Node *node, const char **place, const char *end) {
+static Verdict token_object(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span name, text;
     int kinds;
     const char *at = *place;
@@ -101,14 +100,14 @@ static int is_null(const char *at, const char *end) {
 }
 
 /* An image, now if it is known already where it belongs, else a note of where it is. */
-static Verdict image_member(Scanner *s, const Node *node, const char **place, const char *end) {
+static Verdict image_member(JsonScanner *s, const Node *node, const char **place, const char *end) {
     const char *at = *place;
     int old = node->action == BEFORE || node->action == OLD || (node->action == ROW && s->op == 'D');
     if (node->action == OLD && s->op && s->op != 'U') {
         *place = json_value(at, end);
         return *place == NULL ? ODD : TAKEN;
     }
-    int now = s->parts == s->identities && (s->op || (!s->row_only && node->action != ROW && node->action != OLD));
+    int now = s->parts == s->parts_count && (s->op || (!s->row_only && node->action != ROW && node->action != OLD));
     Span *span = now || node->action == BEFORE || node->action == AFTER ? (old ? &s->before : &s->after)
                  : node->action == ROW                                  ? &s->row_image
                                                                         : &s->old_image;
@@ -123,10 +122,10 @@ static Verdict image_member(Scanner *s, const Node *node, const char **place, co
     span->start = at;
     span->kind = LITERAL;
     if (now) {
-        Verdict verdict = scan_find_table(s);
+        Verdict verdict = json_find_table(s);
         if (verdict != TAKEN)
             return verdict;
-        verdict = scan_images(s, old, place, end, old ? &s->old_count : &s->new_count);
+        verdict = json_images(s, old, place, end, old ? &s->old_count : &s->new_count);
         *(old ? &s->old_done : &s->new_done) = 1;
         return verdict;
     }
@@ -138,8 +137,8 @@ static Verdict image_member(Scanner *s, const Node *node, const char **place, co
 
 /* A part of the identity. Brackets are enough to find the end of one: it means something only if it is that of a record
    that the exact reader took. */
-static const char *identity_part(Scanner *s, int place, const char *at, const char *end) {
-    const char *behind = scan_known_part(s, place, at, end);
+static const char *identity_part(JsonScanner *s, int place, const char *at, const char *end) {
+    const char *behind = json_known_part(s, place, at, end);
     if (behind != NULL)
         s->known |= (uint64_t)1 << place;
     else if (at < end && (*at == '{' || *at == '['))
@@ -154,7 +153,7 @@ static const char *identity_part(Scanner *s, int place, const char *at, const ch
 }
 
 /* The names in an object as a part of the identity. */
-static Verdict names_part(Scanner *s, const Node *node, const char **place, const char *end) {
+static Verdict names_part(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span *part = &s->part[node->place];
     const char *at = *place;
     int escaped;
@@ -223,7 +222,7 @@ static const char *named_value(const char *at, const char *end, Span *name, Span
 }
 
 /* Tokens in a list, from its bracket to behind it. */
-static Verdict token_list(Scanner *s, const Node *node, const char **place, const char *end) {
+static Verdict token_list(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span name, value;
     const char *at = *place;
     if (at >= end || *at != '[')
@@ -238,7 +237,7 @@ static Verdict token_list(Scanner *s, const Node *node, const char **place, cons
         if (at == NULL)
             return ODD;
         size_t length = (size_t)(name.end - name.start);
-        if (length == node->same.length && memcmp(name.start, node->same.data, length) == 0) {
+        if (own_text_is(&node->same, name.start, length)) {
             if (s->slot[node->place].kind != MISSING)
                 return ODD;
             s->slot[node->place] = value;
@@ -261,7 +260,7 @@ static Verdict token_list(Scanner *s, const Node *node, const char **place, cons
 }
 
 /* A value that is looked at: a slot, a token, both or nothing. */
-static Verdict plain_member(Scanner *s, const Node *node, const char **place, const char *end) {
+static Verdict plain_member(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span span;
     int kinds = 0;
     const char *at = spanned(*place, end, &span, &kinds);
@@ -285,7 +284,7 @@ static Verdict plain_member(Scanner *s, const Node *node, const char **place, co
 }
 
 /* An object in a string, from the quote of the string to behind it. */
-static Verdict object_in_text(Scanner *s, Node *node, const char **place, const char *end) {
+static Verdict object_in_text(JsonScanner *s, Node *node, const char **place, const char *end) {
     Span text;
     int kinds;
     const char *behind = spanned(*place, end, &text, &kinds);
@@ -305,14 +304,14 @@ static Verdict object_in_text(Scanner *s, Node *node, const char **place, const 
         stop = s->texts.data + s->texts.size;
     }
     at = json_space(at, stop);
-    Verdict verdict = scan_object(s, node, &at, stop);
+    Verdict verdict = json_object(s, node, &at, stop);
     if (verdict != TAKEN)
         return verdict;
     *place = behind;
     return json_space(at, stop) == stop ? TAKEN : ODD;
 }
 
-static Verdict member(Scanner *s, Node *node, const char **place, const char *end) {
+static Verdict member(JsonScanner *s, Node *node, const char **place, const char *end) {
     const char *at = *place;
     int kinds = 0;
     Span span;
@@ -325,7 +324,7 @@ static Verdict member(Scanner *s, Node *node, const char **place, const char *en
             at = json_value(at, end);
             break;
         }
-        return node->in_text ? object_in_text(s, node, place, end) : scan_object(s, node, place, end);
+        return node->in_text ? object_in_text(s, node, place, end) : json_object(s, node, place, end);
     case IDENTITY:
         at = identity_part(s, node->place, at, end);
         if (at != NULL && node->token.data != NULL) {
@@ -375,7 +374,7 @@ static Verdict member(Scanner *s, Node *node, const char **place, const char *en
 }
 
 /* An object of known members, from its brace to behind it. */
-Verdict scan_object(Scanner *s, Node *node, const char **place, const char *end) {
+Verdict json_object(JsonScanner *s, Node *node, const char **place, const char *end) {
     const char *at = *place;
     uint64_t seen = 0;
     int expected = node->first, *followed = &node->first; /* records are alike: members come as in the one before */

@@ -25,7 +25,7 @@ from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.blocks import MAGIC, CorruptContainerError, parts, read_header, unsafe
 from ggfmt.formats.avro.containers import RecordsOfBlock, container_chunks, read_file_head
 from ggfmt.formats.avro.logical import plain
-from ggfmt.formats.avro.programs import json_program
+from ggfmt.formats.avro.programs import program
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
 from ggfmt.formats.debezium.read import Debezium, Schema
@@ -224,7 +224,7 @@ _TAIL = b"}"
 def _writer(schema: FastSchema) -> Any:
     """What writes data of a schema as JSON; None without a kernel, or where the kernel cannot."""
     try:
-        return None if native is None else native.AvroToJson(json_program(schema))
+        return None if native is None else native.AvroToJson(program(schema))
     except REFUSALS:
         return None
 
