@@ -88,7 +88,7 @@ static Verdict number(Bytes *out, double value) {
     return length ? copied(out, text, length) : ODD;
 }
 
-/* A text without characters that JSON escapes; it is none if it has no length. */
+/* Writes a text without characters that JSON escapes; ODD if it has no length. */
 static Verdict quoted(Bytes *out, const char *text, size_t length) {
     if (length == 0)
         return ODD;
@@ -161,7 +161,8 @@ static Verdict on_fixed(Sink *out, const Node *Py_UNUSED(node), const char *star
     return base64(out, start, length);
 }
 
-static Verdict on_string(Sink *out, const Node *Py_UNUSED(node), const char *start, size_t length, size_t Py_UNUSED(readable)) {
+static Verdict on_string(Sink *out, const Node *Py_UNUSED(node), const char *start, size_t length, size_t readable) {
+    (void)readable;
     return string(out, start, length);
 }
 
@@ -176,8 +177,8 @@ static Verdict on_item(Sink *out, const Node *node, int64_t item) {
     return copied(out, item ? "," : "{", 1) != TAKEN ? NO_MEMORY : copied(out, name->text, name->length);
 }
 
-static Verdict on_key(Sink *out, const Node *node, int64_t item, const char *start, size_t length, size_t Py_UNUSED(readable)) {
-    (void)node;
+static Verdict on_key(Sink *out, const Node *Py_UNUSED(node), int64_t item, const char *start, size_t length, size_t readable) {
+    (void)readable;
     if (copied(out, item ? "," : "{", 1) != TAKEN || string(out, start, length) != TAKEN)
         return NO_MEMORY;
     return copied(out, ":", 1);

@@ -5,10 +5,10 @@
 #include "avro.h"
 #include "keys.h"
 
-enum AvroType { A_NULL, A_BOOLEAN, A_LONG, A_FLOAT, A_DOUBLE, A_BYTES, A_STRING, A_ENUM, A_FIXED, A_UNION, A_RECORD, A_ARRAY, A_MAP };
+enum AvroType { A_NULL, A_BOOLEAN, A_LONG, A_FLOAT, A_DOUBLE, A_BYTES, A_STRING, A_ENUM, A_FIXED, A_UNION, A_RECORD, A_ARRAY,
+                A_MAP };
 
-/* How a value is shown, if not as its type is. A DATE is days since 1970. A TIME of day and a STAMP, since 1970, count units
-   of some microseconds. */
+/* How a value is shown. DATE: days since 1970. TIME of day and STAMP, since 1970: numbers of `size` microseconds. */
 enum AvroShow { PLAIN, AS_TEXT, DATE, TIME, STAMP, DECIMAL };
 
 enum { AVRO_MAX_FIELDS = 1 << 16, AVRO_MAX_NAMES = 64 };

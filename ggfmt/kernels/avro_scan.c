@@ -88,7 +88,7 @@ static Verdict on_null(Sink *s, const Node *node) {
     }
 }
 
-/* A text that was written here; without a length it could not be. */
+/* Puts a text that was made of a value; ODD if it has no length, for then none could be made. */
 static Verdict put_made(Sink *s, const Node *node, const char *text, size_t length) {
     return length == 0 ? ODD : on_string(s, node, text, length, AVRO_TEXT);
 }
@@ -121,7 +121,8 @@ static Verdict on_bytes(Sink *s, const Node *node, const char *start, size_t len
         return TAKEN;
     if (node->show == DECIMAL)
         return put_made(s, node, text, decimal_text(text, start, length, (int)node->size));
-    return put_base64(node->action == CELL ? &s->rows->before[node->place] : &s->rows->slot[node->place], s->base.row, start, length);
+    Column *columns = node->action == CELL ? s->rows->before : s->rows->slot;
+    return put_base64(&columns[node->place], s->base.row, start, length);
 }
 
 static inline Verdict on_fixed(Sink *Py_UNUSED(s), const Node *Py_UNUSED(node), const char *start, size_t length) {
@@ -138,7 +139,8 @@ static inline Verdict on_item(Sink *Py_UNUSED(s), const Node *Py_UNUSED(node), i
     return TAKEN;
 }
 
-static inline Verdict on_key(Sink *s, const Node *node, int64_t Py_UNUSED(item), const char *name, size_t length, size_t readable) {
+static inline Verdict on_key(Sink *s, const Node *node, int64_t item, const char *name, size_t length, size_t readable) {
+    (void)item;
     return node->action == TOKENS ? put_token_name(s->rows, name, length, readable) : TAKEN;
 }
 
@@ -329,7 +331,8 @@ static void free_table(Table *table) {
 }
 
 ScannerKind avro_scanner = {
-    SCANNER_TYPE("AvroScanner", sizeof(AvroScanner), NULL, "Takes records of changes in Avro into columns; see avro_scan.c."),
+    SCANNER_TYPE("AvroScanner", sizeof(AvroScanner), NULL,
+                 "Takes records of changes in Avro into columns; see avro_scan.c."),
     .table_size = sizeof(AvroTable),
     .make = make,
     .free = free_scanner,

@@ -10,7 +10,7 @@
 
 enum { MAX_HEAD = 256, MAX_FIELDS = 1 << 20 };
 
-/* What a field is: nothing that is wanted, or a value in one of the images, or in the one image that there is. */
+/* What a field is: not wanted, a value in one of two images, or a value in the only image. */
 enum Part { NOTHING, BEFORE, AFTER, VALUE };
 
 typedef struct {
@@ -31,8 +31,8 @@ typedef struct {
 
 typedef struct {
     Scanner base;
-    OwnText between; /* fields */
-    OwnText behind;  /* lines */
+    OwnText between; /* the delimiter between fields */
+    OwnText behind;  /* the delimiter behind lines */
     OwnText null;
     OwnText missing;
     int quoted; /* values may be in quotes, with the quotes within doubled */
@@ -50,7 +50,7 @@ typedef struct {
 
 /* Fields */
 
-/* The next place of a mark, or `end` if there is none before. */
+/* The next place of a mark; `end` if there is none. */
 static inline const char *find(const OwnText *mark, const char *at, const char *end) {
     if (mark->length == 1) {
         const char *found = memchr(at, mark->data[0], (size_t)(end - at));
@@ -71,7 +71,7 @@ static inline int is(const OwnText *mark, const Span *span) {
     return own_text_is(mark, span->start, (size_t)(span->end - span->start));
 }
 
-/* A value in quotes without them, and with those within made single. */
+/* Puts a value in quotes, without the quotes, and with doubled ones within made single. */
 static Verdict put_quoted(Column *column, int64_t row, const Span *span) {
     Verdict verdict = column_ready(column, row, (size_t)(span->end - span->start));
     if (verdict != TAKEN)
@@ -101,7 +101,7 @@ static Verdict put_field(DelimitedScanner *s, Column *column, int64_t row, const
 
 /* Lines */
 
-/* The metadata of a line; NULL if it has fewer fields. Else where its last field ends. */
+/* Finds the metadata of a line. Returns where its last field ends, NULL if the line has fewer fields. */
 static const char *metadata(DelimitedScanner *s, const char *at, const char *end) {
     for (int i = 0; i < s->head; i++) {
         if (i) {
@@ -115,7 +115,7 @@ static const char *metadata(DelimitedScanner *s, const char *at, const char *end
     return at;
 }
 
-/* The name of the line's table, with a full stop between parts, and none behind what is empty up to there. */
+/* The name of the line's table, with a full stop in front of each part, unless all parts before it are empty. */
 static Verdict table_name(DelimitedScanner *s, Span *name) {
     static const char nothing[1];
     *name = (Span){nothing, nothing};
@@ -136,7 +136,7 @@ static Verdict table_name(DelimitedScanner *s, Span *name) {
     return TAKEN;
 }
 
-/* The values of a line from where its metadata end. */
+/* Takes the values of a line, from where its metadata end. */
 static Verdict values(DelimitedScanner *s, DelimitedTable *table, char op, const char *at, const char *end) {
     const int exists[] = {[NOTHING] = 0,
                           [BEFORE] = op == 'U' || op == 'D',
@@ -160,7 +160,7 @@ static Verdict values(DelimitedScanner *s, DelimitedTable *table, char op, const
     return at == end ? TAKEN : ODD;
 }
 
-/* A line to its end, with what is between it and the next one left out. */
+/* Takes a line, without the delimiter behind it. */
 static Verdict line(DelimitedScanner *s, const char *at, const char *end, int64_t ordinal) {
     Scanner *base = &s->base;
     Span name;
@@ -185,7 +185,7 @@ static Verdict line(DelimitedScanner *s, const char *at, const char *end, int64_
     return verdict == TAKEN ? rows_end(&table->base.rows, base->row, op, 0, ordinal) : verdict;
 }
 
-/* A line and what is behind it. An odd one is noted, unless the name of its table is not known. */
+/* Takes a line and the delimiter behind it. Notes an odd line, unless it is odd because its table is unknown. */
 static Verdict record(Scanner *base, const char **place, const char *end, int64_t ordinal) {
     DelimitedScanner *s = (DelimitedScanner *)base;
     const char *at = *place, *stop = find(&s->behind, at, end);
@@ -251,7 +251,7 @@ static void free_scanner(Scanner *base) {
     bytes_free(&s->name_text);
 }
 
-/* A table from (part, column) of each field, the number of columns, and whether there are both images. */
+/* Makes a table from (part, column) of each field, the number of columns, and whether lines have both images. */
 static int make_table(Scanner *base, Table *base_table, int Py_UNUSED(key), PyObject *description) {
     DelimitedTable *table = (DelimitedTable *)base_table;
     PyObject *fields;

@@ -6,7 +6,7 @@
 
 /* Records */
 
-/* What stands in front of the columns. */
+/* Reads what stands in front of the columns. */
 static const char *head(DtsScanner *s, const char *at, const char *end) {
     int branch;
     s->of = (Identity){0};
@@ -26,7 +26,7 @@ static const char *head(DtsScanner *s, const char *at, const char *end) {
     return dts_tags(s, at, end);
 }
 
-/* Behind a member that is null or a text; a list is left to the exact reader. */
+/* To behind a member that is null or a text; NULL for a list, which the exact reader reads. */
 static const char *null_or_text(const char *at, const char *end) {
     int branch;
     Slice span;
@@ -36,13 +36,13 @@ static const char *null_or_text(const char *at, const char *end) {
     return branch ? avro_text(at, end, &span) : at;
 }
 
-/* The time of birth, if the record has one. */
+/* Reads the time of birth, if the record has one. */
 static const char *birth(DtsScanner *s, const char *at, const char *end) {
     s->born_at = 0;
     return s->born > 0 || (s->born < 0 && at < end) ? avro_long(at, end, &s->born_at) : at;
 }
 
-/* An image, of which `there` tells whether there is one. */
+/* Takes an image. `there` becomes 1 if there is one. */
 static Verdict image(DtsScanner *s, Column *columns, const char **place, const char *end, int *there) {
     const DtsTable *table = (const DtsTable *)s->base.table;
     int branch, cells = 0;
@@ -50,7 +50,7 @@ static Verdict image(DtsScanner *s, Column *columns, const char **place, const c
     const char *at = dts_branch(*place, end, &branch);
     if (at == NULL || branch > 2)
         return ODD;
-    if (branch == 1) { /* a text, which is none if it is empty */
+    if (branch == 1) { /* an empty text is no image */
         if (at >= end || *at != 0)
             return ODD;
         at++;
@@ -107,7 +107,7 @@ static Verdict change(DtsScanner *s, char op, const char **place, const char *en
     return rows_end(rows, s->base.row, op, has_before | has_after << 1, ordinal);
 }
 
-/* A record from its start to behind it, in a span behind its length. */
+/* Takes a record from its start to behind it; in a span, behind its length. */
 static Verdict record(Scanner *base, const char **place, const char *end, int64_t ordinal) {
     DtsScanner *s = (DtsScanner *)base;
     const char *at = *place;
@@ -153,8 +153,8 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
         return refuse("a wrong number of words, types of sources or operations");
     for (int i = 0; i < OPERATIONS; i++)
         s->ops[i] = PyBytes_AS_STRING(ops)[i] & 127;
-    if (keys_read(&s->words, words) < 0 || keys_read(&s->source_types, source_types) < 0 || keys_read(&s->unicode, utf8) < 0 ||
-        keys_read(&s->ascii, ascii) < 0)
+    if (keys_read(&s->words, words) < 0 || keys_read(&s->source_types, source_types) < 0 ||
+        keys_read(&s->unicode, utf8) < 0 || keys_read(&s->ascii, ascii) < 0)
         return -1;
     return image_rules_read(&s->rules, rules);
 }

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 static int same_identity(const Identity *one, const Identity *other) {
-    return one->source == other->source && slice_is(&one->name, other->name.start, other->name.length) &&
-           slice_is(&one->keys, other->keys.start, other->keys.length) && (one->keys.start == NULL) == (other->keys.start == NULL);
+    return one->source == other->source && (one->keys.start == NULL) == (other->keys.start == NULL) &&
+           slice_is(&one->name, other->name.start, other->name.length) &&
+           slice_is(&one->keys, other->keys.start, other->keys.length);
 }
 
 /* Writes the identity of the record: lengths, then the texts. */
@@ -21,7 +22,7 @@ static Verdict write_identity(DtsScanner *s) {
     return TAKEN;
 }
 
-/* Keeps the identity, which was just found, as parts of its key. */
+/* Keeps the parts of the identity that was found last, as they are in its key. */
 static void remember(DtsScanner *s) {
     const char *at = s->base.keys.all[s->base.last].text + 4 * sizeof(size_t);
     s->last_identity = s->of;
@@ -76,7 +77,7 @@ Verdict dts_find_table(DtsScanner *s, const char **place, const char *end) {
     return verdict;
 }
 
-/* A table from the place of each value's column, their modes, the number of columns, and the digits of a second. */
+/* Makes a table from the column and the mode of each value, the number of columns, and the digits of a second. */
 int dts_make_table(Scanner *Py_UNUSED(base), Table *base_table, int Py_UNUSED(key), PyObject *description) {
     DtsTable *table = (DtsTable *)base_table;
     PyObject *places, *modes;

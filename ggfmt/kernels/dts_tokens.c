@@ -101,7 +101,7 @@ static Verdict put_process(DtsScanner *s) {
     return put_member(s, W_PROCESS, &made);
 }
 
-/* Whether a tag may have the name of a token, by which it would be called otherwise. */
+/* Whether a tag has a name that the exact reader would replace, since a token has it or may have it. */
 static int clashes(const DtsScanner *s, const Slice *name) {
     for (enum Word which = W_SOURCE_TYPE; which <= W_SNAPSHOT; which++)
         if (dts_is_word(s, name, which))

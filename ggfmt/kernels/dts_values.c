@@ -17,7 +17,7 @@ static size_t two(char *text, int64_t value) {
     return 2;
 }
 
-/* A number with so many digits at least. */
+/* Writes a number with at least this many digits. */
 static size_t padded(char *text, int64_t value, size_t digits) {
     char room[24];
     size_t length = integer_text(room, value), zeros = length < digits ? digits - length : 0;
@@ -31,7 +31,7 @@ static size_t fraction_text(char *text, int64_t value, int digits) {
     return 1 + padded(text + 1, value, (size_t)digits);
 }
 
-/* A time of the parts that are there, all of them as usual; 0 for any other. */
+/* Writes a time of the parts that are there. Returns 0 if a part is out of range, or the parts make up no usual time. */
 static size_t time_text(char *text, const int64_t *part, unsigned there, int digits) {
     static const int64_t most[] = {9999, 12, 31, 23, 59, 59};
     const int64_t limit = digits == 9 ? 1000000000 : 1000000;
@@ -81,7 +81,7 @@ static const char *parts_at(const char *at, const char *end, int64_t *part, unsi
     return at;
 }
 
-/* Whether bytes are a text that reads the same in UTF-8. */
+/* Whether bytes in a charset are the same text in UTF-8. */
 static int reads_as_utf8(const DtsScanner *s, const Slice *charset, const Slice *bytes) {
     char name[32];
     if (charset->length > sizeof name)

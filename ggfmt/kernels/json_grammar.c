@@ -1,4 +1,4 @@
-/* What Python tells of the records of a dialect: their members, types of operations, and rules. */
+/* The grammar of a dialect, as Python gives it: members of records and types of operations. */
 #include "json_scan.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ void json_node_free(Node *node) {
     free(node->unless.data);
 }
 
-/* What a member is as a token: (name, rank, the text that is none), or None. */
+/* Reads what token a member makes: (name, rank, the text that makes none), or None. */
 static int read_token(PyObject *token, Node *node) {
     PyObject *name, *unless;
     if (token == Py_None)
@@ -23,9 +23,9 @@ static int read_token(PyObject *token, Node *node) {
     return own_text_read_optional(&node->token, name) < 0 ? -1 : own_text_read_optional(&node->unless, unless);
 }
 
-/* Members as Python gives them: (name, action, required, argument, token) in a tuple. */
+/* Reads members from a tuple of (name, action, required, argument, token). */
 int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth) {
-    if (!PyTuple_Check(members) || PyTuple_GET_SIZE(members) > MOST_MEMBERS || depth > MOST_DEPTH)
+    if (!PyTuple_Check(members) || PyTuple_GET_SIZE(members) > MAX_MEMBERS || depth > MAX_DEPTH)
         return refuse("too many members, or no tuple of them");
     node->children = calloc((size_t)PyTuple_GET_SIZE(members) + 1, sizeof(Node));
     if (node->children == NULL) {
@@ -53,7 +53,7 @@ int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth) 
             break;
         case IDENTITY:
         case NAMES:
-            child->place = s->parts_count++;
+            child->place = s->identity_parts++;
             break;
         case SLOT:
         case SKIP:
@@ -85,13 +85,13 @@ int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth) 
         default:
             return refuse("an unknown action");
         }
-        if (s->slots > MOST_SLOTS || s->parts_count > MOST_SLOTS)
+        if (s->slots > MAX_SLOTS || s->identity_parts > MAX_SLOTS)
             return refuse("too many slots");
     }
     return 0;
 }
 
-/* By the texts of operations their letters, and tokens: (letter, name, text, rank), the name None for no token. */
+/* Reads types of operations: for each text its letter, and the name, text and rank of its token. A name is None for no token. */
 int json_read_ops(JsonScanner *s, PyObject *ops) {
     PyObject *text, *meaning;
     Py_ssize_t place = 0;

@@ -4,20 +4,20 @@
 /* Which columns of an image are kept: none, those of the key, or all. */
 enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
 
-/* One image from its brace to behind it. By an identity with states it must have the columns that have a value there, and
-   what stands for the values of others is none. */
+/* Takes one image from its brace to behind it. If the identity has states, the image must have all columns with a value in
+   it, and the scanner ignores the texts of its other columns. */
 static Verdict image(JsonTable *table, const Identity *key, int old, Column *columns, enum Keep keep, int64_t row,
                      const char **place, const char *end) {
     const char *at = *place;
     int expected = 0, kinds, lacking = key->valued[old], mask = old ? IN_BEFORE : IN_AFTER;
-    if (++table->stamp == 0) { /* all stamps were used */
+    if (++table->stamp == 0) { /* all stamps are used up */
         memset(table->stamps, 0, (size_t)table->names.count * sizeof(uint32_t));
         table->stamp = 1;
     }
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);
-    for (;;) { /* an image without columns is odd: it may be one that should not be there */
+    for (;;) { /* an image without columns is odd: it may be out of place */
         if (at >= end || *at != '"')
             return ODD;
         at++;
@@ -49,7 +49,7 @@ static Verdict image(JsonTable *table, const Identity *key, int old, Column *col
             if (verdict != TAKEN)
                 return verdict;
         } else if (span.escaped) {
-            at = json_value(span.start - 1, end); /* its escapes are checked */
+            at = json_value(span.start - 1, end); /* check its escapes */
             if (at == NULL)
                 return ODD;
         }
@@ -67,12 +67,12 @@ static Verdict image(JsonTable *table, const Identity *key, int old, Column *col
     }
 }
 
-/* All images of a member, an object or, if images are listed, a list of objects, from the start of the value to behind it. */
+/* A member has one object or, if images are listed, a list of objects. */
 Verdict json_images(JsonScanner *s, int old, const char **place, const char *end, int *count) {
     JsonTable *table = (JsonTable *)s->base.table;
     const Rows *rows = &table->base.rows;
     Column *columns = old ? rows->before : rows->after;
-    const Identity *key = &s->identities[s->base.last]; /* that of the record: its table was found */
+    const Identity *key = &s->identities[s->base.last]; /* the record's: its table is known */
     enum Keep keep = KEEP_ALL;
     if (s->row_only) {
         int chosen = old == (s->op == 'D');

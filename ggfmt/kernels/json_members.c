@@ -1,4 +1,4 @@
-/* The members of a record, and what each of them is. */
+/* The members of a record. */
 #include "json_scan.h"
 
 static Node *child_named(const Node *node, int expected, const char *at, size_t length) {
@@ -23,7 +23,7 @@ static Verdict take_op(JsonScanner *s, const Span *span) {
     return ODD;
 }
 
-/* Takes note of a token, unless its text is one that is none. */
+/* Adds a token, unless its text is that of no token. */
 static Verdict add_token(JsonScanner *s, const Node *node, const char *name, size_t length, const Span *text) {
     if (text->kind == IS_NULL)
         return TAKEN;
@@ -33,7 +33,7 @@ static Verdict add_token(JsonScanner *s, const Node *node, const char *name, siz
         if (own_text_is(&node->unless, text->start, (size_t)(text->end - text->start)))
             return TAKEN;
     }
-    if (s->token_count == MOST_TOKENS)
+    if (s->token_count == MAX_TOKENS)
         return ODD;
     Token *token = &s->tokens[s->token_count++];
     *token = (Token){NULL, 0, name, length, *text, node->rank};
@@ -44,12 +44,12 @@ static Verdict add_token(JsonScanner *s, const Node *node, const char *name, siz
     return TAKEN;
 }
 
-/* A member of an object that takes others than those it knows: they are tokens, or, without a prefix, nothing. */
+/* Takes an unknown member: a token, or, if the object has no prefix for tokens, nothing. */
 static Verdict other_member(JsonScanner *s, const Node *node, const char *name, size_t length, int escaped, const char **place,
                             const char *end) {
     Span span;
     int kinds;
-    if (escaped || memchr(name, ' ', length) != NULL) /* it may be one that is known, broken over lines */
+    if (escaped || memchr(name, ' ', length) != NULL) /* it may be a known name, broken over lines */
         return ODD;
     if (node->token.data == NULL)
         return (*place = json_value(*place, end)) == NULL ? ODD : TAKEN;
@@ -57,7 +57,7 @@ static Verdict other_member(JsonScanner *s, const Node *node, const char *name, 
     return *place == NULL ? ODD : add_token(s, node, name, length, &span);
 }
 
-/* The tokens in an object, from its brace to behind it. */
+/* Takes an object of tokens, from its brace to behind it. */
 static Verdict token_object(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span name, text;
     int kinds;
@@ -99,7 +99,7 @@ static int is_null(const char *at, const char *end) {
     return at < end && *at == 'n';
 }
 
-/* An image, now if it is known already where it belongs, else a note of where it is. */
+/* Takes an image, if its table and role are known already; otherwise notes its span for the end of the record. */
 static Verdict image_member(JsonScanner *s, const Node *node, const char **place, const char *end) {
     const char *at = *place;
     int old = node->action == BEFORE || node->action == OLD || (node->action == ROW && s->op == 'D');
@@ -107,7 +107,7 @@ static Verdict image_member(JsonScanner *s, const Node *node, const char **place
         *place = json_value(at, end);
         return *place == NULL ? ODD : TAKEN;
     }
-    int now = s->parts == s->parts_count && (s->op || (!s->row_only && node->action != ROW && node->action != OLD));
+    int now = s->parts_met == s->identity_parts && (s->op || (!s->row_only && node->action != ROW && node->action != OLD));
     Span *span = now || node->action == BEFORE || node->action == AFTER ? (old ? &s->before : &s->after)
                  : node->action == ROW                                  ? &s->row_image
                                                                         : &s->old_image;
@@ -135,7 +135,7 @@ static Verdict image_member(JsonScanner *s, const Node *node, const char **place
     return *place == NULL ? ODD : TAKEN;
 }
 
-/* A part of the identity. Brackets are enough to find the end of one: it means something only if it is that of a record
+/* Takes a part of the identity. Its end is found by brackets alone: the part only counts if it is equal to one in a record
    that the exact reader took. */
 static const char *identity_part(JsonScanner *s, int place, const char *at, const char *end) {
     const char *behind = json_known_part(s, place, at, end);
@@ -148,11 +148,11 @@ static const char *identity_part(JsonScanner *s, int place, const char *at, cons
     if (behind == NULL)
         return NULL;
     s->part[place] = (Span){.start = at, .end = behind};
-    s->parts++;
+    s->parts_met++;
     return behind;
 }
 
-/* The names in an object as a part of the identity. */
+/* Takes the names in an object as a part of the identity. */
 static Verdict names_part(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span *part = &s->part[node->place];
     const char *at = *place;
@@ -162,7 +162,7 @@ static Verdict names_part(JsonScanner *s, const Node *node, const char **place, 
         if (*place == NULL)
             return ODD;
         *part = (Span){.start = at, .end = *place};
-        s->parts++;
+        s->parts_met++;
         return TAKEN;
     }
     if (at >= end || *at != '{')
@@ -180,7 +180,7 @@ static Verdict names_part(JsonScanner *s, const Node *node, const char **place, 
         at = json_space(at, end);
         if (at < end && *at == '}') {
             *part = (Span){.start = s->names.data, .end = s->names.data + s->names.size};
-            s->parts++;
+            s->parts_met++;
             *place = at + 1;
             return TAKEN;
         }
@@ -188,10 +188,10 @@ static Verdict names_part(JsonScanner *s, const Node *node, const char **place, 
             return ODD;
         at = json_space(at + 1, end);
     }
-    return ODD; /* without names, or not an object */
+    return ODD; /* no names, or no object */
 }
 
-/* A `name` and a `value` from the brace of their object to behind it. */
+/* Reads an object with a `name` and a `value`, from its brace to behind it. */
 static const char *named_value(const char *at, const char *end, Span *name, Span *value) {
     int kinds;
     name->start = value->start = NULL;
@@ -221,7 +221,7 @@ static const char *named_value(const char *at, const char *end, Span *name, Span
     }
 }
 
-/* Tokens in a list, from its bracket to behind it. */
+/* Takes a list of tokens, from its bracket to behind it. */
 static Verdict token_list(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span name, value;
     const char *at = *place;
@@ -259,7 +259,7 @@ static Verdict token_list(JsonScanner *s, const Node *node, const char **place, 
     }
 }
 
-/* A value that is looked at: a slot, a token, both or nothing. */
+/* Takes a value as a slot, a token, both or nothing. */
 static Verdict plain_member(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span span;
     int kinds = 0;
@@ -277,13 +277,13 @@ static Verdict plain_member(JsonScanner *s, const Node *node, const char **place
     span.is_stamp = (uint8_t)is_stamp;
     if (node->place >= 0)
         s->slot[node->place] = span;
-    else if (span.escaped && json_value(span.start - 1, end) == NULL) /* its escapes are checked */
+    else if (span.escaped && json_value(span.start - 1, end) == NULL) /* check its escapes */
         return ODD;
     *place = at;
     return TAKEN;
 }
 
-/* An object in a string, from the quote of the string to behind it. */
+/* Takes an object in a string, from the quote of the string to behind it. */
 static Verdict object_in_text(JsonScanner *s, Node *node, const char **place, const char *end) {
     Span text;
     int kinds;
@@ -295,7 +295,7 @@ static Verdict object_in_text(JsonScanner *s, Node *node, const char **place, co
         size_t start = s->texts.size, needed = (size_t)(stop - at) + SLACK;
         if (start == 0 && bytes_reserve(&s->texts, (size_t)(end - at) + 2 * SLACK) < 0)
             return NO_MEMORY;
-        if (s->texts.capacity - start < needed) /* texts in texts */
+        if (s->texts.capacity - start < needed) /* strings in strings */
             return ODD;
         Verdict verdict = json_unescape(&s->texts, at, stop);
         if (verdict != TAKEN)
@@ -373,11 +373,10 @@ static Verdict member(JsonScanner *s, Node *node, const char **place, const char
     return at == NULL ? ODD : TAKEN;
 }
 
-/* An object of known members, from its brace to behind it. */
 Verdict json_object(JsonScanner *s, Node *node, const char **place, const char *end) {
     const char *at = *place;
     uint64_t seen = 0;
-    int expected = node->first, *followed = &node->first; /* records are alike: members come as in the one before */
+    int expected = node->first, *followed = &node->first; /* expect the members in the order of the last record */
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);

@@ -1,4 +1,4 @@
-/* Whole records: their members, then their images as far as these had to wait, then a row for each operation. */
+/* Whole records: members, then the images that had to wait for an identity or a type, then a row for each operation. */
 #include "json_scan.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int same_name(const Token *one, const Token *other) {
     return 1;
 }
 
-/* The tokens of the record in their order; ODD if two of them have a name. */
+/* Puts the tokens of the record in order; ODD if two of them have one name. */
 static Verdict settle_tokens(JsonScanner *s) {
     for (int i = 1; i < s->token_count; i++)
         for (int j = 0; j < i; j++)
@@ -33,7 +33,7 @@ static Verdict settle_tokens(JsonScanner *s) {
         for (int i = 0; i < s->token_count; i++)
             there |= same_name(&own, &s->tokens[i]);
         if (!there) {
-            if (s->token_count == MOST_TOKENS)
+            if (s->token_count == MAX_TOKENS)
                 return ODD;
             s->tokens[s->token_count++] = own;
         }
@@ -48,8 +48,8 @@ static Verdict settle_tokens(JsonScanner *s) {
     return TAKEN;
 }
 
-/* Puts a token in the row after all others. The text of one may lie elsewhere than in the record: it is not read
-   beyond its end. */
+/* Puts a token in a row behind the tokens of all rows. Its text may lie outside the record, so that nothing beyond its end
+   is read. */
 static Verdict put_token(JsonTable *table, const Token *token) {
     Column *names = &table->base.rows.token_names;
     Verdict verdict = column_ready(names, names->rows, token->prefix_length + token->name_length + SLACK);
@@ -65,7 +65,7 @@ static Verdict put_token(JsonTable *table, const Token *token) {
     return put_span(&table->base.rows.token_texts, table->base.rows.token_texts.rows, &token->text, token->text.end);
 }
 
-/* The tokens of the operation `index` among `count` of the record. */
+/* Puts the tokens of the operation `index` of the `count` in the record. */
 static Verdict put_tokens(const JsonScanner *s, JsonTable *table, int index, int count) {
     for (int i = 0; i < s->token_count; i++) {
         Verdict verdict = put_token(table, &s->tokens[i]);
@@ -74,7 +74,7 @@ static Verdict put_tokens(const JsonScanner *s, JsonTable *table, int index, int
     }
     if (s->row_token.data == NULL || count == 1)
         return TAKEN;
-    char digits[MOST_ROW_DIGITS + 1];
+    char digits[MAX_ROW_DIGITS + 1];
     int length = snprintf(digits, sizeof digits, "%d", index);
     Token own = {NULL, 0, s->row_token.data, s->row_token.length, {digits, digits + length, TEXT, 0, 0}, 0};
     return put_token(table, &own);
@@ -85,7 +85,7 @@ static Verdict put_row(JsonScanner *s, JsonTable *table, int index, int count, i
     for (int i = 0; i < s->slots; i++) {
         if (s->slot[i].kind == MISSING)
             continue;
-        const char *readable = s->texts.size ? s->slot[i].end : end; /* it may lie elsewhere than in the record */
+        const char *readable = s->texts.size ? s->slot[i].end : end; /* it may lie outside the record */
         Verdict verdict = put_span(&table->base.rows.slot[i], row, &s->slot[i], readable);
         if (verdict != TAKEN)
             return verdict;
@@ -94,7 +94,7 @@ static Verdict put_row(JsonScanner *s, JsonTable *table, int index, int count, i
     return verdict == TAKEN ? rows_end(&table->base.rows, row, s->op, image_bits, ordinal) : verdict;
 }
 
-/* Gives images their role whose role the type of the operation tells; ODD where two have one, besides those that are null. */
+/* Gives a role to the images whose role depends on the operation type. ODD if two that are not null have one role. */
 static Verdict settle_images(JsonScanner *s, const char *end) {
     if (s->row_image.start != NULL) {
         Span *role = s->op == 'D' ? &s->before : &s->after;
@@ -159,16 +159,16 @@ static Verdict whole_record(JsonScanner *s, const char **place, const char *end,
     return TAKEN;
 }
 
-/* Looks whether an odd record, of which all parts of the identity are known, is that of an identity without a table. */
+/* Checks whether an odd record has an identity without a table, if all parts of its identity are known. */
 static Verdict find_unbound(JsonScanner *s) {
     Scanner *base = &s->base;
     base->is_unbound = 0;
-    Verdict verdict = base->table == NULL && (s->whole || s->parts == s->parts_count) ? json_find_table(s) : ODD;
+    Verdict verdict = base->table == NULL && (s->whole || s->parts_met == s->identity_parts) ? json_find_table(s) : ODD;
     base->is_unbound &= base->identity.size > 0;
     return verdict == NO_MEMORY ? NO_MEMORY : ODD;
 }
 
-/* Notes where an odd record ends: with its value, and where it is none with its line. */
+/* Notes where an odd record ends: behind its JSON value, or, if it is none, behind its line. */
 static int note_end(Scanner *base, const char *start, const char *end) {
     const char *stop = json_value(start, end);
     if (stop == NULL)
@@ -181,13 +181,13 @@ Verdict json_record(Scanner *base, const char **place, const char *end, int64_t 
     JsonScanner *s = (JsonScanner *)base;
     const char *start = *place;
     memset(s->slot, 0, (size_t)s->slots * sizeof(Span));
-    memset(s->part, 0, (size_t)s->parts_count * sizeof(Span));
+    memset(s->part, 0, (size_t)s->identity_parts * sizeof(Span));
     s->before = s->after = s->row_image = s->old_image = (Span){0};
     s->known = 0;
     s->texts.size = 0;
     s->named = NULL;
     s->token_count = 0;
-    s->parts = s->old_count = s->new_count = s->old_done = s->new_done = 0;
+    s->parts_met = s->old_count = s->new_count = s->old_done = s->new_done = 0;
     s->op = 0;
     s->whole = 0;
     Verdict verdict = whole_record(s, place, end, ordinal);

@@ -1,9 +1,9 @@
 /* Scanner of records of changes in JSON.
 
-   A record is a JSON object whose members are known: a tree of names gives the action for each. Some members make up the
-   record's identity, which decides on its table and on the names of the columns. Where the identity comes behind the
-   images, the scanner passes over these, and looks at them again at the end of the record. A scan notes the end of the odd
-   record that ended it. */
+   A record is a JSON object with known members: the grammar of a dialect gives an action for each. Some members are parts of
+   the record's identity, which decides on its table and on the names of its columns. If the identity follows the images,
+   the scanner first passes over the images and takes them at the end of the record. A scan notes the end of the odd record
+   that ended it. */
 #include "json_scan.h"
 
 #include <stdlib.h>
@@ -15,7 +15,8 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!ppO", names, &PyTuple_Type, &members, &PyDict_Type, &ops,
                                      &PyDict_Type, &rules, &s->row_only, &s->key_updates, &row_token))
         return -1;
-    if (json_read_members(s, &s->root, members, 0) < 0 || json_read_ops(s, ops) < 0 || image_rules_read(&s->rules, rules) < 0)
+    if (json_read_members(s, &s->root, members, 0) < 0 || json_read_ops(s, ops) < 0 ||
+        image_rules_read(&s->rules, rules) < 0)
         return -1;
     return own_text_read_optional(&s->row_token, row_token);
 }
@@ -53,12 +54,13 @@ static PyObject *bind_alias(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {
-    {"bind_alias", bind_alias, METH_VARARGS, "bind_alias(identity, number, states): its records are of that table too"},
+    {"bind_alias", bind_alias, METH_VARARGS, "bind_alias(identity, number, states): binds one more identity to a table"},
     {NULL, NULL, 0, NULL},
 };
 
 ScannerKind json_scanner = {
-    SCANNER_TYPE("JsonScanner", sizeof(JsonScanner), methods, "Takes records of changes in JSON into columns; see json_scan.c."),
+    SCANNER_TYPE("JsonScanner", sizeof(JsonScanner), methods,
+                 "Takes records of changes in JSON into columns; see json_scan.c."),
     .table_size = sizeof(JsonTable),
     .make = make,
     .free = free_scanner,

@@ -1,25 +1,24 @@
-/* The scanner of JSON records, between the files that it is made of: what it knows of records (json_grammar.c), its tables
-   (json_tables.c), images (json_images.c), members (json_members.c), whole records (json_records.c), and what Python sees
-   of it (json_scan.c). */
+/* The scanner of JSON records, between its files: the grammar of a dialect (json_grammar.c), tables (json_tables.c), images
+   (json_images.c), members (json_members.c), whole records (json_records.c), and the kind of scanner (json_scan.c). */
 #ifndef GGFMT_JSON_SCAN_H
 #define GGFMT_JSON_SCAN_H
 
 #include "json.h"
 #include "scanner.h"
 
-/* What a member is. NOTE is a slot that holds no more than that the member is there. ROW is the before image of a delete
-   and the after image of all else; OLD is the before image of an update and means nothing elsewhere. NAMES is a part of
-   the identity: the names of an object's members. LIST has tokens in objects, each with a `name` and a `value`; that of
-   the name that is `same` is a slot instead. */
+/* What a member is. NOTE: a slot without a value, which shows that the member is present. ROW: the before image of a delete,
+   the after image of every other operation. OLD: the before image of an update; other operations ignore it. NAMES: a part
+   of the identity, the names of an object's members. LIST: tokens in objects, each with a `name` and a `value`; the token
+   whose name is `same` is a slot instead. */
 enum Action { SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NAMES, LIST };
 
-/* Kinds of JSON values that a member takes. A STAMP is a string with a time, as `json_stamp` takes it. */
+/* Kinds of JSON values that a member takes. STAMP: a string with a time that `json_stamp` takes. */
 enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32, STAMP = 64 };
 
 /* A state: the image has a value of the column, or the record does not name the column at all. */
 enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4 };
 
-enum { MOST_MEMBERS = 64, MOST_SLOTS = 48, MOST_DEPTH = 8, MOST_TOKENS = 48, MOST_ROW_DIGITS = 11 };
+enum { MAX_MEMBERS = 64, MAX_SLOTS = 48, MAX_DEPTH = 8, MAX_TOKENS = 48, MAX_ROW_DIGITS = 11 };
 
 typedef struct {
     const char *start;
@@ -34,19 +33,19 @@ typedef struct Node {
     enum Action action;
     int required;
     int place;      /* of a slot, or of a part of the identity; -1 for none */
-    int takes;      /* the kinds that a member takes; of an object, whether others than its members pass */
+    int takes;      /* the kinds of values that the member takes; of an object, whether it may have unknown members */
     int in_text;    /* the object is in a string */
-    OwnText same;      /* the bytes that the member must have */
-    OwnText token;     /* the name of the token that the member is too; of an object, what those of other members start with */
-    OwnText unless;    /* the text that is no token */
-    int rank;       /* of tokens: those of a lower one come first, and of the same rank those that stand first */
-    int next;       /* the sibling that came behind the member last */
-    int first;      /* the child that came first last */
+    OwnText same;   /* the bytes that the member must have */
+    OwnText token;  /* the name of the token that the member makes; of an object, the prefix for tokens of unknown members */
+    OwnText unless; /* with this text the member makes no token */
+    int rank;       /* tokens are ordered by rank, and in one rank as the record has them */
+    int next;       /* the sibling that followed the member in the last record */
+    int first;      /* the child that came first in the last record */
     int children_count;
     struct Node *children;
 } Node;
 
-/* A token of the record in hand: its name in two parts, and its text. */
+/* A token of the record in hand. Its name has two parts. */
 typedef struct {
     const char *prefix;
     size_t prefix_length;
@@ -59,7 +58,7 @@ typedef struct {
 /* What a scanner knows of an identity besides its text and its table. */
 typedef struct {
     size_t *parts;  /* where each part starts, and the end */
-    OwnText states; /* of each column of the table, in which images it has a value; without data if the images tell */
+    OwnText states; /* of each column of the table, in which images it has a value; without data if the images decide */
     int valued[2];  /* how many columns have a value in the after image, and in the before image */
 } Identity;
 
@@ -84,7 +83,7 @@ typedef struct {
     Scanner base;
     Node root;
     int slots;
-    int parts_count; /* of an identity */
+    int identity_parts; /* the number of parts of an identity */
     int row_only;
     int key_updates;
     int listed; /* images are in lists */
@@ -93,24 +92,23 @@ typedef struct {
     ImageRules rules;
     Identity *identities; /* by the numbers of the scanner's keys */
     int identity_count;
-    OwnText row_token; /* of several operations of a record, each has its number in a token of this name */
-    int row_rank;
-    Bytes names; /* those of the record's NAMES */
-    Bytes texts; /* strings of the record that objects are in, without escapes: not moved while it is in hand */
+    OwnText row_token; /* with several operations in a record, the name of the token with the number of each */
+    Bytes names; /* the names of the record's NAMES */
+    Bytes texts; /* strings with objects, unescaped; spans of the record in hand point to them, so that they are not moved */
     /* the record in hand */
-    Span slot[MOST_SLOTS];
-    Span part[MOST_SLOTS];
-    int parts;
+    Span slot[MAX_SLOTS];
+    Span part[MAX_SLOTS];
+    int parts_met;
     uint64_t known; /* bits: the parts that are those of the identity found last */
     Span before;
     Span after;
     Span row_image;
     Span old_image;
-    Token tokens[MOST_TOKENS];
+    Token tokens[MAX_TOKENS];
     int token_count;
     const OpName *named;
     char op;
-    int whole;   /* all of the record was seen, and so all parts of its identity */
+    int whole; /* the scanner has seen the whole record, and so all parts of its identity */
     int old_count, new_count;
     int old_done, new_done;
 } JsonScanner;
@@ -136,7 +134,7 @@ static inline Verdict put_span(Column *column, int64_t row, const Span *span, co
     return verdict;
 }
 
-/* A value from its start to behind it, as a span; NULL where it is none. */
+/* Reads a value from its start to behind it, as a span; NULL if there is none. */
 static inline const char *spanned(const char *at, const char *end, Span *span, int *kinds) {
     int integer = 0, escaped = 0;
     if (at >= end)

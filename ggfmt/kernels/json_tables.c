@@ -1,9 +1,9 @@
-/* The tables of the scanner of JSON, and the identities that are bound to them. */
+/* Tables of the scanner of JSON records, and the identities that are bound to them. */
 #include "json_scan.h"
 
 #include <stdlib.h>
 
-/* The bytes of a part of an identity: none of one that the record lacks. */
+/* The length of a part of an identity; 0 if the record lacks the part. */
 static size_t part_length(const Span *part) {
     return part->start == NULL ? 0 : (size_t)(part->end - part->start);
 }
@@ -12,7 +12,7 @@ static size_t part_length(const Span *part) {
 static int has_last_identity(const JsonScanner *s) {
     const size_t *parts = s->identities[s->base.last].parts;
     const char *text = s->base.keys.all[s->base.last].text;
-    for (int i = 0; i < s->parts_count; i++) {
+    for (int i = 0; i < s->identity_parts; i++) {
         size_t length = part_length(&s->part[i]);
         if (parts[i + 1] - parts[i] != length + 1)
             return 0;
@@ -22,7 +22,8 @@ static int has_last_identity(const JsonScanner *s) {
     return 1;
 }
 
-/* Behind a part of an identity if it is that of the key met last, which is less work than to look at it; else NULL. */
+/* To behind a part of an identity if it is equal to the part of the last identity, which is cheaper than to parse it; else
+   NULL. */
 const char *json_known_part(const JsonScanner *s, int place, const char *at, const char *end) {
     if (scanner_last_table(&s->base) == NULL)
         return NULL;
@@ -31,21 +32,21 @@ const char *json_known_part(const JsonScanner *s, int place, const char *at, con
     size_t length = parts[place + 1] - parts[place] - 1;
     if (length == 0 || (size_t)(end - at) <= length || memcmp(at, part, length) != 0)
         return NULL;
-    char c = at[length]; /* a number may go on */
+    char c = at[length]; /* a number may continue */
     return c == ',' || c == '}' || c == ']' || is_space(c) ? at + length : NULL;
 }
 
 int json_write_identity(JsonScanner *s) {
     Bytes *identity = &s->base.identity;
     identity->size = 0;
-    for (int i = 0; i < s->parts_count; i++)
+    for (int i = 0; i < s->identity_parts; i++)
         if (bytes_append(identity, s->part[i].start, part_length(&s->part[i])) < 0 ||
             bytes_append(identity, "", 1) < 0)
             return -1;
     return 0;
 }
 
-/* The table that the record's identity is bound to; ODD if to none. */
+/* Finds the table of the record by its identity; ODD if there is none. */
 Verdict json_find_table(JsonScanner *s) {
     Scanner *base = &s->base;
     if (base->table != NULL)
@@ -60,7 +61,7 @@ Verdict json_find_table(JsonScanner *s) {
     return scanner_find(base, base->identity.data, base->identity.size);
 }
 
-/* Reads an identity: where its parts are, and the states of the columns of its table, none from None. */
+/* Finds the parts of an identity, and reads the states of its table's columns; None for no states. */
 int json_read_identity(JsonScanner *s, int key, PyObject *states, const JsonTable *table) {
     for (; s->identity_count <= key; s->identity_count++) {
         Identity *identities = room_for_one(s->identities, (size_t)s->identity_count, sizeof(Identity));
@@ -74,15 +75,15 @@ int json_read_identity(JsonScanner *s, int key, PyObject *states, const JsonTabl
     Identity *identity = &s->identities[key];
     const char *text = s->base.keys.all[key].text;
     size_t length = s->base.keys.all[key].length, at = 0;
-    if (identity->parts == NULL && (identity->parts = calloc((size_t)s->parts_count + 1, sizeof(size_t))) == NULL) {
+    if (identity->parts == NULL && (identity->parts = calloc((size_t)s->identity_parts + 1, sizeof(size_t))) == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    for (int i = 0; i < s->parts_count && at < length; i++) {
+    for (int i = 0; i < s->identity_parts && at < length; i++) {
         const char *stop = memchr(text + at, 0, length - at);
         at = identity->parts[i + 1] = stop == NULL ? length + 1 : (size_t)(stop - text) + 1;
     }
-    if (identity->parts[s->parts_count] != length)
+    if (identity->parts[s->identity_parts] != length)
         return refuse("the identity has other parts");
     free(identity->states.data);
     identity->states.data = NULL;
@@ -100,7 +101,7 @@ int json_read_identity(JsonScanner *s, int key, PyObject *states, const JsonTabl
     return 0;
 }
 
-/* A table from the names of its columns, the places of its key, the kinds of values that columns take, and their states. */
+/* Makes a table from column names, the places of key columns, the kinds of values of each column, and states. */
 int json_make_table(Scanner *base, Table *base_table, int key, PyObject *description) {
     JsonScanner *s = (JsonScanner *)base;
     JsonTable *table = (JsonTable *)base_table;

@@ -38,7 +38,7 @@ typedef struct {
     int table_count;
     int first_free; /* all tables before it are bound */
     Bytes identity;
-    Bytes notes; /* int64: what a kind notes of records, for the caller */
+    Bytes notes; /* int64: what the kind notes for the caller during a scan */
     const char *data;
     int in_span; /* the record is alone in its bytes */
     /* the record in hand */
@@ -56,7 +56,7 @@ typedef struct {
     /* Fills a table of zeros from the arguments of `bind` behind the identity; -1, with an exception, on failure. */
     int (*make_table)(Scanner *scanner, Table *table, int key, PyObject *description);
     void (*free_table)(Table *table); /* what the table has besides its rows; NULL for nothing */
-    /* Reads the context of a scan, Py_None if there is none; -1, with an exception, on failure. NULL if there never is one. */
+    /* Reads the context of a scan, None if there is none; -1, with an exception, on failure. NULL: the kind has no contexts. */
     int (*begin)(Scanner *scanner, PyObject *context);
     const char *(*skip)(const char *at, const char *end); /* to behind what may stand between records; NULL for nothing */
     /* Takes a record from its start to behind it; reads nothing at or beyond `end`. */

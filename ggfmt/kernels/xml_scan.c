@@ -59,7 +59,7 @@ static inline int starts(const char *at, const char *end, const char *text, size
 
 /* Whether all bytes are characters that XML may hold, `returns` carriage returns among them. */
 static int is_legal(const char *at, const char *end, int64_t returns) {
-    unsigned char low = 0, high = 0, carriage = 0; /* of one byte each, so that the compiler looks at many at a time */
+    unsigned char low = 0, high = 0, carriage = 0; /* one byte each, so that the compiler vectorizes the loop */
     for (const char *p = at; p < end; p++) {
         unsigned char c = (unsigned char)*p;
         low |= (unsigned char)((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r'));
@@ -100,7 +100,7 @@ static int is_character(uint32_t code) {
            (code >= 0xE000 && code <= 0xFFFD) || (code >= 0x10000 && code <= 0x10FFFF);
 }
 
-/* The character of a reference from behind its `&` to behind its semicolon; NULL if it is not one of XML's own. */
+/* Reads a reference from behind its `&` to behind its semicolon; NULL if XML does not define it. */
 static const char *reference(const char *at, const char *end, uint32_t *code) {
     static const struct {
         const char *name;
@@ -137,7 +137,7 @@ static const char *reference(const char *at, const char *end, uint32_t *code) {
     return NULL;
 }
 
-/* Appends characters, with what their references stand for: never more bytes than there were. */
+/* Appends characters and resolves references. The result is never longer than the characters. */
 static Verdict append_text(Bytes *out, const char *at, const char *end) {
     while (at < end) {
         const char *next = memchr(at, '&', (size_t)(end - at));
@@ -158,7 +158,7 @@ static Verdict append_text(Bytes *out, const char *at, const char *end) {
     return TAKEN;
 }
 
-/* Resolves the references of a text, if there are any, into `s->text`, which holds it until the next one. */
+/* Resolves the references of a text into `s->text`, if it has any. The next call overwrites `s->text`. */
 static Verdict resolve(XmlScanner *s, Text *text) {
     if (!text->escaped)
         return TAKEN;
@@ -168,7 +168,7 @@ static Verdict resolve(XmlScanner *s, Text *text) {
     return verdict;
 }
 
-/* Puts a text into a row of a column, NULL for one that nobody wants: its references are looked at all the same. */
+/* Puts a text into a row of a column. If `column` is NULL, only checks its references. */
 static Verdict put(XmlScanner *s, Column *column, int64_t row, Text *text) {
     Verdict verdict = resolve(s, text);
     if (verdict != TAKEN || column == NULL)
@@ -183,8 +183,8 @@ static inline int is_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* An attribute from the white space before it to behind its quote. `more` becomes 0 where the end of the tag is, `>` or
-   a slash, from which `place` is then. */
+/* Reads an attribute from the white space before it to behind its quote. `more` becomes 0 at the end of the tag, `>` or
+   a slash, and `place` is there then. */
 static Verdict attribute(XmlScanner *s, const char **place, Text *name, Text *value, int *more) {
     const char *at = space(s, *place), *end = s->end;
     *more = at < end && *at != '>' && *at != '/';
@@ -207,7 +207,7 @@ static Verdict attribute(XmlScanner *s, const char **place, Text *name, Text *va
     char quote = *at++;
     *value = (Text){at, at, end, 0};
     for (; at < end && *at != quote; at++) {
-        if (*at == '<' || (unsigned char)*at < 0x20) /* a parser makes blanks of line ends */
+        if (*at == '<' || (unsigned char)*at < 0x20) /* XML parsers replace line ends in attributes by blanks */
             return ODD;
         value->escaped |= *at == '&';
     }
@@ -223,13 +223,13 @@ static inline int is(const Text *text, const char *word, size_t length) {
 }
 #define IS(text, word) is(text, word, sizeof(word) - 1)
 
-/* The rest of a tag behind its name, with white space and then its end; NULL where it goes on otherwise. */
+/* To behind the end of a tag, from behind its name; NULL if more than white space is left. */
 static inline const char *tag_end(XmlScanner *s, const char *at) {
     at = space(s, at);
     return at < s->end && *at == '>' ? at + 1 : NULL;
 }
 
-/* An end tag; NULL where another thing stands. */
+/* To behind an end tag; NULL if there is none. */
 static inline const char *closing(XmlScanner *s, const char *at, const char *tag, size_t length) {
     if (!STARTS(at, s->end, "</") || !starts(at + 2, s->end, tag, length))
         return NULL;
@@ -237,7 +237,7 @@ static inline const char *closing(XmlScanner *s, const char *at, const char *tag
 }
 #define CLOSING(s, at, tag) closing(s, at, tag, sizeof(tag) - 1)
 
-/* The start tag of an element without attributes; NULL where another thing stands. */
+/* To behind the start tag of an element without attributes; NULL if there is none. */
 static inline const char *opening(XmlScanner *s, const char *at, const char *tag, size_t length) {
     if (at >= s->end || *at != '<' || !starts(at + 1, s->end, tag, length))
         return NULL;
@@ -245,14 +245,14 @@ static inline const char *opening(XmlScanner *s, const char *at, const char *tag
 }
 #define OPENING(s, at, tag) opening(s, at, tag, sizeof(tag) - 1)
 
-/* The end of a CDATA section, from within; NULL if it has none. */
+/* The end of a CDATA section, from within it; NULL if it has none. */
 static const char *section_end(const char *at, const char *end) {
     while ((at = memchr(at, ']', (size_t)(end - at))) != NULL && !STARTS(at, end, "]]>"))
         at++;
     return at;
 }
 
-/* Characters up to the next tag; NULL where there is none, or where they could not be that. */
+/* To the next tag; NULL if there is none, or if XML forbids the characters in front of it. */
 static const char *characters(const char *at, const char *end, int *escaped) {
     for (; at < end && *at != '<'; at++) {
         if (*at == ']' && STARTS(at, end, "]]>"))
@@ -262,7 +262,7 @@ static const char *characters(const char *at, const char *end, int *escaped) {
     return at < end ? at : NULL;
 }
 
-/* What stands in an element that has no others in it, from behind its start tag to its end tag. */
+/* Reads the text of an element without elements, from behind its start tag to its end tag. */
 static Verdict content(XmlScanner *s, const char **place, Text *text) {
     const char *at = *place, *end = s->end, *next;
     int escaped = 0, section = STARTS(at, end, "<![CDATA[");
@@ -295,7 +295,7 @@ static Verdict content(XmlScanner *s, const char **place, Text *text) {
 
 /* Operations */
 
-/* What an image has of a column, from behind the name of its start tag: `<before` or `<after`. */
+/* Takes the value of a column in an image, from behind the name of its start tag: `<before` or `<after`. */
 static Verdict value(XmlScanner *s, const char **place, const char *tag, size_t length, Column *column, int64_t row,
                      int *present) {
     const char *at = *place, *end = s->end;
@@ -332,7 +332,7 @@ static Verdict value(XmlScanner *s, const char **place, const char *tag, size_t 
     return put(s, column, row, &text);
 }
 
-/* The start tag of the column at a place, from behind `<col` to behind it. Most are written as the one before. */
+/* Reads the start tag of a column, from behind `<col` to behind it. Most tags have the same bytes as the last one. */
 static Verdict column_tag(XmlScanner *s, XmlTable *table, int number, const char **place) {
     Bytes *known = &table->tags[number];
     if (known->size && starts(*place, s->end, known->data, known->size)) {
@@ -371,7 +371,7 @@ static Verdict column_tag(XmlScanner *s, XmlTable *table, int number, const char
     return bytes_append(known, start, (size_t)(at + 1 - start)) < 0 ? NO_MEMORY : TAKEN;
 }
 
-/* The `col` element of the column at a place, from behind `<col` to behind its end tag. */
+/* Takes the `col` element of a column, from behind `<col` to behind its end tag. */
 static Verdict column_element(XmlScanner *s, XmlTable *table, int number, const char **place, int *images) {
     const char *at = *place, *end = s->end;
     int before = 0, after = 0, present[2] = {0, 0};
@@ -402,7 +402,7 @@ static Verdict column_element(XmlScanner *s, XmlTable *table, int number, const 
     return *place == NULL ? ODD : TAKEN;
 }
 
-/* A name or value of a token, put into a row of a column; into none if tokens are not wanted. */
+/* Takes the name or the value of a token into a row of a column, if the caller wants tokens. */
 static Verdict token_part(XmlScanner *s, const char **place, const char *tag, size_t length, Column *column, int64_t row) {
     Text text;
     const char *at = opening(s, *place, tag, length);
@@ -420,7 +420,7 @@ static Verdict token_part(XmlScanner *s, const char **place, const char *tag, si
     return TAKEN;
 }
 
-/* Whether the last of the names of a row's tokens is among those before it. */
+/* Whether the last token of a row has the name of one before it. */
 static int is_repeated(const Column *names, int64_t first) {
     const int32_t *ends = (const int32_t *)(const void *)names->ends.data;
     int64_t last = names->rows - 1;
@@ -434,7 +434,7 @@ static int is_repeated(const Column *names, int64_t first) {
     return 0;
 }
 
-/* The tokens, from behind the start tag of the element with all of them to behind its end tag. */
+/* Takes the `tokens` element, from behind its start tag to behind its end tag. */
 static Verdict token_elements(XmlScanner *s, Rows *rows, const char **place) {
     const char *at = space(s, *place), *next;
     int64_t first = rows->token_names.rows;
@@ -461,8 +461,7 @@ static Verdict token_elements(XmlScanner *s, Rows *rows, const char **place) {
 /* The attributes of an operation, by their place in `names`. */
 enum Attribute { A_TABLE, A_TYPE, A_TIME, A_NOW, A_POSITION, A_COUNT, ATTRIBUTES };
 
-/* The start tag of an operation, from behind its name to behind it. What an attribute that is not there has for a start
-   is NULL. */
+/* Reads the start tag of an operation, from behind its name to behind it. The start of a missing attribute is NULL. */
 static Verdict operation_tag(XmlScanner *s, const char **place, Text found[ATTRIBUTES]) {
     static const struct {
         const char *name;
@@ -498,7 +497,7 @@ static int may_have(char op, int images) {
     return op == 'U' || images == 0 || (op == 'I' && images == 2) || (op == 'D' && images == 1);
 }
 
-/* What the attributes of an operation say beside its table: its type, its time and position. */
+/* Takes the attributes of an operation besides its table: its type, time and position. */
 static Verdict take_attributes(XmlScanner *s, XmlTable *table, Text found[ATTRIBUTES], char *op) {
     static const enum Attribute slots[SLOTS] = {[TIME] = A_TIME, [POSITION] = A_POSITION};
     if (found[A_NOW].escaped || (found[A_COUNT].start != NULL && !is(&found[A_COUNT], table->count, strlen(table->count))))
@@ -518,7 +517,7 @@ static Verdict take_attributes(XmlScanner *s, XmlTable *table, Text found[ATTRIB
     return *op ? TAKEN : ODD;
 }
 
-/* An operation of a table from behind its start tag to behind its end tag. */
+/* Takes the elements of an operation, from behind its start tag to behind its end tag. */
 static Verdict elements(XmlScanner *s, XmlTable *table, char op, const char **place, int64_t ordinal) {
     const char *at = space(s, *place), *next;
     int images = 0, with_tokens = 0;
@@ -549,7 +548,7 @@ static Verdict elements(XmlScanner *s, XmlTable *table, char op, const char **pl
     return rows_end(&table->base.rows, table->base.rows.count, op, exists, ordinal);
 }
 
-/* An operation from its prolog or start tag to behind its end tag. */
+/* Takes an operation, from its prolog or start tag to behind its end tag. */
 static Verdict record(Scanner *base, const char **place, const char *end, int64_t ordinal) {
     XmlScanner *s = (XmlScanner *)base;
     const char *start = *place, *at = start;
@@ -600,7 +599,7 @@ static void free_scanner(Scanner *base) {
     bytes_free(&s->text);
 }
 
-/* A table from the names of its columns. */
+/* Makes a table from the names of its columns. */
 static int make_table(Scanner *Py_UNUSED(base), Table *base_table, int Py_UNUSED(key), PyObject *description) {
     XmlTable *table = (XmlTable *)base_table;
     PyObject *columns;
@@ -623,7 +622,7 @@ static void free_table(Table *base) {
     keys_free(&table->names);
 }
 
-/* The context of a scan: the prolog that may stand in front of an operation. */
+/* Reads the context of a scan: the prolog that may stand in front of an operation. */
 static int begin(Scanner *base, PyObject *context) {
     XmlScanner *s = (XmlScanner *)base;
     char *prolog = NULL;
