@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(kernels.native is None, reason=f"no native kerne
 
 READ = [name for name in TARGETS if name != PROPERTIES]
 KINDS = ("AvroScanner", "AvroToJson", "DelimitedScanner", "DtsScanner", "JsonScanner", "XmlScanner")
-BINDINGS = ("bind", "bind_too")
+BINDINGS = ("bind", "bind_alias")
 FUNCTIONS = ("join", "fits", "differ", "count")
 
 

@@ -32,7 +32,7 @@ from ggfmt.formats.avro.containers import (
     read_header,
     unsafe,
 )
-from ggfmt.formats.avro.programs import json_program
+from ggfmt.formats.avro.programs import program
 from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
@@ -231,7 +231,7 @@ _TAIL = b"}"
 def _writer(schema: FastSchema) -> Any:
     """What writes data of a schema as JSON; None without a kernel, or where the kernel cannot."""
     try:
-        return None if native is None else native.AvroToJson(json_program(schema))
+        return None if native is None else native.AvroToJson(program(schema))
     except REFUSALS:
         return None
 

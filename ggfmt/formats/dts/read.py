@@ -507,15 +507,15 @@ class Scan:
     def scan(self, block: bytes, place: int, most: int, born: bool, ordinal: int) -> tuple[int, int, bytes | None]:
         """Takes records that follow each other: how many, where it stopped, and the identity of the record there, if it
         is bound to no table."""
-        found: tuple[int, int, bytes | None] = self._native.scan(block, place, most, born, ordinal)
-        return found
+        taken, stop, _, _, identity = self._native.scan(block, place, most, ordinal, born)
+        return taken, stop, identity
 
     def scan_spans(
         self, data: bytes, spans: array[int], first: int, prefix: int, ordinal: int
     ) -> tuple[int, bytes | None]:
         """Takes records in spans from the `first` on, each behind its length in `prefix` bytes: how many, and as
         `scan`."""
-        taken, _, identity = self._native.scan_spans(data, spans, first, prefix, ordinal)
+        taken, _, _, _, identity = self._native.scan_spans(data, spans, first, ordinal, prefix)
         return taken, identity
 
     def counted(self) -> Iterator[tuple[str, int]]:

@@ -281,7 +281,7 @@ def _writer(plan: Plan) -> Any:
     """What writes messages of a plan as JSON; None where the kernel cannot, and where the JSON of messages that are to
     be refused could be taken for that of others."""
     try:
-        return native.AvroToJson(programs.enclosed(_program(programs.json_program(plan.decode), plan.rows)))
+        return native.AvroToJson(programs.enclosed(_program(programs.program(plan.decode), plan.rows)))
     except REFUSALS:
         return None
 
@@ -355,7 +355,7 @@ def _column(maker: Maker | None, node: Program) -> Program:
         kind, _, own_size, names, children = branch
         if kind not in kinds:
             raise UnsupportedSchemaError("a value of a type that no column has")
-        if show == programs.IN_JSON:
+        if show == programs.PLAIN:
             return (kind, programs.AS_TEXT if kind == programs.DOUBLE else show, own_size, names, children)
         return (kind, show, size, names, children)
 
@@ -365,9 +365,9 @@ def _column(maker: Maker | None, node: Program) -> Program:
 def _shown(maker: Maker | None) -> tuple[frozenset[int], int, int | None]:
     """Values of which types a maker makes texts of, and how the kernel does that."""
     if maker is None:
-        return frozenset({programs.STRING}), programs.IN_JSON, None
+        return frozenset({programs.STRING}), programs.PLAIN, None
     if maker is to_text:
-        return _AS_THEY_ARE, programs.IN_JSON, None
+        return _AS_THEY_ARE, programs.PLAIN, None
     if maker is single_text:
         return frozenset({programs.FLOAT}), programs.AS_TEXT, None
     if maker is date_text:
@@ -377,7 +377,7 @@ def _shown(maker: Maker | None) -> tuple[frozenset[int], int, int | None]:
     if show is not None:
         return frozenset({programs.LONG}), show, maker.args[0]
     if maker.func is unscaled_text:
-        return frozenset({programs.BYTES}), programs.AS_DECIMAL, maker.args[0]
+        return frozenset({programs.BYTES}), programs.DECIMAL, maker.args[0]
     raise UnsupportedSchemaError("a value that the kernel makes no text of")
 
 

@@ -179,7 +179,7 @@ class Scanner:
             return False
         self._room -= len(identity)
         with suppress(*REFUSALS):
-            self._native.bind_too(identity, self._numbers[table], states)
+            self._native.bind_alias(identity, self._numbers[table], states)
             return True
         return False
 
@@ -196,11 +196,14 @@ class Scanner:
     def scan(self, data: bytes, place: int, ordinal: int) -> ScanResult:
         """Takes the records from a place on that stand one after the other, up to an odd one. `ordinal` is that of the
         first."""
-        return ScanResult(*self._native.scan(data, place, ordinal))
+        taken, start, _, end, identity = self._native.scan(data, place, -1, ordinal)
+        return ScanResult(taken, start, int.from_bytes(end, "little") or len(data), identity)
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
         """As `scan`, of records whose starts and ends are `spans` in turns, from the `first` on."""
-        return ScanResult(*self._native.scan_spans(data, spans, first, ordinal))
+        taken, start, _, _, identity = self._native.scan_spans(data, spans, first, ordinal)
+        place = 2 * (first + taken)
+        return ScanResult(taken, start, spans[place + 1] if place < len(spans) else len(data), identity)
 
     def rows(self, table: str) -> int:
         """How many operations are held of a table."""

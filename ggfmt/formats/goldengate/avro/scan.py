@@ -178,10 +178,10 @@ def _metadata(plan: Plan, tokens: bool) -> Iterator[tuple[programs.Path, Use]]:
         if places != sorted(places) or len({token for _, token in roles.single}) < len(places):
             raise UnsupportedSchemaError("tokens are in another order than their fields, or have one name")
         for place, token in roles.single:
-            yield (names[place],), Use(programs.TOKEN, argument=token.encode())
+            yield (names[place],), Use(programs.TOKEN, token=token.encode())
 
 
 def _cell(kind: Any, place: int) -> Use:
     if is_decimal(kind):
         return Use(programs.CELL, place, programs.DECIMAL, kind["scale"])
-    return Use(programs.CELL, place, programs.MICROS if is_timestamp(kind) else programs.PLAIN)
+    return Use(programs.CELL, place, programs.STAMP, 1) if is_timestamp(kind) else Use(programs.CELL, place)

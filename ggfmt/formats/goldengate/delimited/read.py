@@ -268,7 +268,8 @@ class RegularLines:
         odd = array("q")
         ordinal = first
         while True:
-            place, ordinal, noted, unknown = self._scanner.scan(data, place, ordinal)
+            lines, place, _, noted, unknown = self._scanner.scan(data, place, -1, ordinal)
+            ordinal += lines
             odd.frombytes(noted)
             if unknown is None:
                 return ordinal, [OddLine(*odd[at : at + 3]) for at in range(0, len(odd), 3)]
