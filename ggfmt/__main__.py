@@ -22,7 +22,7 @@ def run() -> int:
 def _main() -> int:
     try:
         from ggfmt.cli import main
-        from ggfmt.cli.standard_output import occupy_closed
+        from ggfmt.cli.output import occupy_closed
 
         occupy_closed()
         return main()

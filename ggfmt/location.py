@@ -1,24 +1,27 @@
-"""Paths and URIs: their schemes, their file systems, and names below them. A silent store fails in seconds."""
+"""Locations: a path or URI, parsed once, and the file system that opens it. A store that does not respond fails in
+seconds.
+
+Commands parse what users write; everything below takes a `Location`, so that no step asks again what a text means.
+"""
 
 from __future__ import annotations
 
 import errno
-import io
 import os
 import posixpath
 import re
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
-from ggfmt.diagnostics.credentials import credentials, without_credentials
+from ggfmt.diagnostics.diagnostic import credentials, without_credentials
 
 # What a URI scheme stands for; the schemes of one store are written in many ways, and mean the same files.
 SCHEMES = {
@@ -63,7 +66,9 @@ _FOREIGN = {
 
 _URI = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
 _ONE_SLASH = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):([/\\]?)")
-LINE_BUFFER_BYTES = 1 << 20
+_AUTHORITY_OF_URI = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://([^/?]*)")
+_AZURE = re.compile(r"abfss?://", re.IGNORECASE)
+_AZURE_KEY = re.compile(r":[^/@]*@")
 _PROBE_SECONDS = 4.0
 _CONTACT_SECONDS, _CONTACT_ATTEMPTS = 2.0, 2
 _CONNECT_SECONDS, _REQUEST_SECONDS = 3.0, 10.0
@@ -125,68 +130,237 @@ def is_uri(path: str) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class Location:
-    """A URI in its parts: the `root` of its store with all that it takes to open that, credentials too, and the decoded
-    `path` below it, without slashes at its ends."""
+@dataclass(frozen=True, slots=True)
+class StoreAddress:
+    """Where a store is. All locations of one store share the object.
+
+    family   `s3`, `hdfs` and so on, whatever the scheme of the URI; `file` for the local disks
+    root     the URI of the store's root, with credentials and options, as Arrow opens it; empty for local disks
+    prefix   what precedes a path in URIs, as the user wrote it; empty for local paths
+    options  what follows a path in URIs, with its `?`
+    """
 
     family: str
-    root: str
+    root: str = ""
+    prefix: str = ""
+    options: str = ""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return StoreAddress, (self.family, self.root, self.prefix, self.options)
+
+
+_DISK = StoreAddress("file")
+_FILE_URI = StoreAddress("file", prefix="file://")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Location:
+    """A local path or a URI, parsed once. As text it has no credentials; only `address` has them.
+
+    store  the store that holds it
+    path   the path in the store: of a local file absolute, of a URI as the user wrote it, with escapes and slashes
+    """
+
+    store: StoreAddress
     path: str
 
     @classmethod
-    def of(cls, uri: str) -> Location:
-        """The parts of a URI; StoreError for one that leads nowhere."""
-        scheme, _, rest = uri.partition(":")
+    def of(cls, text: str) -> Location:
+        """Parse a path, which may be relative, or a URI; StoreError for one that leads nowhere."""
+        if not is_uri(text):
+            return cls(_DISK, os.path.abspath(text))
+        scheme, _, rest = text.partition(":")
         family = SCHEMES.get(scheme.lower())
         if family is None:
             help = "; ".join(filter(None, (_FOREIGN.get(scheme.lower()), f"known are {_known()}")))
             raise StoreError(f"there is no file system for `{scheme}://`", help)
         if family == "file":
-            host, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "/", rest.lstrip("/"))
-            if host not in ("", "localhost") or not slash:
-                raise StoreError(f"`file://{host}` names another machine", "write `file:///PATH`, or the path alone")
-            return cls(family, "", unquote(path).rstrip("/"))
+            return cls(_DISK, f"/{unquote(_path_of_file_uri(rest)).rstrip('/')}")
         base, mark, options = rest[2:].partition("?")
         secret = "" if family == "abfs" else ":".join(filter(None, credentials(f"://{base}")))
-        name, _, path = base.removeprefix(f"{secret}@").partition("/")
-        if not name and family in ("s3", "gs"):
+        authority, slash, path = base.removeprefix(f"{secret}@").partition("/")
+        if not authority and family in ("s3", "gs"):
             raise StoreError("the URI has no bucket", f"write `{family}://BUCKET/PATH`")
-        authority = f"{secret}@{name}" if secret else name
-        return cls(family, f"{family}://{authority}/{mark}{options}", unquote(path).strip("/"))
+        authority = f"{secret}@{authority}" if secret else authority
+        prefix = text[: len(scheme) + 3 + len(base) - len(slash + path)]
+        store = StoreAddress(family, f"{family}://{authority}/{mark}{options}", prefix, mark + options)
+        return cls(store, slash + path)
+
+    @classmethod
+    def local(cls, path: str) -> Location:
+        """The location of an absolute local path."""
+        return cls(_DISK, path)
+
+    @classmethod
+    def of_record(cls, text: str, known: Iterable[Location]) -> Location:
+        """The location of a text that `recorded` made, with the credentials of a known one of its host or bucket."""
+        bucket = _bucket(text)
+        for other in known:
+            user, password = credentials(other.address)
+            if bucket is not None and user and _bucket(other.recorded) == bucket:
+                start = text.index("://") + 3
+                secret = f"{user}:{password}" if password else user
+                return cls.of(f"{text[:start]}{secret}@{text[start:].removeprefix(f'{user}@')}")
+        return cls.of(text)
+
+    def __hash__(self) -> int:
+        return hash(self.path)  # lists of inputs have 100,000 of them, most in one store
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Location, (self.store, self.path)
+
+    def __str__(self) -> str:
+        return self.shown
+
+    def __repr__(self) -> str:
+        return f"Location({self.shown!r})"
+
+    @property
+    def is_local(self) -> bool:
+        return self.store.family == "file"
+
+    @property
+    def address(self) -> str:
+        """The absolute local path, or the URI with credentials and options, as any process may use it."""
+        store = self.store
+        return f"{store.prefix}{self.path}{store.options}" if store.prefix else self.path
+
+    @property
+    def shown(self) -> str:
+        """The address without secrets, for people."""
+        return without_credentials(self.address)
+
+    @property
+    def recorded(self) -> str:
+        """The address without credentials, as documents of a commit name it."""
+        return strip_credentials(self.address)
+
+    @property
+    def canonical(self) -> str:
+        """The address without credentials and options, the same for all schemes of one store."""
+        if self.is_local:
+            return self.inner
+        return f"{without_credentials(self.store.root).partition('?')[0]}{quoted(self.key)}"
+
+    @property
+    def key(self) -> str:
+        """The path in the store without escapes, and without slashes at its ends."""
+        return (unquote(self.path) if self.store.prefix else self.path).strip("/")
+
+    @property
+    def name(self) -> str:
+        """The last part of the key; empty at the root of a store."""
+        return self.key.rpartition("/")[2]
+
+    @property
+    def parent(self) -> Location | None:
+        """The directory that has this location; None at the root of a store."""
+        above, slash, name = self.path.rstrip("/").rpartition("/")
+        if not name:
+            return None
+        return Location(self.store, above or ("/" if slash and not self.store.prefix else ""))
+
+    def child(self, *names: str) -> Location:
+        """The location of `names` below this one; in URIs, names with escapes."""
+        return Location(self.store, "/".join((self.path.rstrip("/"), *names)))
+
+    def entry(self, name: str) -> Location:
+        """The location that a store lists as `name` below this one: a name without escapes."""
+        return self.child(quoted(name) if self.store.prefix else name)
+
+    def extended(self, ending: str) -> Location:
+        """The location with something added to its last name."""
+        return Location(self.store, self.path + ending)
+
+    def resolve(self, text: str) -> Location:
+        """The location of a text that may be relative to this one, which it may leave by `..`. An absolute path, and a
+        URI of a local file, keep the form in which the user wrote them."""
+        if is_uri(text):
+            scheme, _, rest = text.partition(":")
+            return Location(_FILE_URI, f"/{_path_of_file_uri(rest)}") if scheme.lower() == "file" else Location.of(text)
+        if os.path.isabs(text):
+            return Location(_DISK, text)
+        parts = posixpath.normpath(text.replace(os.sep, "/")).split("/")
+        return self.child(*(name for name in parts if name != "."))
+
+    def name_below(self, root: Location) -> str | None:
+        """What `child` of the root takes to make this location; None if the location is not below the root."""
+        if self.store.prefix != root.store.prefix:
+            return None
+        start = root.path.rstrip("/") + "/"
+        return self.path.removeprefix(start) if self.path.startswith(start) else None
+
+    def show(self, name: str) -> str:
+        """The address of a name below this location, without the secrets of the location; the name is as it is."""
+        base, mark, options = self.shown.partition("?") if self.store.prefix else (self.shown, "", "")
+        return f"{base.rstrip('/')}/{name}{mark}{options}"
+
+    @property
+    def inner(self) -> str:
+        """The path within the file system; StoreError as of `file_system`."""
+        if self.is_local:
+            return f"/{self.key}" if self.store.prefix else self.path
+        return self.file_system()[1]
+
+    def file_system(self) -> tuple[pafs.FileSystem, str]:
+        """The file system and the path within it. StoreError, an OSError, if there is none or the store does not
+        respond."""
+        if self.is_local:
+            return pafs.LocalFileSystem(), self.inner
+        fs, root = _opened(self.store.family, self.store.root, tuple(map(os.environ.get, _ENVIRONMENT)))
+        key = self.key
+        return fs, f"{root.rstrip('/')}/{key}" if key and root else key or root
+
+    def info(self) -> pafs.FileInfo:
+        """What the file system reports of it."""
+        fs, inner = self.file_system()
+        return fs.get_file_info(inner)
+
+    def exists(self) -> bool:
+        return bool(self.info().type != pafs.FileType.NotFound)
+
+    def open_stream(self) -> pa.NativeFile:
+        """The stored bytes of a file from its start."""
+        fs, inner = self.file_system()
+        return fs.open_input_stream(inner, compression=None)
+
+    def open_file(self) -> pa.NativeFile:
+        """The stored bytes of a file in any order."""
+        fs, inner = self.file_system()
+        return fs.open_input_file(inner)
+
+    def create(self) -> pa.NativeFile:
+        """A stream that writes a new file."""
+        fs, inner = self.file_system()
+        return fs.open_output_stream(inner, compression=None)
+
+
+def strip_credentials(address: str) -> str:
+    """A path or URI without credentials. The name before the `@` of Azure is a container, and no user."""
+    return _AZURE_KEY.sub("@", address) if _AZURE.match(address) else without_credentials(address)
+
+
+def _path_of_file_uri(rest: str) -> str:
+    """The path of a `file:` URI without its first slash; `rest` is what follows the colon."""
+    host, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "/", rest.lstrip("/"))
+    if host not in ("", "localhost") or not slash:
+        raise StoreError(f"`file://{host}` names another machine", "write `file:///PATH`, or the path alone")
+    return path
+
+
+def _bucket(address: str) -> tuple[str, str] | None:
+    """The store that a URI without credentials names; None for a path."""
+    found = _AUTHORITY_OF_URI.match(address)
+    return None if found is None else (SCHEMES.get(found[1].lower(), found[1].lower()), found[2])
 
 
 def _known() -> str:
     return ", ".join(f"`{name}://`" for name in SCHEMES)
 
 
-def plain(path: str) -> str:
-    """A path or URI without credentials and options, the same for all schemes that mean one store."""
-    if not is_uri(path):
-        return path
-    location = Location.of(path)
-    if location.family == "file":
-        return f"/{location.path}"
-    return f"{without_credentials(location.root).partition('?')[0]}{quoted(location.path)}"
-
-
-def local_path(uri: str) -> str | None:
-    """The local path that a `file:` URI stands for; None for all others."""
-    return f"/{Location.of(uri).path}" if SCHEMES.get(uri.partition(":")[0].lower()) == "file" else None
-
-
 def quoted(path: str) -> str:
-    """A path of a store as it stands in a URI."""
+    """A path of a store as URIs contain it."""
     return _NOT_IN_URIS.sub(lambda found: quote(found[0], safe=""), path)
-
-
-def open_store(uri: str) -> tuple[pafs.FileSystem, str]:
-    """The file system that a URI names, and the path within it; StoreError if there is none, or nobody answers."""
-    location = Location.of(uri)
-    if location.family == "file":
-        return pafs.LocalFileSystem(), f"/{location.path}"
-    fs, root = _opened(location.family, location.root, tuple(map(os.environ.get, _ENVIRONMENT)))
-    return fs, f"{root.rstrip('/')}/{location.path}" if location.path and root else location.path or root
 
 
 @lru_cache(maxsize=64)
@@ -313,18 +487,11 @@ def _silent(root: str, host: str, reason: str) -> StoreError:
     return StoreError(message, help if root.startswith("s3:") else "check the network and the address")
 
 
-def file_system(path: str) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path or URI, and the path within it; StoreError (an OSError) if there is none."""
-    if not is_uri(path):
-        return pafs.LocalFileSystem(), os.path.abspath(path)
-    return open_store(path)
-
-
-def not_writable(directory: str) -> OSError | None:
-    """Why a local directory cannot be written to, or made; None if it can, or if it is not local."""
-    path = absolute(directory)
-    if is_uri(path):
+def write_problem(location: Location) -> OSError | None:
+    """Why ggfmt cannot write to a local directory, or make it; None if it can, or if the directory is not local."""
+    if not location.is_local:
         return None
+    path = os.path.abspath(location.inner)
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     if not os.path.isdir(path):
@@ -351,52 +518,3 @@ def remedy(error: BaseException, otherwise: str) -> str | None:
     """What to do about a directory that cannot be written, with another way out; None where the cause is not known."""
     known = _REMEDIES.get(getattr(error, "errno", None) or 0)
     return None if known is None else f"{known}, or {otherwise}"
-
-
-def is_local(fs: pafs.FileSystem) -> bool:
-    return isinstance(fs, pafs.LocalFileSystem)
-
-
-def absolute(path: str) -> str:
-    """The path as any process on any directory may use it; URIs as they are, but those of local files."""
-    if not is_uri(path):
-        return os.path.abspath(path)
-    return local_path(path) or path
-
-
-def resolved(path: str, root: str) -> str:
-    """An absolute path or URI as it is; a relative path below a root, which it may leave by `..`."""
-    if is_uri(path) or os.path.isabs(path):
-        return path
-    names = [name for name in posixpath.normpath(path.replace(os.sep, "/")).split("/") if name != "."]
-    return child(root, *names)
-
-
-def child(path: str, *names: str) -> str:
-    """What is called by `names` below a path; the options at the end of a URI stay at its end."""
-    base, options = _parted(path)
-    return "/".join((base.rstrip("/"), *names)) + options
-
-
-def below(path: str, root: str) -> str | None:
-    """What `child` was given to get from a root to a path; None if the path is not below the root."""
-    base, start = _parted(path)[0], _parted(root)[0].rstrip("/") + "/"
-    return base.removeprefix(start) if base.startswith(start) else None
-
-
-def extended(path: str, ending: str) -> str:
-    """The path with something added to its last name."""
-    base, options = _parted(path)
-    return base + ending + options
-
-
-def _parted(path: str) -> tuple[str, str]:
-    base, mark, options = path.partition("?") if is_uri(path) else (path, "", "")
-    return base, mark + options
-
-
-@contextmanager
-def lines_of(fs: pafs.FileSystem, inner: str) -> Iterator[Iterator[bytes]]:
-    """The lines of a file in a file system, one at a time."""
-    with fs.open_input_stream(inner, compression=None) as raw:
-        yield iter(io.BufferedReader(cast(io.RawIOBase, raw), LINE_BUFFER_BYTES))

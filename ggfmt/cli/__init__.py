@@ -16,27 +16,21 @@ from typing import Annotated
 import typer
 
 from ggfmt import logs, signals
-from ggfmt.cli import (
-    compare,
-    completion,
-    consolidate,
-    convert,
-    doctor,
-    documents,
-    preview,
-    reference,
-    report,
-    schemas,
-    validate,
-    verify,
-)
-from ggfmt.cli.command import LogFormat, LogLevel, Quiet, Verbose, set_up_log
+from ggfmt.cli import completion, data_commands, reference, validate
 from ggfmt.cli.completion import PROGRAM
-from ggfmt.cli.help import HELP, command_name, register, usage_first
-from ggfmt.cli.messages import emit, emit_findings, emit_json, run_with_json_errors, wants_json
-from ggfmt.cli.standard_output import Failure, guarded_output
-from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
-from ggfmt.diagnostics.exit_codes import AFTER_COMMIT, DONE, READER_GONE, STOPPED
+from ggfmt.cli.output import Failure, emit, emit_findings, emit_json, guarded_output, run_with_json_errors, wants_json
+from ggfmt.cli.typer_commands import (
+    HELP,
+    LogFormat,
+    LogLevel,
+    Quiet,
+    Verbose,
+    command_name,
+    register,
+    set_up_log,
+    usage_first,
+)
+from ggfmt.diagnostics.diagnostic import AFTER_COMMIT, DONE, READER_GONE, STOPPED, Diagnostic, GgfmtError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -76,22 +70,22 @@ def common(
 
 
 for command in (
-    convert.run,
-    consolidate.consolidate,
-    preview.preview,
-    schemas.schema,
-    verify.verify,
-    compare.compare,
-    report.report,
+    data_commands.run,
+    data_commands.consolidate,
+    data_commands.preview,
+    data_commands.schema,
+    data_commands.verify,
+    data_commands.compare,
+    data_commands.report,
     validate.validate_config,
     reference.options,
     reference.explain,
-    documents.init,
+    reference.init,
 ):
     register(app, command)
 register(app, reference.formats, bare=True)
-register(app, doctor.doctor, bare=True)
-register(app, documents.docs, bare=True)
+register(app, data_commands.doctor, bare=True)
+register(app, reference.docs, bare=True)
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:

@@ -83,7 +83,7 @@ def masters(incomplete: str) -> _Offers:
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:
     """For `--set`: the keys of the handlers that are known or named, with their values where there are few."""
-    from ggfmt.config.handlers import HandlerOptions, RunOptions
+    from ggfmt.config.handler_options import HandlerOptions, RunOptions
     from ggfmt.config.symbols import format_spec
     from ggfmt.formats import FORMATS
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
-from ggfmt.cli.messages import emit, emit_findings
+from ggfmt.cli.output import emit, emit_findings
 from ggfmt.commands import arguments
 from ggfmt.commands.declaration import Option
 from ggfmt.commands.inspection import LintRequest
@@ -16,7 +16,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
     from ggfmt.config.lint.files import HandlerFile
-    from ggfmt.config.lint.rules import Rules
+    from ggfmt.config.lint.reading import Rules
 
 FindingsFormat = Literal["text", "concise", "json", "github", "gitlab", "rdjson", "sarif", "junit"]
 _Found = Mapping[str, Sequence[Diagnostic]]
@@ -75,7 +75,7 @@ def validate_config(
     """
     from ggfmt.config.lint import settings as of_linter
     from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
-    from ggfmt.config.lint.linter import lint
+    from ggfmt.config.lint.reading import lint
     from ggfmt.diagnostics.codes import Severity
 
     files = arguments.texts(request.files)
@@ -113,9 +113,9 @@ class _FixApplier:
     def mended(self, source: HandlerFile, rules: Rules) -> Sequence[Diagnostic]:
         """Write or show the fixes of a file; what is found in it afterwards."""
         from ggfmt.config.lint.fix import fix_file, patch, write_file
-        from ggfmt.config.lint.linter import lint
+        from ggfmt.config.lint.reading import lint
         from ggfmt.java.text import visible
-        from ggfmt.render.patches import print_patch
+        from ggfmt.render.diagnostics import print_patch
 
         mended = fix_file(source.content, source.name, rules, self.settings, self.unsafe)
         self.left += 0 if self.unsafe else sum(finding.rewrite is not None for finding in mended.findings)
@@ -146,10 +146,10 @@ def _told_once(found: _Found) -> dict[str, Sequence[Diagnostic]]:
 
 
 def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None:
-    from ggfmt.render.diagnostics.text import print_diagnostics, write_text
+    from ggfmt.render.diagnostics import print_diagnostics, write_text
 
     if output_format == "text":
-        from ggfmt.render.diagnostics.identity import folded
+        from ggfmt.render.diagnostics import folded
 
         if stream is sys.stderr:
             emit_findings(folded(_all(found)))
@@ -161,30 +161,30 @@ def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None
 
 def _rendered(found: _Found, output_format: FindingsFormat) -> str:
     if output_format == "concise":
-        from ggfmt.render.diagnostics.concise import diagnostics_concise
+        from ggfmt.render.diagnostics import diagnostics_concise
 
         return diagnostics_concise(_all(found))
     if output_format == "github":
-        from ggfmt.render.diagnostics.github import diagnostics_github
+        from ggfmt.render.ci_formats import diagnostics_github
 
         return diagnostics_github(_all(found))
     if output_format == "gitlab":
-        from ggfmt.render.diagnostics.gitlab import diagnostics_gitlab
+        from ggfmt.render.ci_formats import diagnostics_gitlab
 
         return diagnostics_gitlab(found)
     if output_format == "rdjson":
-        from ggfmt.render.diagnostics.rdjson import diagnostics_rdjson
+        from ggfmt.render.ci_formats import diagnostics_rdjson
 
         return diagnostics_rdjson(_all(found))
     if output_format == "sarif":
-        from ggfmt.render.diagnostics.sarif import diagnostics_sarif
+        from ggfmt.render.ci_formats import diagnostics_sarif
 
         return diagnostics_sarif(_all(found))
     if output_format == "junit":
-        from ggfmt.render.diagnostics.junit import diagnostics_junit
+        from ggfmt.render.ci_formats import diagnostics_junit
 
         return diagnostics_junit(found)
-    from ggfmt.render.diagnostics.text import diagnostics_json
+    from ggfmt.render.diagnostics import diagnostics_json
 
     return diagnostics_json(_all(found))
 
@@ -196,7 +196,7 @@ def _all(found: _Found) -> list[Diagnostic]:
 def _closing(found: _Found, passed_over: Sequence[str], left: int) -> list[str]:
     """What is told below the findings: how many there are, what else can be fixed, which files were not checked."""
     from ggfmt.java.text import visible
-    from ggfmt.render.diagnostics.text import tally
+    from ggfmt.render.diagnostics import tally
 
     lines = []
     if left:

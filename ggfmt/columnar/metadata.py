@@ -1,16 +1,22 @@
-"""Kernels for the metadata of operations: keys of operation types, time stamps, positions and tokens."""
+"""Kernels for the metadata."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import calendar
+import time
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray, as_strings
+from ggfmt.arrow.arrays import StringMapArray, as_strings, string_maps
 from ggfmt.columnar.pieces import Conditional, Equals, Piece, Repeated
 from ggfmt.model.change import OP_TYPES
+
+# Kernels for the metadata of operations: keys of operation types, time stamps, positions and tokens.
 
 _STRING = pa.string()
 _OP_TYPES = pa.array(OP_TYPES, _STRING)
@@ -49,3 +55,91 @@ def token_texts(
     return (
         "" if tokens is None else Repeated(tokens, pair(as_strings(tokens.keys), as_strings(tokens.items)), separator)
     )
+
+
+# Tokens looked up by name.
+
+
+def token(tokens: StringMapArray | None, name: str, rows: int) -> pa.StringArray:
+    """The token of each of n operations, NULL where it has none of that name."""
+    if tokens is None:
+        return pa.nulls(rows, pa.string())
+    return as_strings(pc.map_lookup(tokens, pa.scalar(name, pa.string()), "first"))
+
+
+def with_common(tokens: StringMapArray, common: Mapping[str, str]) -> StringMapArray:
+    """The tokens of n operations, and behind those of each the ones that all have."""
+    if not common:
+        return tokens
+    rows, count = len(tokens), len(common)
+    every = pa.array(range(rows), pa.int64())
+    own = pa.ListArray.from_arrays(tokens.offsets, tokens.keys)
+    rows_of = pa.concat_arrays([pc.list_parent_indices(own).cast(pa.int64()), *[every] * count])
+    order = pc.sort_indices(rows_of)  # which is stable
+    names, texts = (
+        pa.concat_arrays([mine, *(pa.repeat(pa.scalar(text, pa.string()), rows) for text in more)]).take(order)
+        for mine, more in ((tokens.keys, common.keys()), (tokens.items, common.values()))
+    )
+    places = pc.add(tokens.offsets, pa.array(range(0, (rows + 1) * count, count), pa.int32()))
+    return string_maps(places, as_strings(names), as_strings(texts))
+
+
+# The current time stamp of messages. GoldenGate's `current_ts` has millisecond precision; the last three of its
+# six fraction digits count the operations of one millisecond, which makes the stamps of a process distinct and
+# increasing.
+
+_PER_MS = 1000
+_COUNTERS = [f"{n:03d}" for n in range(_PER_MS)]
+_STAMP_BYTES = 26
+
+
+class Clock:
+    """Stamps of local time, or the same stamp for ever when `fixed` (a naive time) is given."""
+
+    def __init__(self, fixed: datetime | None = None) -> None:
+        self.fixed = fixed
+        self._next = 0  # in thousandths of a millisecond
+        self._ends = array("i", [0])  # of stamps, one after the other
+        self._last = (0, "", "")  # a second, a form, and what it looks like
+
+    def stamps(self, count: int, iso8601: bool) -> pa.StringArray | pa.StringScalar:
+        """`count` stamps, later than all before; one scalar for all if the clock is fixed."""
+        form = "%Y-%m-%dT%H:%M:%S" if iso8601 else "%Y-%m-%d %H:%M:%S"
+        if self.fixed is not None:
+            return pa.scalar(self.fixed.strftime(form) + f".{self.fixed.microsecond:06d}", pa.string())
+        start = self._take(count)
+        end = start + count
+        stamps = ""
+        while start < end:
+            ms, counter = divmod(start, _PER_MS)
+            size = min(_PER_MS - counter, end - start)
+            moment = f"{self._shown(ms // 1000, form)}.{ms % 1000:03d}"
+            stamps += moment + moment.join(_COUNTERS[counter : counter + size])
+            start += size
+        if len(self._ends) <= count:
+            self._ends = array("i", range(0, _STAMP_BYTES * (count + 1), _STAMP_BYTES))
+        return pa.StringArray.from_buffers(count, pa.py_buffer(self._ends), pa.py_buffer(stamps.encode()))
+
+    def _shown(self, second: int, form: str) -> str:
+        if self._last[:2] != (second, form):
+            self._last = (second, form, datetime.fromtimestamp(second).strftime(form))
+        return self._last[2]
+
+    def micros(self, count: int) -> pa.StringArray | pa.StringScalar:
+        """As `stamps`, in microseconds since 1970; a fixed time is taken as one of UTC."""
+        if self.fixed is not None:
+            moment = self.fixed.replace(tzinfo=timezone.utc)
+            return pa.scalar(str(calendar.timegm(moment.utctimetuple()) * 1_000_000 + moment.microsecond), pa.string())
+        return pc.cast(pa.array(range(start := self._take(count), start + count), pa.int64()), pa.string())
+
+    def _take(self, count: int) -> int:
+        """The first of so many stamps, which are nobody else's."""
+        start = max(self._next, time.time_ns() // 1_000_000 * _PER_MS)
+        self._next = start + count
+        return start
+
+    def millis(self) -> int:
+        """The present time in milliseconds since 1970; a fixed one is taken as one of UTC."""
+        if self.fixed is None:
+            return time.time_ns() // 1_000_000
+        return round(self.fixed.replace(tzinfo=timezone.utc).timestamp() * 1000)

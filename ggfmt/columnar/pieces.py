@@ -1,18 +1,24 @@
-"""What messages are put together from: constants, arrays, and what says how values of an array stand in a message.
-
-A piece is a text (or bytes) that all rows have, a scalar, an array of n texts (or binaries) without nulls, or one of
-the classes here. `ggfmt.columnar.join` makes n messages of a list of them, by a native kernel in one pass.
-"""
+"""Pieces that messages are put together from, and the join that makes n messages of a list of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple, TypeAlias
+from functools import partial
+from struct import unpack_from
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import pyarrow as pa
 
-from ggfmt.arrow.arrays import StringMapArray
+from ggfmt import kernels
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import StringMapArray, list_array, memory, repeated
+
+# What messages are put together from: constants, arrays, and what says how values of an array stand in a
+# message. A piece is a text (or bytes) that all rows have, a scalar, an array of n texts (or binaries) without
+# nulls, or one of the classes here. `ggfmt.columnar.pieces` makes n messages of a list of them, by a native
+# kernel in one pass.
 
 Piece: TypeAlias = Any
 
@@ -93,3 +99,264 @@ class Repeated(NamedTuple):
 
 
 KINDS = (Text, Conditional, CommaJoined, Repeated, Comma, Equals)
+
+
+# Values in Avro's binary encoding one by one: what the native kernel makes of arrays, where it refuses them.
+
+_BINARY = pa.binary()
+
+
+def zigzag_varint(number: int) -> bytes:
+    """One int or long."""
+    rest = (number << 1) ^ (number >> 63)
+    encoded = bytearray()
+    while rest > 0x7F:
+        encoded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    encoded.append(rest)
+    return bytes(encoded)
+
+
+def _sized(value: str | bytes) -> bytes:
+    data = value.encode() if isinstance(value, str) else value
+    return zigzag_varint(len(data)) + data
+
+
+# A float is the nearest to the double that is nearest: of as few digits as are known to be there that is exact.
+_AVRO_ENCODERS: dict[Encoding, Callable[[Any], bytes]] = {
+    Encoding.SIZED: _sized,
+    Encoding.VARINT: zigzag_varint,
+    Encoding.LONG: lambda text: zigzag_varint(int(text)),
+    Encoding.FLOAT: lambda text: struct.pack("<f", float(text)),
+    Encoding.DOUBLE: lambda text: struct.pack("<d", float(text)),
+    Encoding.BOOLEAN: lambda text: b"\1" if text == "true" else b"\0",
+}
+
+
+def _encode_singly(values: pa.Array[Any], encoding: Encoding) -> pa.BinaryArray:
+    """The values in an encoding of Avro, NULL where they are."""
+    encode = _AVRO_ENCODERS[encoding]
+    return pa.array([None if value is None else encode(value) for value in values.to_pylist()], _BINARY)
+
+
+def _block_counts(lists: pa.Array[Any]) -> pa.BinaryArray:
+    """How many items each list has, as the count of a block in front of them; no bytes where there are none."""
+    return pa.array([zigzag_varint(len(items)) if items else b"" for items in lists.to_pylist()], _BINARY)
+
+
+# Texts as they stand in messages, a column at once: escaped for JSON and XML.
+
+_STRING = pa.string()
+
+# As javax.json escapes, all else below U+0020 as \u00xx and everything above as it is.
+_SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_CONTROLS = {chr(code): _SHORT.get(chr(code), f"\\u{code:04x}") for code in range(0x20)}
+_IN_JSON = {"\\": "\\\\", '"': '\\"', **_CONTROLS}
+# As Jackson does, which differs in the digits of \u00xx.
+_IN_JACKSON = {
+    character: f"\\u{ord(character):04X}" if escape[1] == "u" else escape for character, escape in _IN_JSON.items()
+}
+# A parser makes a blank of a bare tab or line end in an attribute, and a line feed of a bare carriage return anywhere.
+_IN_ATTRIBUTE = {"&": "&amp;", "<": "&lt;", "'": "&apos;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+_IN_CDATA = {"]]>": "]]]]><![CDATA[>", "\r": "]]>&#13;<![CDATA["}
+
+# For single texts, whose characters are replaced each on its own.
+JSON_ESCAPES = str.maketrans(_IN_JSON)
+JACKSON_ESCAPES = str.maketrans(_IN_JACKSON)
+ATTRIBUTE_ESCAPES = str.maketrans(_IN_ATTRIBUTE)
+
+
+def text_buffer(array: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Buffer:
+    """The values of a text or binary array one after the other, without copying."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    _, offsets, data = array.buffers()
+    if not len(array) or data is None:
+        return pa.py_buffer(b"")
+    places = memory(offsets)
+    first, last = (unpack_from("i", places, 4 * place)[0] for place in (array.offset, array.offset + len(array)))
+    return data.slice(first, last - first)
+
+
+def escape(array: pa.StringArray, replacements: Mapping[str, str]) -> pa.StringArray:
+    """The texts with some texts in them replaced, one kind after the other; NULL stays NULL."""
+    data = text_buffer(array).to_pybytes()
+    if not data:
+        return array
+    low = pc.min(pa.Array.from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])).as_py() < 0x20
+    for text, replacement in replacements.items():
+        if (low or text >= " ") and text.encode() in data:
+            array = pc.replace_substring(array, text, replacement)
+    return array
+
+
+def escape_json_text(text: str, escapes: dict[int, str] = JSON_ESCAPES) -> str:
+    """One text as a JSON string, quotes included."""
+    return f'"{text.translate(escapes)}"'
+
+
+def _millis(micros: pa.Int64Array) -> pa.StringArray:
+    """Those that have passed, before 1970 too."""
+    return pc.cast(pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999, 0)), 1000), _STRING)
+
+
+def _nanos(micros: pa.Int64Array) -> pa.StringArray:
+    """As text, for 64 bits of them end in the year 2262."""
+    return pc.replace_substring_regex(pc.cast(micros, _STRING), "^(.*[1-9].*)$", r"\1" "000")
+
+
+# What each encoding makes of an array, which is of texts or of numbers as the encoding wants it.
+ESCAPES: dict[Encoding, Callable[[Any], pa.Array[Any]]] = {
+    Encoding.AS_IS: lambda array: array,
+    Encoding.JSON: partial(escape, replacements=_IN_JSON),
+    Encoding.JACKSON: partial(escape, replacements=_IN_JACKSON),
+    Encoding.CDATA: partial(escape, replacements=_IN_CDATA),
+    Encoding.ATTRIBUTE: partial(escape, replacements=_IN_ATTRIBUTE),
+    Encoding.DOUBLED: partial(escape, replacements={'"': '""'}),
+    Encoding.DIGITS: lambda array: array.cast(_STRING),
+    Encoding.MILLIS: _millis,
+    Encoding.NANOS: _nanos,
+}
+
+
+# Messages of n rows put together from pieces, by a native kernel in one pass, or by Arrow. Arrow's element-wise
+# join has a trap: `binary_join_element_wise` with `null_handling="skip"` leaves out a row whose inputs are all
+# null, so that an operation would vanish. Here a null is an error of the caller, and the length is told.
+
+_JOIN_OPTIONS = pc.JoinOptions(null_handling="emit_null")
+_NO_TEXT = pa.scalar("", _STRING)
+_NO_BYTES = pa.scalar(b"", pa.binary())
+
+
+def join(pieces: Sequence[Piece], rows: int | None = None) -> pa.StringArray:
+    """The pieces of each row put together, as texts. `rows` is n, needed where there may be no array among them."""
+    return _join(pieces, rows, _NO_TEXT)
+
+
+def join_binary(pieces: Sequence[Piece], rows: int | None = None) -> pa.BinaryArray:
+    """As `join`, of binaries and constants of bytes."""
+    return _join(pieces, rows, _NO_BYTES)
+
+
+@overload
+def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.StringScalar) -> pa.StringArray: ...
+@overload
+def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.BinaryScalar) -> pa.BinaryArray: ...
+def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> pa.Array[Any]:
+    if len(pieces) == 1 and isinstance(pieces[0], pa.Array) and pieces[0].type == empty.type:
+        return pieces[0]
+    if kernels.native is None:
+        return _array_of(pieces, rows, empty)
+    try:
+        count, offsets, data = kernels.native.join(_single_chunks(pieces), -1 if rows is None else rows, KINDS)
+    except OverflowError as error:
+        raise pa.ArrowCapacityError(str(error)) from None
+    except NotImplementedError:  # alone: pieces that do not belong together are a mistake, which Arrow may not see
+        return _array_of(pieces, rows, empty)
+    return pa.Array.from_buffers(empty.type, count, [None, pa.py_buffer(offsets), pa.py_buffer(data)], 0)
+
+
+def _single_chunks(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """The pieces with arrays of one chunk: Arrow's functions divide a result that is very large."""
+    if not any(isinstance(piece, pa.ChunkedArray) for piece in pieces):
+        return pieces
+    return [piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else piece for piece in pieces]
+
+
+# By Arrow: what each kind of piece is, as an array or a constant.
+
+
+def _array_of(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> pa.Array[Any]:
+    joined = _merge(pieces, rows, empty)
+    if isinstance(joined, pa.Scalar):
+        assert rows is not None, "a join of constants needs a number of rows"
+        return repeated(joined, rows)
+    return joined
+
+
+def _merge(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> pa.Array[Any] | pa.Scalar[Any]:
+    """The pieces as one array, or as one constant if they are constants."""
+    merged: list[Piece] = []
+    arrays: list[pa.Array[Any]] = []
+    for piece in pieces:
+        piece = _plain_piece(piece, rows, empty)
+        if not _is_constant(piece):
+            arrays.append(piece)
+            merged.append(piece)
+        elif merged and _is_constant(merged[-1]):
+            merged[-1] += piece  # one constant where two meet
+        elif piece:
+            merged.append(piece)
+    if not arrays:
+        return pa.scalar(merged[0], empty.type) if merged else empty
+    if len(merged) == 1:
+        return arrays[0]
+    arguments = [pa.scalar(piece, empty.type) if _is_constant(piece) else piece for piece in merged]
+    joined = pc.binary_join_element_wise(*arguments, empty, options=_JOIN_OPTIONS)
+    if len(joined) != len(arrays[0]) or joined.null_count:
+        raise AssertionError("a join lost rows")
+    return joined
+
+
+def _is_constant(piece: Piece) -> bool:
+    return isinstance(piece, (str, bytes))
+
+
+def _plain_piece(piece: Piece, rows: int | None, empty: pa.Scalar[Any]) -> Any:
+    """A piece as a constant or an array."""
+    if isinstance(piece, Text):
+        return _text_array(piece, empty)
+    if isinstance(piece, Conditional):
+        then, otherwise = (_merge(branch, rows, empty) for branch in (piece.then, piece.otherwise))
+        return pc.if_else(_mask_of(piece.where), then, otherwise)
+    if isinstance(piece, CommaJoined):
+        return _comma_joined(piece.pieces, rows, empty)
+    if isinstance(piece, Repeated):
+        return _repeated(piece, empty)
+    if isinstance(piece, pa.Scalar):
+        return piece.as_py()
+    return "," if piece is COMMA else piece
+
+
+def _mask_of(where: pa.BooleanArray | Equals) -> pa.BooleanArray:
+    return pc.fill_null(pc.equal(where.values, where.text), False) if isinstance(where, Equals) else where
+
+
+def _text_array(piece: Text, empty: pa.Scalar[Any]) -> pa.Array[Any]:
+    escape = ESCAPES.get(piece.encoding)
+    values: pa.Array[Any] = _encode_singly(piece.values, piece.encoding) if escape is None else escape(piece.values)
+    if values.type != empty.type:
+        values = values.cast(empty.type)
+    if not piece.lead and not piece.tail:
+        return values if piece.null is None or not values.null_count else values.fill_null(piece.null)
+    if not values.null_count:
+        return _array_of([piece.lead, values, piece.tail], None, empty)
+    filled = _array_of([piece.lead, values.fill_null(empty), piece.tail], None, empty)
+    null: pa.Scalar[Any] = pa.scalar(piece.null, empty.type)
+    return pc.if_else(values.is_valid(), filled, null)
+
+
+def _comma_joined(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> Any:
+    if pieces and pieces[0] is COMMA:  # the first is always there
+        return _constant(_merge(pieces[1:], rows, empty))
+    joined = _merge(pieces, rows, empty)
+    if isinstance(joined, pa.Scalar):
+        return _constant(joined)
+    return pc.replace_substring_regex(joined, "^,", "")
+
+
+def _constant(joined: pa.Array[Any] | pa.Scalar[Any]) -> Any:
+    return joined.as_py() if isinstance(joined, pa.Scalar) else joined
+
+
+def _repeated(piece: Repeated, empty: pa.Scalar[Any]) -> pa.Array[Any]:
+    offsets, first = piece.lists.offsets, piece.lists.offsets[0].as_py()
+    size = piece.lists.offsets[-1].as_py() - first
+    items = _array_of(piece.pieces, first + size, empty).slice(first, size)
+    between = piece.between.encode() if pa.types.is_binary(empty.type) else piece.between
+    joined = pc.binary_join(list_array(pc.subtract(offsets, first), items), between)
+    return _array_of([_block_counts(piece.lists), joined], None, empty) if piece.counted else joined
+
+
+def repeat(text: str, count: int) -> pa.StringArray:
+    return pa.repeat(pa.scalar(text, _STRING), count)

@@ -19,11 +19,10 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, non_null_values
-from ggfmt.columnar.escapes import text_buffer
-from ggfmt.columnar.key_updates import key_updates
+from ggfmt.columnar.images import key_updates
+from ggfmt.columnar.pieces import text_buffer
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.java.text import visible
-from ggfmt.java.time_limit import TimeLimitError, time_limit
+from ggfmt.java.text import TimeLimitError, time_limit, visible
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Kind, TableDef, split_name
 from ggfmt.options.replacements import Replacements, Transform

@@ -1,25 +1,22 @@
-"""Kernels over texts: JSON values, substitutes for NULL and missing, and looking for texts in texts."""
+"""Kernels over texts."""
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal
+from collections.abc import Callable
 from enum import IntEnum
 
 import pyarrow as pa
 
 from ggfmt import kernels
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.escapes import text_buffer
-from ggfmt.columnar.join import join
-from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text
+from ggfmt.arrow.arrays import as_strings, non_null_values
+from ggfmt.columnar.columns import texts
+from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text, text_buffer
 from ggfmt.model.change import ImageColumn
 
-_STRING = pa.string()
+# Kernels over texts: JSON values, substitutes for NULL and missing, and looking for texts in texts.
 
-_JSON_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
+_STRING = pa.string()
 
 
 class TextPattern(IntEnum):
@@ -60,57 +57,52 @@ def _count_holding(array: pa.StringArray, substring: str) -> int:
     return pc.sum(pc.match_substring(array, substring)).as_py() or 0
 
 
-def json_strings(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> Text:
-    """The texts as JSON strings, NULL as `null`."""
-    return Text(array, encoding, "null", '"', '"')
-
-
-def quote_json(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> pa.StringArray:
-    """As `json_strings`, as an array."""
-    return join([json_strings(array, encoding)])
-
-
-def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
-    """The texts as JSON numbers, NULL as `null`, and the rows whose text is no number.
-
-    A text that is a JSON number keeps its digits; others that Java's BigDecimal reads are printed as it prints them.
-    """
-    if all_match(array, TextPattern.JSON_NUMBER):
-        return Text(array, null="null"), []
-    fits = pc.match_substring_regex(array, _JSON_NUMBER)
-    texts = pc.fill_null(array, "null") if array.null_count else array
-    if pc.all(fits, min_count=0).as_py():
-        return texts, []
-    odd = non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
-    numbers: list[str] = []
-    bad = []
-    for row in odd:
-        text = array[row].as_py()
-        if _JAVA_NUMBER.fullmatch(text):
-            number = Decimal(text)
-            numbers.append(str(number or abs(number)))  # BigDecimal has no negative zero
-        else:
-            bad.append(row)
-            numbers.append("null")
-    mask = pc.invert(fits.fill_null(True))
-    return pc.replace_with_mask(texts, mask, pa.array(numbers, _STRING)), bad
-
-
-def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> Text:
-    """Numbers by their digits, or times in another unit, NULL as `null`."""
-    return Text(array, encoding, "null")
-
-
-def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
-    """`true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
-    if all_match(array, TextPattern.JSON_BOOLEAN):
-        return Text(array, null="null"), []
-    fits = pc.or_(array.is_null(), pc.is_in(array, pa.array(["true", "false"], _STRING)))
-    return pc.fill_null(array, "null"), non_null_values(pc.indices_nonzero(pc.invert(fits)))
-
-
 def represent(column: ImageColumn, null: str, missing: str, quoted: bool = False) -> Piece:
     """The values of a column, in quotes or not, with a text for NULL and one for missing."""
     quotes = (Encoding.DOUBLED, null, '"', '"') if quoted else (Encoding.AS_IS, null)
     values = Text(column.values, *quotes)
     return values if column.present is None else Conditional(column.present, [values], [missing])
+
+
+# Kernels of functions of one value, called once for each distinct value of a column.
+
+# Texts, NULL for NULL, and the rows that have none for their value is wrong.
+Converted = tuple[pa.StringArray, list[int]]
+Kernel = Callable[[pa.StringArray], Converted]
+
+
+def rows_where(mask: pa.BooleanArray) -> list[int]:
+    """The rows where a mask is true."""
+    return non_null_values(pc.indices_nonzero(mask)) if mask.true_count else []
+
+
+def by_value(make: Callable[[str], str | None]) -> Kernel:
+    """A kernel of a function that gives None, or raises a ValueError, for a wrong value."""
+
+    def kernel(values: pa.StringArray) -> Converted:
+        encoded = values.dictionary_encode()
+        distinct: list[str | None] = []
+        for text in non_null_values(as_strings(encoded.dictionary)):
+            try:
+                distinct.append(make(text))
+            except ValueError:
+                distinct.append(None)
+        converted = texts(distinct).take(encoded.indices)
+        return converted, rows_where(pc.and_(values.is_valid(), converted.is_null()))
+
+    return kernel
+
+
+def reject_all(values: pa.StringArray) -> Converted:
+    """No value is right."""
+    return values, rows_where(values.is_valid())
+
+
+_BOOLEANS = pa.array(["0", "1", "false", "true"], _STRING)
+_BOOLEAN_TEXTS = pa.array(["false", "true", "false", "true"], _STRING)
+
+
+def booleans(values: pa.StringArray) -> Converted:
+    """`true` and `false`, which may be written 1 and 0."""
+    places = pc.index_in(values, _BOOLEANS)
+    return _BOOLEAN_TEXTS.take(places), rows_where(pc.and_(places.is_null(), values.is_valid()))

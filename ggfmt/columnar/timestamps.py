@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.by_value import by_value, rows_where
+from ggfmt.columnar.strings import by_value, rows_where
 
 _STRING = pa.string()
 _COLON = "^([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9])"

@@ -13,7 +13,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
-    from ggfmt.formats.api.context import WriterSettings
+    from ggfmt.formats.api.format import WriterSettings
     from ggfmt.model.table import TableDef
 
 Path = str | PathLike[str]
@@ -129,7 +129,7 @@ def input_settings(input_format: str, config: Path | None, options: Properties) 
     """The format of the input, if it is told, and how it was written."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
-    from ggfmt.formats.api.context import DEFAULT_SETTINGS
+    from ggfmt.formats.api.format import DEFAULT_SETTINGS
     from ggfmt.scan.recognition import source_of_handler
 
     source = DEFAULT_SETTINGS
@@ -145,7 +145,7 @@ def input_settings(input_format: str, config: Path | None, options: Properties) 
 def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings | None = None) -> dict[str, TableDef]:
     """Table definitions: of files, or as they are; `source` is how the input was written."""
     from ggfmt.definitions import load_definitions
-    from ggfmt.formats.api.context import DEFAULT_SETTINGS
+    from ggfmt.formats.api.format import DEFAULT_SETTINGS
 
     if isinstance(definitions, Mapping):
         return dict(definitions)

@@ -12,7 +12,7 @@ from ggfmt.commands.declaration import Argument, Option, settings_from
 
 if TYPE_CHECKING:
     from ggfmt.comparison.comparison import Comparison
-    from ggfmt.options.table_keys import Keys
+    from ggfmt.options.value_types import Keys
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +60,7 @@ def run_comparison(request: CompareRequest) -> Comparison:
 
 def _keys(key: str | Sequence[str] | Mapping[str, Sequence[str]] | None) -> Keys:
     from ggfmt.java.text import InvalidValueError
-    from ggfmt.options.table_keys import EVERY_TABLE, parse_keys
+    from ggfmt.options.value_types import EVERY_TABLE, parse_keys
 
     if key is None:
         return ()

@@ -14,7 +14,7 @@ from ggfmt.commands.runners import choose_runner
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
-    from ggfmt.options.table_keys import Keys
+    from ggfmt.options.value_types import Keys
     from ggfmt.scan.progress import ProgressSnapshot
 
 RowFormat = Literal["parquet", "csv", "json", "orc", "avro"]
@@ -133,7 +133,7 @@ def _moment(given: Moment) -> str | None:
 def _keys(text: str | None) -> Keys:
     """Keys by table, or of all tables: `ID`, or `S.ORDERS=ID;S.LINES=ID,LINE`."""
     from ggfmt.java.text import InvalidValueError
-    from ggfmt.options.table_keys import TableKeys
+    from ggfmt.options.value_types import TableKeys
 
     if text is None:
         return ()

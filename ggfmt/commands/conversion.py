@@ -134,7 +134,8 @@ class ConvertRequest:
 def run_conversion(request: ConvertRequest) -> Result:
     """Run a conversion, or plan it if the request is for a dry run."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-    from ggfmt.sinks.messages.run import RunSettings, execute
+    from ggfmt.sinks.messages.preparation import RunSettings
+    from ggfmt.sinks.messages.run import execute
 
     files = arguments.texts(request.inputs)
     target = arguments.text(request.output)

@@ -1,7 +1,7 @@
 """Declare the arguments of a command once: as the fields of a dataclass, its request.
 
 A field has a name, a Python type, a default, and what the command line needs besides: an `Option` or an `Argument`.
-`python_function` makes the Python function of a request, `ggfmt.cli.parameters` the parameters of its command.
+`python_function` makes the Python function of a request, `ggfmt.cli.typer_commands` the parameters of its command.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def find_mistakes(request: LintRequest) -> list[Diagnostic]:
     import io
 
     from ggfmt.config.lint.files import find_sources
-    from ggfmt.config.lint.linter import lint as check
+    from ggfmt.config.lint.reading import lint as check
 
     given = arguments.lines(request.settings)
     found: list[Diagnostic] = []

@@ -51,9 +51,8 @@ def choose_runner(
 ) -> RunnerChoice:
     """UsageError GG517 for what no run without Spark can have, and as `runner_for` says."""
     from ggfmt.scan.runner import InProcess
-    from ggfmt.spark.remote import remote_address
     from ggfmt.spark.runners import resolve_spark, runner_on
-    from ggfmt.spark.settings import SparkSettings
+    from ggfmt.spark.target import SparkSettings, remote_address
 
     settings = SparkSettings(master, pairs(conf, "the Spark property"), java_home, remote=remote)
     if master == NONE:
@@ -75,7 +74,7 @@ def choose_runner(
 
 def _tasks_at_once(master: str) -> int | None:
     """What a master on this machine says of itself."""
-    from ggfmt.spark.master import cpus
+    from ggfmt.spark.target import cpus
 
     cores = re.fullmatch(r"local\[(\d+|\*)(?:,.*)?\]", master)
     if master == "local":

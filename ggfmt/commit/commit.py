@@ -1,19 +1,5 @@
-"""The commit: staged files get their final names all at once, or none does.
-
-Once every task has succeeded, a journal that lists all moves is put into the first directory that takes part: from then
-on the run is committed. A journal that is found at the start of a later run was left by a driver that died, and is
-carried out to the end. Without a journal, what is in staging belongs to no one and is removed.
-
-A run may write to several directories: output directories of handlers with a `rootFilePath` of their own, and others
-that keep what must agree with the output. Each of them is a `Participant`. The first has the journal. The others have
-a pointer to it, written before it, that means nothing unless there is the journal; while there are pointers, the first
-has an intent in `_ggfmt/commits`, so that one that lost its journal is not taken for one that never had it.
-
-To let a directory take part: make a `Participant` of it, let `lock_all` take it with the others before the run reads
-anything, and hand `commit` a `CommitPart` with what it gets (`publish` has a parameter for such parts).
-`Participant.stage` makes moves of documents. Never make two participants of one directory: the first refuses the
-second.
-"""
+"""Participants of a commit, and the commit itself. The package's docstring has the states and what a crash in each of
+them leaves."""
 
 from __future__ import annotations
 
@@ -37,6 +23,7 @@ from ggfmt.commit.journal import (
     check_done,
     damaged,
     delete_if_of_run,
+    is_below,
     map_parallel,
     read_document,
     read_journal,
@@ -44,12 +31,11 @@ from ggfmt.commit.journal import (
     staging_of,
 )
 from ggfmt.commit.locking import LEASES, DirectoryLock, lease_of, lock_directory
-from ggfmt.commit.names import METADATA_DIRECTORY, counted
-from ggfmt.commit.store import FAILURES, Store, stored, with_credentials
-from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.commit.names import FILE_NAME_BYTES, METADATA_DIRECTORY, counted, folded
+from ggfmt.commit.store import FAILURES, Store, parent
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
-from ggfmt.location import absolute, is_uri, not_writable, remedy
+from ggfmt.location import Location, is_uri, remedy, write_problem
 
 MODES = {
     "error": "refuse to write where there is output already",
@@ -58,32 +44,32 @@ MODES = {
 }
 
 _TOLD_TO_STOP = "it was told to stop"
+LINK_MESSAGE = "the output directory holds a symbolic link, which ggfmt does not follow"
+LINK_HELP = "put a directory in its place, or give the directory that it leads to as an output directory of its own"
 
 log = logging.getLogger("ggfmt")
 
-# A look at directories that a run would take, without taking them.
-
 
 def check_directories(participants: Sequence[Participant]) -> None:
-    """Looks at directories that a run would take. Abend GG506 if one cannot be written, GG509 as of `hold_all`."""
+    """Check directories as a dry run does, without locks. Abend GG506 if one cannot be written, GG509 as `lock_all`."""
     known = [participant.root for participant in participants]
     for participant in participants:
         try:
             participant.check_pointer(known)
-            problem = not_writable(participant.root)
+            problem = write_problem(participant.root)
             waiting = read_journal(participant.store) is not None
         except FAILURES as error:
             raise Abend(write_error(participant.root, error, participant.what)) from None
         if problem is not None:
             raise Abend(write_error(participant.root, problem, participant.what))
         if waiting:
-            log.info("%s has a commit that was cut off, which a run ends first", visible(participant.root))
+            log.info("%s has a commit that was cut off, which a run ends first", visible(participant.root.shown))
 
 
 @dataclass(frozen=True)
 class StagedMove:
-    """A file below the staging directory of its participant, and the name it gets; both are relative to the root.
-    `replaces`: it may have that name already, as documents of earlier runs do."""
+    """A staged file and its final name, both relative to the root of the participant. `replaces`: a file may have the
+    final name already, as documents of earlier runs do."""
 
     source: str
     target: str
@@ -94,33 +80,32 @@ class StagedMove:
 
 @dataclass
 class CommitPart:
-    """What a commit does in one participant: files that get names, and names that are removed unless a file gets them.
+    """What a commit does in one participant: files to rename, and names to delete unless a file gets them.
 
-    `copies` are staged files that leave the participant: a directory (path or URI) and the file, whose target is
-    relative to it.
+    `copies` are staged files that leave the participant: a directory and the file, whose target is relative to it.
     """
 
     participant: Participant
     moves: list[StagedMove] = field(default_factory=list)
     deletes: list[str] = field(default_factory=list)
-    copies: list[tuple[str, StagedMove]] = field(default_factory=list)
+    copies: list[tuple[Location, StagedMove]] = field(default_factory=list)
 
 
 class Participant:
-    """A directory that takes part in commits, held by one run at a time. What is ggfmt's own in it is in `_ggfmt`."""
+    """A directory that takes part in commits. One run at a time locks it. ggfmt keeps its own files in `_ggfmt`."""
 
     what = "the directory"
     has_success_file = False
 
-    def __init__(self, root: str) -> None:
-        self.root = absolute(root)
-        self.store = Store(self.root)
+    def __init__(self, root: Location) -> None:
+        self.root = root
+        self.store = Store(root)
         self.run = ""
         self._hold: DirectoryLock | None = None
         self._staged = 0
 
     def stage(self, documents: Iterable[tuple[str, bytes]]) -> list[StagedMove]:
-        """Puts documents (a name and a content) into staging; what they get when the run is committed. One of
+        """Write documents (final name, content) to staging. Return the moves that give them their names. One of
         `FAILURES`."""
         staged = []
         for target, content in documents:
@@ -132,30 +117,31 @@ class Participant:
         map_parallel(staged, [self.store], lambda item: self.store.write(item[0].source, item[1]))
         return [move for move, _ in staged]
 
-    def staging(self, run: str) -> str:
-        """The staging directory of a run, as a path or URI."""
-        return self.store.outer(staging_of(run))
+    def staging(self, run: str) -> Location:
+        """The staging directory of a run."""
+        return self.store.location(staging_of(run))
 
     def put(self, name: str, content: bytes, ready: Callable[[], None] | None = None) -> None:
-        """Writes a document of the metadata directory, as `Store.put` does."""
+        """Write a document of the metadata directory, as `Store.put` does."""
         self.store.put(name, content, self.draft(name), ready)
 
     def draft(self, name: str) -> str:
-        """What a document of the metadata directory is called in the making."""
+        """The staged name of a document of the metadata directory, until it is complete."""
         return f"{staging_of(self.run)}/{name.rpartition('/')[2]}"
 
     def is_held(self) -> bool:
         return self._hold is not None and self._hold.is_held()
 
-    def check_pointer(self, known: Sequence[str]) -> None:
-        """Abend GG509 if the directory waits for a commit whose first directory is not what it was."""
+    def check_pointer(self, known: Sequence[Location]) -> None:
+        """Abend GG509 if the directory has the pointer of a commit whose first directory is not what it was."""
         self._pointed(known)
 
-    def acquire(self, run: str, known: Sequence[str] = ()) -> None:
-        """Takes the directory for a run; carries out a journal that an earlier run left, and removes what dead runs
-        have in staging. `known` are URIs whose credentials may open other directories of that commit.
+    def acquire(self, run: str, known: Sequence[Location] = ()) -> None:
+        """Lock the directory for a run, complete the commit of an earlier run, and delete the staging directories of
+        dead runs. `known` are locations whose credentials may open other directories of that commit.
 
-        UsageError GG501 if another run holds it, Abend GG506 if it cannot be made, GG509 if a commit cannot be ended.
+        UsageError GG501 if another run has the lock, Abend GG506 if ggfmt cannot make the directory, GG509 if it cannot
+        complete a commit.
         """
         self.run = run
         try:
@@ -166,12 +152,12 @@ class Participant:
         except FAILURES as error:
             self.release()
             raise Abend(write_error(self.root, error, self.what)) from None
-        except (UsageError, Abend, KeyboardInterrupt):  # another run holds it, or the first of a commit to be ended
+        except (UsageError, Abend, KeyboardInterrupt):  # another run has locked it, or the first directory
             self.release()
             raise
 
     def release(self) -> None:
-        """Removes what this run has in staging, unless a journal still needs it, and gives the directory free."""
+        """Delete the staging directory of this run, unless a journal still needs it, and unlock the directory."""
         with signals.deferred():
             if self._hold is None:
                 return
@@ -180,14 +166,14 @@ class Participant:
             self._hold = None
 
     def discard_staging(self, run: str) -> None:
-        """Removes what the tasks of a run that will not be committed have left, which nobody holds now but they."""
+        """Delete what the tasks of a run that will not be committed have left. Only these tasks hold a lease."""
         self._drop_staging(run)
         with suppress(*FAILURES):
             self.store.delete(lease_of(run))
         self._remove_leftovers()
 
     def _drop_staging(self, run: str) -> None:
-        with suppress(*FAILURES):  # else a later run removes it
+        with suppress(*FAILURES):  # a later run deletes it
             if not self.store.exists(JOURNAL) and not self.store.exists(POINTER):
                 self.store.delete_tree(staging_of(run))
 
@@ -203,14 +189,13 @@ class Participant:
         living = {self.run, *(name.removesuffix(".json") for name in self.store.names(LEASES))}
         for run in self.store.names(STAGING):
             if run not in living:
-                with suppress(
-                    *FAILURES
-                ):  # a worker that outlived its driver may be at work there; a later run sees to it
+                # A worker that outlived its driver may still write there; then a later run deletes the directory.
+                with suppress(*FAILURES):
                     self.store.delete_tree(f"{STAGING}/{run}")
 
-    def _pointed(self, known: Sequence[str]) -> tuple[Participant, Journal | None, int] | None:
-        """The first directory of the commit that the pointer is of, its journal if the run is decided, and which of its
-        places this directory is; None without a pointer. Abend GG509 if that cannot be known."""
+    def _pointed(self, known: Sequence[Location]) -> tuple[Participant, Journal | None, int] | None:
+        """The first directory of the commit that the pointer names, its journal if the run is decided, and the number
+        of this directory in the journal; None without a pointer. Abend GG509 if ggfmt cannot know."""
         document = read_document(self.store, POINTER)
         if document is None:
             return None
@@ -218,20 +203,20 @@ class Participant:
             root, run, place = document["root"], document["run"], document["place"]
         except KeyError:
             raise damaged(self.store, POINTER, "is of another version of ggfmt, or damaged") from None
-        first = Participant(with_credentials(root, known))
+        first = Participant(Location.of_record(root, known))
         journal = read_journal(first.store)
         if journal is not None and journal.run == run:
             return first, journal, place
         if not first.store.exists(f"{COMMITS}/{run}.json"):
-            message = f"the run {run} may have been committed, and `{without_credentials(root)}` does not tell any more"
+            message = f"the run {run} may have been committed, and `{first.root.shown}` has no trace of it"
             help = (
                 "if that directory was moved, move it back; if its output is given up, remove "
-                f"`{without_credentials(self.store.outer(POINTER))}` and run again with the same inputs"
+                f"`{self.store.shown(POINTER)}` and run again with the same inputs"
             )
-            raise Abend(Diagnostic("GG509", message, Span(file=self.root), help))
+            raise Abend(Diagnostic("GG509", message, Span(file=self.root.shown), help))
         return first, None, place
 
-    def _recover(self, known: Sequence[str]) -> None:
+    def _recover(self, known: Sequence[Location]) -> None:
         pointed = self._pointed(known)
         if pointed is not None:
             first, journal, place = pointed
@@ -245,8 +230,8 @@ class Participant:
         for name in self.store.names(COMMITS):
             self._withdraw(name.removesuffix(".json"), known)
 
-    def _finish_commit(self, run: str, places: dict[int, Store], known: Sequence[str]) -> None:
-        """Carries the journal out that this directory has for another one."""
+    def _finish_commit(self, run: str, places: dict[int, Store], known: Sequence[Location]) -> None:
+        """Replay the journal of this directory, for another one that has its pointer."""
         holding = lock_directory(self.store, run, self.what)
         try:
             journal = read_journal(self.store)
@@ -255,13 +240,13 @@ class Participant:
         finally:
             self._release_lock(holding)
 
-    def _carry_out(self, journal: Journal, places: dict[int, Store], known: Sequence[str]) -> None:
+    def _carry_out(self, journal: Journal, places: dict[int, Store], known: Sequence[Location]) -> None:
         if len(journal.places) > journal.others:
             self._refuse_foreign(journal.places[journal.others :])
         stores = [self.store]
         for number, place in enumerate(journal.places, 1):
-            stores.append(places.get(number) or Store(with_credentials(place, [self.root, *known])))
-        # A directory without its pointer is done with, or is another one by the same name: nothing is removed in there.
+            stores.append(places.get(number) or Store(Location.of_record(place, [self.root, *known])))
+        # A directory without its pointer is done, or is another directory of the same name: delete nothing in it.
         theirs = {0}
         for number in range(1, 1 + journal.others):
             pointer = read_document(stores[number], POINTER)
@@ -272,8 +257,8 @@ class Participant:
         log.warning(message, journal.run, counted(len(journal.moves), "file"))
 
     def _refuse_foreign(self, outside: Sequence[str]) -> None:
-        """Abend GG509 if a journal that leads out of the directories that take part may be of somebody else, who could
-        have a file written anywhere by it."""
+        """Abend GG509 if another user may have written a journal that leads out of the participants: it could make
+        ggfmt write any file."""
         if self.store.local:
             trusted = not hasattr(os, "geteuid") or os.stat(self.store.inner(JOURNAL)).st_uid in (os.geteuid(), 0)
         else:
@@ -281,35 +266,35 @@ class Participant:
         if not trusted:
             message = f"the journal is of another user, and writes to `{visible(outside[0])}`"
             help = "let that user run ggfmt to this directory once, or remove the journal if you know it to be wrong"
-            raise Abend(Diagnostic("GG509", message, Span(file=self.store.outer(JOURNAL)), help))
+            raise Abend(Diagnostic("GG509", message, Span(file=self.store.shown(JOURNAL)), help))
 
-    def _withdraw(self, run: str, known: Sequence[str]) -> None:
-        """Removes the pointers of a run that never was decided, and then its intent."""
+    def _withdraw(self, run: str, known: Sequence[Location]) -> None:
+        """Delete the pointers of a run that was never decided, and then its intent."""
         intent = f"{COMMITS}/{run}.json"
         document = read_document(self.store, intent) or {}
-        with suppress(*FAILURES):  # the intent stays as long as there may be pointers
+        with suppress(*FAILURES):  # while there may be pointers, the intent stays
             for place in document.get("places", []):
-                delete_if_of_run(Store(with_credentials(place, [self.root, *known])), POINTER, run)
+                delete_if_of_run(Store(Location.of_record(place, [self.root, *known])), POINTER, run)
             self.store.delete(intent)
 
 
 def lock_all(participants: Sequence[Participant], run: str, held: ExitStack) -> None:
-    """Takes directories for a run, in their order; `held` gives them free again. Errors as of `Participant.acquire`."""
+    """Lock directories for a run, in order; `held` unlocks them. Errors as of `Participant.acquire`."""
     known = [participant.root for participant in participants]
-    for participant in participants:  # before any of them is made, which could be the one that is looked for
+    for participant in participants:  # before ggfmt makes any of them: a pointer may name it
         try:
             participant.check_pointer(known)
         except FAILURES as error:
             raise Abend(write_error(participant.root, error, participant.what)) from None
     for participant in participants:
-        held.callback(participant.release)  # which does nothing unless it is held: another run may be at work in there
+        held.callback(participant.release)  # does nothing unless this run has the lock
         participant.acquire(run, known)
 
 
 def commit(run: str, parts: Sequence[CommitPart]) -> None:
-    """Commits a run: all of its parts, or none. If the process dies in here, the next run finds out and ends the work.
+    """Commit a run: all of its parts, or none. If the process dies in here, the next run completes or undoes it.
 
-    Abend if nothing was committed, CommittedWithErrors GG506 if the run is decided and something kept it from its end.
+    Abend if nothing was committed, CommittedWithErrors GG506 if the run is decided and an error interrupted it.
     """
     journal, stores = _journal(run, parts)
     first = parts[0].participant
@@ -320,7 +305,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
             intent = {"version": VERSION, "run": run, "places": journal.places[: journal.others]}
             first.put(f"{COMMITS}/{run}.json", json.dumps(intent).encode())
         for place, part in enumerate(parts[1:], 1):
-            pointer = {"version": VERSION, "run": run, "root": stored(first.root), "place": place}
+            pointer = {"version": VERSION, "run": run, "root": first.root.recorded, "place": place}
             part.participant.put(POINTER, json.dumps(pointer).encode())
         _check_held(parts)
         first.put(JOURNAL, journal.to_bytes(), lambda: _sync(parts))
@@ -347,7 +332,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
 
 
 def _sync(parts: Sequence[CommitPart]) -> None:
-    """What the journal relies on survives the machine."""
+    """Sync everything that the journal relies on."""
     for part in parts:
         names = [move.source for move in (*part.moves, *(move for _, move in part.copies))]
         names += [METADATA_DIRECTORY] if part is not parts[0] else [part.participant.draft(JOURNAL)]
@@ -355,9 +340,9 @@ def _sync(parts: Sequence[CommitPart]) -> None:
 
 
 def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store]]:
-    """The journal, and the stores of its places."""
+    """The journal of a run, and the stores of its places."""
     stores = [part.participant.store for part in parts]
-    outside: dict[str, int] = {}
+    outside: dict[Location, int] = {}
     moves, deletes = [], []
     for place, part in enumerate(parts):
         moves += [Move(place, move.source, place, move.target, move.size, move.sha256) for move in part.moves]
@@ -368,21 +353,21 @@ def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store
                 stores.append(Store(directory))
             moves.append(Move(place, move.source, outside[directory], move.target, move.size, move.sha256))
     outputs = tuple(place for place, part in enumerate(parts) if part.participant.has_success_file)
-    places = tuple(stored(store.root) for store in stores[1:])
+    places = tuple(store.root.recorded for store in stores[1:])
     return Journal(run, places, len(parts) - 1, outputs, tuple(moves), tuple(deletes)), stores
 
 
 def _check_held(parts: Sequence[CommitPart]) -> None:
-    """Abend if a directory was lost during the run."""
+    """Abend if the run has lost the lock of a directory."""
     for part in parts:
         if not part.participant.is_held():
             message = f"{part.participant.what} is no longer held by this run: its lock or lease was removed or expired"
             help = "nothing was committed; see that no other run writes there, and run again"
-            raise Abend(Diagnostic("GG506", message, Span(file=part.participant.root), help))
+            raise Abend(Diagnostic("GG506", message, Span(file=part.participant.root.shown), help))
 
 
 def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
-    """Whether the journal is in place after an error. CommittedWithErrors if even that cannot be known."""
+    """Return whether the journal exists after an error. CommittedWithErrors if ggfmt cannot find out."""
     try:
         journal = read_journal(first.store)
     except (Abend, *FAILURES):
@@ -393,23 +378,97 @@ def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
 
 
 def _withdraw(parts: Sequence[CommitPart], run: str) -> None:
-    """Removes what a commit that was not decided has written, as far as that can be done."""
+    """Delete the pointers and the intent of a commit that was not decided, as far as the stores allow."""
     with suppress(Abend, *FAILURES):
         for part in parts[1:]:
             delete_if_of_run(part.participant.store, POINTER, run)
         parts[0].participant.store.delete(f"{COMMITS}/{run}.json")
 
 
-def _interrupted(root: str, why: str, what: str = "the commit was interrupted") -> CommittedWithErrors:
+def _interrupted(root: Location, why: str, what: str = "the commit was interrupted") -> CommittedWithErrors:
     help = "remove the cause; the next run to this directory ends the commit before it starts"
-    return CommittedWithErrors(Diagnostic("GG506", f"{what}: {why}", Span(file=root), help))
+    return CommittedWithErrors(Diagnostic("GG506", f"{what}: {why}", Span(file=root.shown), help))
+
+
+_TARGET_HELP = "nothing was committed; give another output directory, or another directory for schemas"
+
+
+def check_targets(parts: Sequence[CommitPart]) -> None:
+    """Check all final names before the run is decided: a name that fails later blocks the directory.
+
+    Abend GG506 for the first name that is too long, used twice, or not free.
+    """
+    for part in parts:
+        store = part.participant.store
+        _check_names(store, [move.target for move in part.moves])
+        if store.local:
+            messages = {move.target for move in part.moves if not move.replaces}
+            _check_free(store, messages.difference(part.deletes))
+        outside: dict[Location, list[str]] = {}
+        for directory, move in part.copies:
+            outside.setdefault(directory, []).append(move.target)
+        for directory, targets in outside.items():
+            _check_names(Store(directory), targets)
+
+
+def _check_names(store: Store, targets: Sequence[str]) -> None:
+    names: dict[str, str] = {}
+    one_case = store.local and _knows_no_case(store)
+    for target in targets:
+        if not is_below(target):
+            raise _target_error(store, target, "a file would lie outside of its directory")
+        long = next((part for part in target.split("/") if len(part.encode()) > FILE_NAME_BYTES), None)
+        if long is not None:
+            raise _target_error(store, target, f"a name has {len(long.encode())} bytes, more than a file system takes")
+        key = folded(target) if one_case else target
+        if key in names:
+            raise _target_error(store, target, f"two files would have one name, the other is `{names[key]}`")
+        names[key] = target
+    for directory in sorted({above for target in targets for above in _directories(target)}):
+        if (folded(directory) if one_case else directory) in names:
+            raise _target_error(store, directory, "a file and a directory would have one name")
+    for directory in sorted({parent(target) for target in targets}):
+        _check_directory(store, directory)
+    for target in targets if store.local else ():
+        if os.path.isdir(store.inner(target)):
+            raise _target_error(store, target, "there is a directory where a file is to be")
+
+
+def _directories(name: str) -> list[str]:
+    """All directories above a name, below the root."""
+    parts = name.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _check_free(store: Store, targets: Iterable[str]) -> None:
+    """Files of messages never replace a file that the run does not list as replaced."""
+    taken = next((target for target in sorted(targets) if os.path.lexists(store.inner(target))), None)
+    if taken is not None:
+        raise _target_error(store, taken, "there is a file already that the run would replace")
+
+
+def _check_directory(store: Store, directory: str) -> None:
+    link = store.link_above(f"{directory}/file")
+    if link is not None:
+        raise Abend(Diagnostic("GG506", LINK_MESSAGE, Span(file=store.shown(link)), LINK_HELP))
+    problem = write_problem(store.location(directory))
+    if problem is not None:
+        raise _target_error(store, directory, f"a directory cannot be written: {problem.strerror}")
+
+
+def _knows_no_case(store: Store) -> bool:
+    return os.path.lexists(store.inner(METADATA_DIRECTORY.upper()))
+
+
+def _target_error(store: Store, name: str, message: str) -> Abend:
+    return Abend(Diagnostic("GG506", message, Span(file=store.shown(name)), _TARGET_HELP))
 
 
 def reason(error: BaseException) -> str:
-    """What the system says of a failure, in one line."""
+    """The reason that the system gives for a failure, in one line."""
     return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
 
 
-def write_error(root: str, error: Exception, what: str = "the output directory") -> Diagnostic:
+def write_error(root: Location, error: Exception, what: str = "the output directory") -> Diagnostic:
     help = remedy(error, "give another directory")
-    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root), help)
+    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root.shown), help)

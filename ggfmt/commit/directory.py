@@ -1,4 +1,4 @@
-"""An output directory: what is in it already, and what a run may do with that."""
+"""Output directories: the files that are in them, and what a run may do with these."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from datetime import datetime
 
 import pyarrow.fs as pafs
 
-from ggfmt.commit.commit import Participant, write_error
+from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE, Participant, write_error
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, moment_of
 from ggfmt.commit.records import MANIFEST, records
 from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-
-LINK_MESSAGE = "the output directory holds a symbolic link, which ggfmt does not follow"
-LINK_HELP = "put a directory in its place, or give the directory that it leads to as an output directory of its own"
 
 
 class OutputDirectory(Participant):
@@ -29,8 +26,8 @@ class OutputDirectory(Participant):
         """The files that the run replaces under `overwrite`; UsageError GG501 if `mode` does not allow the run. Abend
         GG506 if the directory cannot be read, GG509 if a record of it is damaged.
 
-        What `overwrite` replaces are the files that the records of earlier runs list, and no others: other output
-        directories that lie in this one are left alone, and what nobody lists is refused.
+        `overwrite` replaces the files that the records of earlier runs list, and no others: it leaves other output
+        directories within this one alone, and refuses a file that no record lists.
         """
         try:
             return self._check(handlers, mode)
@@ -74,12 +71,12 @@ class OutputDirectory(Participant):
         return moment_of(f"{document.get('time')}-") or moment_of(str(document.get("run")))
 
     def existing(self, directory: str) -> set[str]:
-        """Names of what lies in a directory below the root."""
+        """The names in a directory below the root."""
         return set(self.store.names(directory))
 
 
 def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -> None:
-    """UsageError GG501 for a file that may not be replaced: a link, or one that is in no manifest."""
+    """UsageError GG501 for a file that ggfmt may not replace: a link, or a file that no manifest lists."""
     for name in present:
         if store.local and os.path.islink(store.inner(name)):
             raise existing_output_error(store, LINK_MESSAGE, name, LINK_HELP)
@@ -91,12 +88,12 @@ def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -
 
 
 def existing_output_error(store: Store, message: str, name: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG501", message, Span(file=store.outer(name)), help))
+    return UsageError(Diagnostic("GG501", message, Span(file=store.shown(name)), help))
 
 
 def files_below(store: Store, directory: str) -> Iterator[str]:
-    """All files and symbolic links below a directory, in order; nothing of output directories that lie in it, or that
-    it is, and nothing that only a link leads to."""
+    """All files and symbolic links below a directory, in order. Links are not followed. Output directories within it,
+    and a directory that is itself an output, are left out."""
     if store.local:
         yield from _on_disk(store, directory)
         return

@@ -1,7 +1,7 @@
-"""The journal: all that is left to be done once a run is decided, and the doing of it.
+"""The journal: everything that is left to do once a run is decided, and the replay that does it.
 
-Every path in it is a pair: a place, and a name below it. Place 0 is where the journal was found, whatever it is called
-today; the others are absolute, and have lost their credentials.
+Every path in the journal is a pair: a place, and a name below it. Place 0 is the directory that has the journal,
+whatever its path is today; the other places are absolute, without credentials.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ JOURNAL = f"{METADATA_DIRECTORY}/journal.json"
 POINTER = f"{METADATA_DIRECTORY}/pointer.json"
 COMMITS = f"{METADATA_DIRECTORY}/commits"
 STAGING = f"{METADATA_DIRECTORY}/staging"
-REQUESTS_AT_ONCE = 16  # to a store that is reached by a network
+REQUESTS_AT_ONCE = 16  # to a store on the network
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Move:
-    """A staged file and the name it gets. Between two places it is a copy: a schema that lies outside of the output."""
+    """A staged file and its final name. If the places differ it is a copy: of a schema outside of the output."""
 
     place: int
     source: str
@@ -40,9 +40,13 @@ class Move:
 
 @dataclass(frozen=True)
 class Journal:
-    """A decided run. `places` are those from the second on: first the other directories that take part (`others` of
-    them), then directories that are only written to. `outputs` are the places that get a `_SUCCESS`; `deletes` have a
-    place and a name, and are what the run replaces."""
+    """A decided run.
+
+    places   the places from the second on: first the other participants, then directories that only get files
+    others   the number of other participants
+    outputs  the places that get a `_SUCCESS`
+    deletes  the files that the run replaces, each with its place and name
+    """
 
     run: str
     places: tuple[str, ...]
@@ -65,7 +69,7 @@ class Journal:
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Journal:
-        """The journal of a document of `read_document`; ValueError if it is none, or leaves its places."""
+        """The journal of a document of `read_document`; ValueError if it is no journal, or a name leaves its place."""
         try:
             journal = cls(
                 str(document["run"]),
@@ -82,7 +86,7 @@ class Journal:
         return journal
 
     def _is_sound(self) -> bool:
-        """Whether it moves files of its run only, and no name leaves its place."""
+        """Whether the journal moves only files of its run, and no name leaves its place."""
         taking_part, places = range(1 + self.others), range(1 + len(self.places))
         return (
             0 <= self.others <= len(self.places)
@@ -101,7 +105,7 @@ class Journal:
 
 
 def is_below(name: str) -> bool:
-    """Whether a relative name leads to a place below that which it is relative to."""
+    """Whether a relative name stays below the directory that it is relative to."""
     return all(part not in ("", ".", "..") for part in name.split("/"))
 
 
@@ -126,7 +130,7 @@ def read_document(store: Store, name: str) -> dict[str, Any] | None:
 def damaged(store: Store, name: str, what: str) -> Abend:
     file = name.rpartition("/")[2]
     help = _HELP.get(name, "restore it from a copy, or give another output directory")
-    return Abend(Diagnostic("GG509", f"`{file}` {what}", Span(file=store.outer(name)), help))
+    return Abend(Diagnostic("GG509", f"`{file}` {what}", Span(file=store.shown(name)), help))
 
 
 _UNDECIDED = (
@@ -137,14 +141,14 @@ _HELP = {JOURNAL: _UNDECIDED, POINTER: _UNDECIDED}
 
 
 def read_journal(store: Store) -> Journal | None:
-    """The journal of a place, None if there is none. Abend GG509 for one that cannot be carried out."""
+    """The journal of a place; None if it has none. Abend GG509 if ggfmt cannot replay the journal."""
     document = read_document(store, JOURNAL)
     if document is None:
         return None
     if document.get("version") != VERSION:
         message = "the journal is of another version of ggfmt"
         help = "end the commit with the version that began it: any `ggfmt run` to this directory does"
-        raise Abend(Diagnostic("GG509", message, Span(file=store.outer(JOURNAL)), help))
+        raise Abend(Diagnostic("GG509", message, Span(file=store.shown(JOURNAL)), help))
     try:
         return Journal.of(document)
     except ValueError as error:
@@ -152,10 +156,10 @@ def read_journal(store: Store) -> Journal | None:
 
 
 def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
-    """Does what the journal lists, in its places; what is done already stays done, so that it can be done again.
+    """Do what the journal lists. What is done already stays done, so that another run can repeat the replay.
 
-    Abend GG509, with nothing changed, if a file is neither in staging nor in its place. One of `FAILURES` from the file
-    systems.
+    Abend GG509, with nothing changed, if a file neither is in staging nor has its final name. One of `FAILURES` if a
+    file system fails.
     """
     taking_part = stores[: 1 + journal.others]
     staged = [store.below(staging_of(journal.run)) for store in taking_part]
@@ -186,7 +190,7 @@ def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
 
 
 def check_done(journal: Journal, stores: Sequence[Store], staged: Sequence[dict[str, int]]) -> None:
-    """Abend GG509 for the first file that is not in staging, nor where it belongs, in the size that it should have."""
+    """Abend GG509 for the first file that neither is in staging nor has its final name, in the size of the journal."""
     gone: dict[int, list[Move]] = {}
     for move in journal.moves:
         size = staged[move.place].get(move.source)
@@ -214,7 +218,7 @@ def _not_as_listed(store: Store, name: str, what: str) -> Abend:
         "run: remove `_ggfmt/journal.json` and `_ggfmt/pointer.json`, and run again with its inputs"
     )
     message = f"a file of a run that is to be committed {what}"
-    return Abend(Diagnostic("GG509", message, Span(file=store.outer(name)), help))
+    return Abend(Diagnostic("GG509", message, Span(file=store.shown(name)), help))
 
 
 def _move(move: Move, stores: Sequence[Store]) -> None:
@@ -226,19 +230,19 @@ def _move(move: Move, stores: Sequence[Store]) -> None:
 
 
 def _delete(store: Store, name: str) -> None:
-    if store.link_above(name) is None:  # which leads to where nothing is ours
+    if store.link_above(name) is None:  # a link leads to files that are not ours
         store.delete(name)
 
 
 def delete_if_of_run(store: Store, name: str, run: str) -> None:
-    """Removes a document if it is of this run."""
+    """Delete a document if it is of this run."""
     document = read_document(store, name)
     if document is not None and document.get("run") == run:
         store.delete(name)
 
 
 def map_parallel(items: Iterable[T], stores: Sequence[Store], do: Callable[[T], object]) -> None:
-    """Does something with each item, many at once where that is by a network."""
+    """Call `do` with each item; with many at once, if a store is on the network."""
     if all(store.local for store in stores):
         for item in items:
             do(item)

@@ -1,10 +1,10 @@
-"""Holding a directory for one run: by a lock where the system has locks, by a lease elsewhere.
+"""Locks of directories: of the operating system where it has locks, leases elsewhere.
 
-A lock ends with its process. A lease is a file `_ggfmt/leases/<run>.json` that its run renews; one that was not renewed
-for `LEASE_SECONDS` is dead. Ages are differences of the store's own modification times, so that no clock matters. Who
-takes a directory writes its lease first and then looks for others: of two that come at once, one or both are refused.
-This needs a store whose listings show what was written before, as those of S3, GCS and HDFS do; a conditional put, of
-which there would be no more than one, is not to be had from Arrow.
+A lock ends with its process. A lease is a file `_ggfmt/leases/<run>.json` that its run renews; a lease that was not
+renewed for `LEASE_SECONDS` is dead. The age of a lease is a difference of two modification times of the store, so that
+no other clock matters. A run first writes its lease and then looks for others: if two runs start at once, ggfmt refuses
+one or both. This needs a store whose listings show what was written before, as S3, GCS and HDFS do. A conditional put
+would allow exactly one, but Arrow has none.
 """
 
 from __future__ import annotations
@@ -14,18 +14,16 @@ import json
 import os
 import socket
 import threading
+import uuid
 from contextlib import suppress
 from datetime import datetime, timezone
 from typing import IO, Any, Protocol
 
+from ggfmt.commit.journal import staging_of
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no advisory locks of this kind
-    fcntl = None  # type: ignore[assignment]
+from ggfmt.location import Location
 
 LEASE_SECONDS = 600.0
 RENEWAL_SECONDS = 30.0
@@ -36,7 +34,7 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}  # as s
 
 
 class DirectoryLock(Protocol):
-    """A directory held by this run; `is_held` tells whether it still is."""
+    """The lock of a directory that this run has; `is_held` returns whether the run still has it."""
 
     def is_held(self) -> bool: ...
 
@@ -44,7 +42,7 @@ class DirectoryLock(Protocol):
 
 
 def lock_directory(store: Store, run: str, what: str) -> DirectoryLock:
-    """Takes a directory for a run; `what` is what the directory is called. UsageError GG501 if another run has it."""
+    """Lock a directory for a run; messages call the directory `what`. UsageError GG501 if another run has the lock."""
     owner = owner_of(run)
     if store.local and fcntl is not None:
         try:
@@ -56,13 +54,13 @@ def lock_directory(store: Store, run: str, what: str) -> DirectoryLock:
 
 
 def owner_of(run: str) -> dict[str, Any]:
-    """What a lock or lease says of a run in this process."""
+    """The content of a lock or lease of this process."""
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return {"run": run, "host": socket.gethostname(), "pid": os.getpid(), "since": since}
 
 
 def lock_owner(store: Store) -> dict[str, Any] | None:
-    """What the lock of a directory says of the run that holds it; None if none does, or where there are no locks."""
+    """The content of the lock of a directory; None if no run has the lock, or the system has no locks."""
     if not store.local or fcntl is None:
         return None
     with suppress(FileNotFoundError), open(store.inner(LOCK), encoding="utf-8") as lock:
@@ -80,7 +78,7 @@ def lock_conflict_error(store: Store, what: str, owner: dict[str, Any], seen: st
     who = f": process {owner['pid']} on {owner['host']}, since {owner['since']}" if "since" in owner else ""
     message = f"another run is writing to {what}{who}{seen}"
     return UsageError(
-        Diagnostic("GG501", message, Span(file=store.root), "wait for its end, or give another directory")
+        Diagnostic("GG501", message, Span(file=store.root.shown), "wait for its end, or give another directory")
     )
 
 
@@ -90,10 +88,10 @@ class Lock:
     def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
         self._store = store
         self._path = store.inner(LOCK)
-        self._lease = lease_of(owner["run"])  # by which tasks of the run may have held the directory until now
+        self._lease = lease_of(owner["run"])  # tasks of the run may have shared it until now
         file = None
         while file is None:
-            store.make_directory(METADATA_DIRECTORY)  # which its last holder may just have removed
+            store.make_directory(METADATA_DIRECTORY)  # the last run may just have deleted it
             with suppress(FileNotFoundError):
                 file = self._try(store, what)
         file.truncate(0)
@@ -110,7 +108,7 @@ class Lock:
             raise
 
     def _try(self, store: Store, what: str) -> IO[str] | None:
-        """The file, locked; None if it is not the one at its place, because its last holder has removed that."""
+        """The locked file; None if the last run has deleted the file of that name in the meantime."""
         lock = open(self._path, "a+", encoding="utf-8")  # noqa: SIM115 - held until the run ends
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -146,7 +144,7 @@ class Lock:
 
 
 class Lease:
-    """A file that is renewed by a thread of its own until it is released, or found to be gone."""
+    """A file that a thread renews until the run releases it, or somebody deletes it."""
 
     def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
         self._store = store
@@ -165,7 +163,7 @@ class Lease:
 
     def _renew(self) -> None:
         while not self._ended.wait(RENEWAL_SECONDS):
-            with suppress(*FAILURES), self._writing:  # a store that does not answer now may do so the next time
+            with suppress(*FAILURES), self._writing:  # a store that does not respond now may respond the next time
                 if not self._is_there():
                     return
                 self._store.write(self._name, self._content)
@@ -174,8 +172,8 @@ class Lease:
         return self._store.read(self._name) == self._content
 
     def is_held(self) -> bool:
-        """Renews the lease and looks for others once more. A lease that is gone stays gone: another run took it for
-        dead and has removed what this one had in staging."""
+        """Renew the lease and look for others once more. A run does not write a deleted lease again: another run took
+        the lease for dead and has deleted the staging directory."""
         with self._writing:
             if not self._is_there():
                 return False
@@ -194,11 +192,11 @@ def lease_of(run: str) -> str:
 
 
 def live_leases(store: Store, own: str, written: str | None = None) -> list[tuple[str, float]]:
-    """The leases of other runs that are not dead, and their ages in seconds. A file just `written`, by default the
-    lease of this run, tells what time it is by the clock of the store; OSError if it is gone."""
+    """The live leases of other runs, and their ages in seconds. The modification time of a file just `written`, by
+    default the lease of this run, is the present time of the store; OSError if that file is gone."""
     now = store.modified(written or own)
     if now is None:
-        raise FileNotFoundError(errno.ENOENT, "the lease is gone that was just written", store.outer(written or own))
+        raise FileNotFoundError(errno.ENOENT, "the lease is gone that was just written", store.shown(written or own))
     live = []
     for name in store.names(LEASES):
         other = f"{LEASES}/{name}"
@@ -209,7 +207,7 @@ def live_leases(store: Store, own: str, written: str | None = None) -> list[tupl
 
 
 def _drop_dead_leases(store: Store, own: str) -> None:
-    """Removes all other leases, once none of them is found to live: their runs see then that they lost it."""
+    """Delete all other leases, which are dead: their runs notice that they have lost the directory."""
     for name in store.names(LEASES):
         if f"{LEASES}/{name}" != own:
             store.delete(f"{LEASES}/{name}")
@@ -221,9 +219,70 @@ def lease_conflict_error(store: Store, what: str, live: list[tuple[str, float]])
 
 
 def parse_owner(content: bytes | None) -> dict[str, Any]:
-    """What a lock or lease says of its owner; nothing if it is damaged."""
+    """The owner that a lock or lease names; empty if it is damaged."""
     with suppress(ValueError):
         document = json.loads(content or b"")
         if isinstance(document, dict) and {"pid", "host", "since"} <= document.keys():
             return document
     return {}
+
+
+class SharedLease:
+    """The lease that all tasks of a run share if no process lives from the first task to the commit.
+
+    The first task writes it, and all renew it; an object is the part of one task, and `owner` is the same for all. The
+    commit locks the directory as a process of the same run. If nobody commits, the lease is dead after `LEASE_SECONDS`,
+    and the next run deletes the staging directory. Tasks and locks exclude each other as leases do: each side writes
+    first and then looks.
+
+    UsageError GG501 if another run has locked the directory, one of `FAILURES` if ggfmt cannot find out.
+    """
+
+    def __init__(self, root: Location, owner: dict[str, Any], what: str) -> None:
+        self._store = Store(root)
+        self._name = lease_of(owner["run"])
+        self._content = json.dumps(owner).encode()
+        self._ended = threading.Event()
+        is_new = self._store.read(self._name) is None
+        if is_new:
+            draft = f"{staging_of(owner['run'])}/lease-{uuid.uuid4().hex}"
+            self._store.put(self._name, self._content, draft)
+        else:
+            self._store.renew(self._name, self._content)
+        try:
+            self._check_alone(owner["run"], what)
+        except Exception:
+            if is_new:
+                with suppress(*FAILURES):
+                    self._store.delete(self._name)
+            raise
+        self._thread = threading.Thread(target=self._renew, name="ggfmt-lease", daemon=True)
+        self._thread.start()
+
+    def _check_alone(self, run: str, what: str) -> None:
+        live = live_leases(self._store, self._name)
+        if live:
+            raise lease_conflict_error(self._store, what, live)
+        other = lock_owner(self._store)
+        if other is not None and other.get("run") != run:
+            raise lock_conflict_error(self._store, what, other)
+
+    def _renew(self) -> None:
+        while not self._ended.wait(RENEWAL_SECONDS):
+            with suppress(*FAILURES):  # a store that does not respond now may respond the next time
+                if self._store.read(self._name) != self._content:
+                    return
+                self._store.renew(self._name, self._content)
+
+    def __enter__(self) -> SharedLease:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no advisory locks of this kind
+    fcntl = None  # type: ignore[assignment]

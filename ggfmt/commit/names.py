@@ -1,4 +1,4 @@
-"""Names of output files and directories. What a record calls its table never decides where a file goes."""
+"""Names of output files and directories. The name of a table in the data never decides which directory gets a file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ REJECTS_DIRECTORY = "_rejects"
 SUCCESS_FILE = "_SUCCESS"
 ALL_TABLES = "output"
 
-NAME_BYTES = 200  # of a table's name as part of others
-FILE_NAME_BYTES = 255  # most file systems have no longer ones
+NAME_BYTES = 200  # of the name of a table within other names
+FILE_NAME_BYTES = 255  # most file systems allow no longer names
 NUMBER_BYTES = 10
 
 _UNSAFE = re.compile(r"[/\\%:*?\"<>|\x00-\x1f\x7f]|^[._ ]|[. ]$")
@@ -37,7 +37,7 @@ def safe_name(table: str, limit: int = NAME_BYTES) -> str:
 
 
 def safe_file_name(name: str) -> str:
-    """The same of a whole file name, which keeps its ending (`.schema.json`, `.avsc`)."""
+    """The same for a whole file name, which keeps its ending (`.schema.json`, `.avsc`)."""
     escaped = _escaped(name)
     if len(escaped.encode()) <= FILE_NAME_BYTES:
         return escaped
@@ -50,7 +50,7 @@ def _escaped(name: str) -> str:
 
 
 def folded(path: str) -> str:
-    """The path as a file system sees it that knows neither case nor ways to compose a character."""
+    """The path as a file system sees it that ignores case and the composition of characters."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
@@ -69,8 +69,8 @@ def moment_of(run: str) -> datetime | None:
 
 @dataclass(frozen=True)
 class FileLocation:
-    """Where the files of one series are: their directory, below that of their handler or empty, and their name before
-    and after the number of each."""
+    """The location of the files of one series: their directory below that of the handler, which may be empty, and
+    their name before and after the number of each file."""
 
     directory: str
     stem: str
@@ -78,7 +78,7 @@ class FileLocation:
 
     @property
     def path(self) -> str:
-        """All but the numbers."""
+        """The path without a number."""
         return self.name("")
 
     def numbered(self, part: int, digits: int) -> str:
@@ -90,7 +90,7 @@ class FileLocation:
 
 
 def plain_place(table: str, run_stamp: str, suffix: str) -> FileLocation:
-    """The place of the files of a table where no template says another; `table` is empty for files of all tables."""
+    """The default location of the files of a table; `table` is empty for files of all tables."""
     room = FILE_NAME_BYTES - len(run_stamp) - 2 - NUMBER_BYTES - len(suffix.encode())
     name = safe_name(table, min(NAME_BYTES, room)) if table else ALL_TABLES
     return FileLocation(name if table else "", f"{name}_{run_stamp}", suffix)

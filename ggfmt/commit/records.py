@@ -1,7 +1,7 @@
-"""The record of what committed runs have left in an output directory: for each run that still has files there its
-manifest, as `_ggfmt/runs/<run>.json`. `_ggfmt/manifest.json` is that of the latest run.
+"""Records: the manifests of committed runs, as documents and as typed values.
 
-They are read one at a time: there may be thousands.
+Each run that still has files in an output directory has a record, `_ggfmt/runs/<run>.json`. `_ggfmt/manifest.json` is
+the manifest of the latest run. Records are read one at a time: there may be thousands.
 """
 
 from __future__ import annotations
@@ -10,23 +10,27 @@ import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct, field
 
 from ggfmt.commit.journal import damaged, is_below, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
+from ggfmt.commit.timeline import STEPS
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.location import absolute
+from ggfmt.location import Location
 
 MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
 RUNS = f"{METADATA_DIRECTORY}/runs"
-CONSOLIDATION_MEMBER = "consolidated"  # the member of the manifest of a consolidation that tells what was asked
+CONSOLIDATION_MEMBER = "consolidated"  # the member of a manifest that describes a consolidation
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """The manifest of a committed run. `is_kept` is False for one that was read from `manifest.json`, which is
-    all that an earlier ggfmt left."""
+    """The manifest of a committed run. `is_kept` is False if it was read from `manifest.json`: an earlier ggfmt left
+    nothing else."""
 
     name: str
     document: dict[str, Any]
@@ -34,35 +38,36 @@ class RunRecord:
 
     @property
     def place(self) -> str:
-        """Where it is in its output directory."""
+        """Its name in the output directory."""
         return self.name if self.is_kept else MANIFEST
 
     def files(self, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The files of messages and rejects that are in this output directory, by name."""
+        """The files of messages and rejected records in this output directory, by name."""
         yield from self._named(store, "files")
 
     def schemas(self, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from self._named(store, "schemas")
 
     def lists(self, store: Store, handlers: Collection[str], schemas: Collection[str]) -> bool:
-        """Whether it lists a file of one of the handlers, or one of the schemas."""
+        """Whether the record lists a file of one of the handlers, or one of the schemas."""
         files = any(entry.get("handler") in handlers for _, entry in self.files(store))
         return files or any(name in schemas for name, _ in self.schemas(store))
 
     def _named(self, store: Store, member: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Entries with a relative path; those with an absolute one are in other directories, unless a manifest of an
-        earlier ggfmt calls this one by its absolute path."""
+        """Entries with a relative path. Those with an absolute path are in other directories, unless the manifest of an
+        earlier ggfmt has the absolute path of this one."""
+        absolute = f"{store.root.address}/"
         for entry in self.document.get(member, []):
-            name = entry["path"].removeprefix(f"{store.root}/")
+            name = entry["path"].removeprefix(absolute)
             if is_below(name) and "://" not in name:
                 yield name, entry
 
 
 @contextmanager
 def output_to_read(root: str) -> Iterator[Store]:
-    """An output directory that is read and not changed. Abend GG506 for what of it cannot be read."""
+    """Open the output directory that a user names, to read it. Abend GG506 if that fails."""
     try:
-        yield Store(absolute(root))
+        yield Store(Location.of(root))
     except FAILURES as error:
         reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
         message = f"the output directory cannot be read: {reason}"
@@ -116,7 +121,7 @@ def earlier_manifest(store: Store) -> RunRecord | None:
 
 
 def run_file(run: object) -> str:
-    """Where the record of a run is; of a run that has no proper id, under a name that no other run has."""
+    """The name of the record of a run; if the run has no proper id, a name that no other run has."""
     proper = isinstance(run, str) and is_below(run) and "/" not in run
     return f"{RUNS}/{run if proper else 'unknown'}.json"
 
@@ -124,7 +129,7 @@ def run_file(run: object) -> str:
 def without_replaced(
     record: RunRecord, store: Store, handlers: Collection[str], schemas: Collection[str]
 ) -> bytes | None:
-    """A record less the files of some handlers and less schemas that are written anew; None if no file remains."""
+    """A record without the files of some handlers and without schemas that a run replaces; None if no file remains."""
     gone = {id(entry) for _, entry in record.files(store) if entry.get("handler") in handlers}
     gone |= {id(entry) for name, entry in record.schemas(store) if name in schemas}
     lists = {
@@ -151,3 +156,136 @@ def _manifest(store: Store, name: str) -> dict[str, Any] | None:
             if not proper or not all(isinstance(entry.get("path"), str) for entry in entries):
                 raise damaged(store, name, f"is damaged: `{member}` does not list files")
     return document
+
+
+# Manifests as typed values. Earlier versions of ggfmt wrote fewer members; members of later versions are left out.
+# `ggfmt docs output` describes each member.
+
+LAYOUT = 1  # of manifests; a greater one may have members that this ggfmt does not know
+NEWER_LAYOUT_HELP = "use the ggfmt that wrote it, or a later one"
+
+Count = Annotated[int, Meta(ge=0, le=2**62)]
+Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+Operations = dict[str, Count]  # by type
+
+
+class InputFile(Struct, frozen=True):
+    path: str
+    bytes: Count = 0
+
+
+class Handler(Struct, frozen=True, rename="camel"):
+    """The settings of a handler; `options` are those that differ from their defaults, as properties have them."""
+
+    format: str
+    include_tokens: bool = False
+    options: dict[str, str] = field(default_factory=dict)
+
+
+class OutputFile(Struct, frozen=True):
+    """A file of messages, of one `table` or of all (empty); or one of `rejects`."""
+
+    handler: str
+    path: str
+    table: str | None = None
+    operations: Count = 0
+    rejects: Count | None = None
+    bytes: Count = 0
+    first_position: str | None = None
+    last_position: str | None = None
+
+
+class SchemaFile(Struct, frozen=True):
+    path: str
+    bytes: Count = 0
+
+
+class LossCount(Struct, frozen=True):
+    """The number of values of a column that a handler could not show as they were."""
+
+    table: str
+    column: str
+    values: Count
+    what: str
+    loss: str = ""
+    code: str = ""
+
+
+class LossKind(Struct, frozen=True):
+    loss: str
+    what: str
+
+
+class HandlerTotals(Struct, frozen=True):
+    messages: Count = 0
+    extra_messages: Count = 0
+    left_out: Count = 0
+    files: Count = 0
+    bytes: Count = 0
+    rejects: dict[str, Count] = field(default_factory=dict)
+    lost_characters: Count = 0
+    not_shown: list[LossKind] = field(default_factory=list)
+    losses: list[LossCount] = field(default_factory=list)
+
+
+class OperationsByTime(Struct, frozen=True):
+    step: Literal[tuple(STEPS)]  # type: ignore[valid-type]
+    times: dict[str, Operations]
+    untimed: Operations = field(default_factory=dict)
+
+
+class Totals(Struct, frozen=True):
+    operations: dict[str, Operations] = field(default_factory=dict)
+    operations_read: Count = 0
+    operations_by_time: OperationsByTime | None = None
+    records_rejected_by_reader: Count = 0
+    other_records: dict[str, Count] = field(default_factory=dict)
+    unknown_members: dict[str, Count] = field(default_factory=dict)
+    input_bytes: Count = 0
+    seconds: Seconds = 0
+    seconds_in_tasks: Seconds = 0
+    seconds_by_step: dict[str, Seconds] = field(default_factory=dict)
+    handlers: dict[str, HandlerTotals] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+class Manifest(Struct, frozen=True):
+    """What a run read and wrote. `replaced` are handlers whose files later runs replaced."""
+
+    ggfmt: str
+    run: str
+    totals: Totals
+    time: str = ""
+    mode: str = ""
+    input_format: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    inputs: list[InputFile] = field(default_factory=list)
+    handlers: dict[str, Handler] = field(default_factory=dict)
+    files: list[OutputFile] = field(default_factory=list)
+    schemas: list[SchemaFile] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+
+
+def manifest_of(record: RunRecord, store: Store) -> Manifest:
+    """The manifest of a record. UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt wrote it, and GG562 if
+    it is none."""
+    place = Span(file=store.shown(record.place))
+    if CONSOLIDATION_MEMBER in record.document:
+        message = "the directory holds rows of `ggfmt consolidate`, and no run that has a report"
+        raise UsageError(Diagnostic("GG560", message, place, "its manifest has the counts of all tables"))
+    later = later_layout(record.document)
+    if later is not None:
+        raise Abend(Diagnostic("GG561", later, place, NEWER_LAYOUT_HELP))
+    try:
+        return msgspec.convert(record.document, Manifest)
+    except msgspec.ValidationError as error:
+        help = "restore it from a copy; `ggfmt verify` says whether the files are whole"
+        raise Abend(Diagnostic("GG562", f"the manifest is damaged: {error}", place, help)) from None
+
+
+def later_layout(document: dict[str, Any]) -> str | None:
+    """A message if this ggfmt does not know the layout of a manifest; None if it does."""
+    layout = document.get("layout", LAYOUT)
+    if isinstance(layout, int) and layout <= LAYOUT:
+        return None
+    return f"the manifest is of a later ggfmt: {document.get('ggfmt')}, layout {layout}"

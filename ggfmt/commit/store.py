@@ -1,62 +1,63 @@
-"""What a commit asks of a file system, on disks and on object stores.
+"""Directories on disks and in object stores, with the operations that a commit needs.
 
-A disk has directories, a rename that is atomic, and keeps what was synced. An object store has no directories and no
-rename: an object is there, whole, once its stream is closed, and to move it is to copy it, to look at the copy and to
-delete the original.
+A disk has directories and an atomic rename, and keeps what was synced. An object store has neither: an object exists,
+in full, once its stream is closed. To move an object, ggfmt copies it, compares the size and deletes the original.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import io
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from ggfmt.commit.names_below import entries_below
-from ggfmt.diagnostics.credentials import credentials, without_credentials
-from ggfmt.location import SCHEMES, child, file_system, is_local
+from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE, counted
+from ggfmt.java.text import visible
+from ggfmt.location import Location, StoreError
 
 BLOCK_BYTES = 4 << 20
+LINE_BUFFER_BYTES = 1 << 20
 COPIED_BY_THE_STORE = 5 << 30  # S3 copies no larger object in one request
 FAILURES = (OSError, pa.ArrowException)
 DELETE_ATTEMPTS, DELETE_PAUSE_SECONDS = 4, 0.05
-FEW_FILES = 32  # and directories, that are synced one by one
+FEW_FILES = 32  # and directories, which are synced one by one
 
-durable = True  # what is committed survives a failure of power; most tests do without
-
-_AUTHORITY = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://([^/?]*)")
-_AZURE = re.compile(r"abfss?://", re.IGNORECASE)
-_AZURE_KEY = re.compile(r":[^/@]*@")
+durable = True  # a commit survives a power failure; most tests do without
 
 
 class Store:
-    """A directory, by path or URI, and what is below it; names are relative to it, their parts divided by `/`.
+    """A directory and what is below it. Names are relative to it, with `/` between their parts.
 
     All methods raise one of `FAILURES` if the file system does.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: Location) -> None:
         self.root = root
-        self.fs, inner = file_system(root)
+        self.fs, inner = root.file_system()
         self.path = inner.rstrip("/")
-        self.local = is_local(self.fs)
+        self.local = root.is_local
         self.renames = self.local or self.fs.type_name == "hdfs"
 
     def inner(self, *names: str) -> str:
-        """The path of a name within the file system."""
-        return child(self.path, *names) if any(names) else self.path or "/"
+        """The path of a name in the file system."""
+        return "/".join((self.path, *names)) if any(names) else self.path or "/"
 
-    def outer(self, *names: str) -> str:
-        """The path or URI of a name, as any process may use it."""
-        return child(self.root, *names)
+    def location(self, *names: str) -> Location:
+        """The location of a name, as any process may use it."""
+        return self.root.child(*names) if any(names) else self.root
+
+    def shown(self, *names: str) -> str:
+        """The location of a name, for people."""
+        return self.location(*names).shown
 
     def size(self, name: str) -> int | None:
         """The bytes of a file; None if there is none."""
@@ -64,12 +65,12 @@ class Store:
         return info.size if info.type == pafs.FileType.File else None
 
     def sizes(self, names: Sequence[str]) -> dict[str, int]:
-        """The bytes of those of some files that are there."""
+        """The bytes of those files that exist."""
         infos = self.fs.get_file_info([self.inner(name) for name in names])
         return {n: i.size for n, i in zip(names, infos, strict=True) if i.type == pafs.FileType.File}
 
     def modified(self, name: str) -> datetime | None:
-        """When a file was last written, by the clock of the store; None if there is none."""
+        """The time at which a file was last written, by the clock of the store; None if there is none."""
         modified: datetime | None = self.fs.get_file_info(self.inner(name)).mtime
         return modified
 
@@ -77,13 +78,13 @@ class Store:
         return bool(self.fs.get_file_info(self.inner(name)).type != pafs.FileType.NotFound)
 
     def below(self, directory: str) -> dict[str, int]:
-        """All files below a directory, at any depth, and their bytes."""
+        """All files below a directory, at any depth, with their bytes."""
         files, _ = entries_below(self.fs, self.inner(directory))
         start = f"{directory}/" if directory else ""
         return {start + path: info.size for path, info in files.items()}
 
     def names(self, directory: str) -> list[str]:
-        """The last names of what lies in a directory, in order."""
+        """The names in a directory, in order."""
         selector = pafs.FileSelector(self.inner(directory), allow_not_found=True)
         return sorted(info.base_name for info in self.fs.get_file_info(selector))
 
@@ -97,6 +98,12 @@ class Store:
         with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
             return bytes(stream.read())
 
+    @contextmanager
+    def lines(self, name: str) -> Iterator[Iterator[bytes]]:
+        """The lines of a file, one at a time."""
+        with self.fs.open_input_stream(self.inner(name), compression=None) as raw:
+            yield iter(io.BufferedReader(cast(io.RawIOBase, raw), LINE_BUFFER_BYTES))
+
     def digest(self, name: str) -> str:
         """The SHA-256 of a file."""
         digest = hashlib.sha256()
@@ -106,24 +113,24 @@ class Store:
         return digest.hexdigest()
 
     def make_directory(self, name: str) -> None:
-        """Makes a directory where there are such things."""
+        """Make a directory, if the store has directories."""
         if self.renames:
             self.fs.create_dir(self.inner(name))
 
     def write(self, name: str, content: bytes) -> None:
-        """Writes a small file. On a disk it may be there in part if that is interrupted."""
+        """Write a small file. If that is interrupted on a disk, a part of the file may exist."""
         self.make_directory(parent(name))
         try:
             with self.fs.open_output_stream(self.inner(name), compression=None) as stream:
                 stream.write(content)
         except FAILURES:
-            with suppress(*FAILURES):  # what was closed after an error may be a part of it
+            with suppress(*FAILURES):  # the file may be incomplete
                 self.delete(name)
             raise
 
     def put(self, name: str, content: bytes, draft: str, ready: Callable[[], None] | None = None) -> None:
-        """Writes a small file, which is there whole or not at all; on disks through `draft`. With `ready`, which is
-        called before it is there and has to sync all that it relies on (with the draft), it survives the machine."""
+        """Write a small file, in full or not at all; on disks through the name `draft`. If the file has to survive a
+        power failure, `ready` syncs all that it relies on, with the draft; it is called before the file exists."""
         if self.renames:
             self.write(draft, content)
         if ready is not None:
@@ -137,15 +144,15 @@ class Store:
             self._sync(parent(name))
 
     def renew(self, name: str, content: bytes) -> None:
-        """Makes a file of this content, which is there, one that was just written."""
-        if self.local:  # where to write it would leave it empty for a moment
+        """Give a file that has this content the present modification time."""
+        if self.local:  # to write it would leave it empty for a moment
             os.utime(self.inner(name))
         else:
             self.write(name, content)
 
     def move(self, source: str, target: str, size: int) -> None:
-        """Gives a file of `size` bytes another name; what has that name is replaced. If it is interrupted, the file is
-        still there by its first name."""
+        """Rename a file of `size` bytes, and replace the file that has the new name. If that is interrupted, the file
+        still has its old name."""
         if self.renames:
             self._rename(source, target)
             return
@@ -153,7 +160,7 @@ class Store:
         self.delete(source)
 
     def copy(self, source: str, into: Store, target: str, size: int) -> None:
-        """Copies a file of `size` bytes, into another store too. OSError if the copy has another size."""
+        """Copy a file of `size` bytes, within a store or into another. OSError if the copy has another size."""
         if into is self and size <= COPIED_BY_THE_STORE:
             self.fs.copy_file(self.inner(source), self.inner(target))
         else:
@@ -178,13 +185,13 @@ class Store:
         self.fs.move(self.inner(source), self.inner(target))
 
     def delete(self, name: str) -> None:
-        """Removes a file, if there is one."""
+        """Delete a file, if there is one."""
         if self.size(name) is not None:
             self.fs.delete_file(self.inner(name))
 
     def delete_tree(self, name: str) -> None:
-        """Removes a directory with all that is in it, if there is one. A worker that outlives its task or its driver
-        may write there for a moment still."""
+        """Delete a directory with its content, if there is one. A worker that outlives its task or its driver may
+        still write there for a moment."""
         for _ in range(DELETE_ATTEMPTS - 1):
             with suppress(OSError):
                 self._delete_tree(name)
@@ -202,22 +209,22 @@ class Store:
                 os.rmdir(self.inner(name))
 
     def _sync(self, name: str) -> None:
-        """What was written of a file, or what a directory lists, survives the machine from now on."""
+        """Sync a file or a directory: from now on it survives a power failure."""
         if self.local:
             sync(self.inner(name))
 
     def sync_all(self, names: Iterable[str]) -> None:
-        """The same of files and directories, and of the directories above them: of many at once, where the system can
-        do that, since it takes a few milliseconds for each otherwise. Of few one by one, since the system would wait
-        for what other programs have written."""
+        """Sync files and directories, and the directories above them. Many are synced at once, if the system can do
+        that, since each takes a few milliseconds. Few are synced one by one, since the system would wait for the data
+        of other programs."""
         every = {above for name in names for above in (name, *_directories(name))} if self.local else set()
         if len(every) <= FEW_FILES or not sync_file_system(self.inner()):
             for name in sorted(every, key=lambda name: (-name.count("/"), not name, name)):
                 self._sync(name)
 
     def link_above(self, name: str) -> str | None:
-        """The first directory on the way to a name that is a symbolic link; None if there is none. The root may be one:
-        it is what the user named."""
+        """The first symbolic link among the directories above a name; None if there is none. The root may be a link:
+        the user named it."""
         parts = list(filter(None, name.split("/")[:-1])) if self.local else []
         for count in range(1, len(parts) + 1):
             directory = "/".join(parts[:count])
@@ -227,24 +234,24 @@ class Store:
 
 
 def _draft(source: str, target: str) -> str:
-    """Beside the target a name for a copy in the making, the same one when it is made again."""
+    """A name beside the target for an incomplete copy; another attempt gets the same name."""
     return "/".join(filter(None, (parent(target), f".ggfmt-{hashlib.sha256(source.encode()).hexdigest()[:16]}")))
 
 
 def _directories(name: str) -> Iterator[str]:
-    """Those above a name, from the nearest to that which all names are relative to."""
+    """The directories above a name, from the nearest up to the root, which is empty."""
     while name:
         name = parent(name)
         yield name
 
 
 def parent(name: str) -> str:
-    """The directory of a name; empty for that which all names are relative to."""
+    """The directory of a name; empty for the root."""
     return name.rpartition("/")[0]
 
 
 def sync(path: str) -> None:
-    """`fsync` of a file or of a directory, which only POSIX can open."""
+    """`fsync` a file or a directory; only POSIX opens directories."""
     if not durable or (os.name == "nt" and os.path.isdir(path)):  # pragma: no cover - no Windows here
         return
     descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
@@ -255,7 +262,7 @@ def sync(path: str) -> None:
 
 
 def sync_file_system(path: str) -> bool:
-    """`syncfs` of Linux: one call for thousands of files. False where there is none."""
+    """Call `syncfs` of Linux, once for thousands of files. Return False if the system has no `syncfs`."""
     if not durable:
         return True
     if sys.platform != "linux":  # pragma: no cover - Linux only
@@ -272,23 +279,60 @@ def sync_file_system(path: str) -> bool:
     return True
 
 
-def stored(place: str) -> str:
-    """A path or URI as it is written down: without credentials. What is before the `@` of Azure is no user."""
-    return _AZURE_KEY.sub("@", place) if _AZURE.match(place) else without_credentials(place)
+# Names that Spark, Hadoop and ggfmt write beside data. They are never data, so the log need not name them.
+_KNOWN = (METADATA_DIRECTORY, SUCCESS_FILE, "_temporary")
 
 
-def with_credentials(place: str, known: Iterable[str]) -> str:
-    """A path or URI as `stored` left it, with the credentials of a known one of the same host or bucket."""
-    bucket = _bucket(place)
-    for other in known:
-        user, password = credentials(other)
-        if bucket is not None and user and _bucket(stored(other)) == bucket:
-            start = place.index("://") + 3
-            secret = f"{user}:{password}" if password else user
-            return f"{place[:start]}{secret}@{place[start:].removeprefix(f'{user}@')}"
-    return place
+def is_hidden(name: str) -> bool:
+    """Return whether ggfmt leaves a name out by rule: it starts with `_` or `.`. The parts `.` and `..` of a key do not
+    count, nor does an empty part: to a store they are names like others."""
+    return name.startswith(("_", ".")) and name not in (".", "..")
 
 
-def _bucket(place: str) -> tuple[str, str] | None:
-    found = _AUTHORITY.match(place)
-    return None if found is None else (SCHEMES.get(found[1].lower(), found[1].lower()), found[2])
+def hidden_part(path: str) -> str | None:
+    """Return a path up to its first hidden name; None if it has none."""
+    parts = path.split("/")
+    return next(("/".join(parts[: number + 1]) for number, part in enumerate(parts) if is_hidden(part)), None)
+
+
+def is_worth_logging(hidden: str) -> bool:
+    """Return whether the log should name a hidden file or directory: it may be data."""
+    name = hidden.rpartition("/")[2]
+    return name not in _KNOWN and not name.endswith(".crc")  # Hadoop's checksums
+
+
+def entries_below(fs: pafs.FileSystem, top: str) -> tuple[dict[str, pafs.FileInfo], set[str]]:
+    """Return all files below a directory, at any depth, and all directories, by their paths from there; both are empty
+    if there is no such directory.
+
+    StoreError if two keys of a store have one path, as `a` and `a/` have: Arrow's file systems open only one.
+    """
+    infos = fs.get_file_info(pafs.FileSelector(top, recursive=True, allow_not_found=True))
+    prefix = top.rstrip("/") + "/"
+    files: dict[str, pafs.FileInfo] = {}
+    directories: set[str] = set()
+    for info in infos:
+        path = info.path.removeprefix(prefix)
+        # In a store one path may name a file and a directory at once: `a` and `a/b`.
+        if info.type == pafs.FileType.Directory:
+            directories.add(path)
+        elif info.type == pafs.FileType.File:
+            if path in files:
+                message = f"two objects are called `{visible(path)}`, one of them with a slash at its end"
+                raise StoreError(message, "rename one of them")
+            files[path] = info
+    return files, directories
+
+
+def check_parts(paths: Iterable[str], shown: Callable[[str], str] = str) -> None:
+    """StoreError if there are keys with a part that is empty, `.` or `..`: Arrow's file systems open none of them.
+
+    `shown` makes a path for people. ggfmt does not skip such keys: it would lose their data.
+    """
+    refused: Sequence[str] = [path for path in paths if any(part in ("", ".", "..") for part in path.split("/"))]
+    if not refused:
+        return
+    message = f"the key `{visible(shown(refused[0]))}` has a part that is empty, `.` or `..`"
+    if len(refused) > 1:
+        message += f", and so {'has' if len(refused) == 2 else 'have'} {counted(len(refused) - 1, 'other key')}"
+    raise StoreError(message, "rename such objects, or name inputs without them: ggfmt cannot open these keys")

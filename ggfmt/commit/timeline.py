@@ -1,4 +1,4 @@
-"""When operations were done: how many of each type, by the second, or in longer steps where seconds are too many.
+"""Operations over time: the number of each type by second, or in longer steps if there are too many seconds.
 
 A time is the `op_ts` of an operation, as its source wrote it: nobody's time zone is known here. The first bytes of it
 say which second, minute or day it is, so that none has to be parsed.
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
-from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.pieces import text_buffer
 from ggfmt.model.change import OP_TYPES
 
 MOST_COUNTS = 1000
@@ -33,8 +33,8 @@ STEPS = {
 }
 _WIDTHS = tuple(STEPS.values())
 _KINDS = tuple(kind.encode() for kind in OP_TYPES)
-_FEW_TO_A_RUN = 8  # operations that follow each other at one time; fewer are sooner counted as a whole
-_TOO_MANY = 2 * MOST_COUNTS  # of one batch, also where each time is written in two ways
+_FEW_TO_A_RUN = 8  # consecutive operations of one time; fewer are faster to count as a whole
+_TOO_MANY = 2 * MOST_COUNTS  # of one batch, even if each time is written in two ways
 _PATTERN = (
     r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])"
     r"([ T]([01][0-9]|2[0-3])(:[0-5]([0-9](:[0-5]([0-9])?)?)?)?)?)?)?"
@@ -56,7 +56,7 @@ class Timeline:
     untimed: Counter[str] = field(default_factory=Counter)
 
     def add(self, operations: Sequence[tuple[pa.StringArray, pa.StringArray]]) -> None:
-        """Counts the operations of some batches, by `op` and `op_ts`; many small ones cost little more than one."""
+        """Count the operations of some batches, by `op` and `op_ts`; many small batches cost little more than one."""
         if not operations:
             return
         op, op_ts = (pa.concat_arrays(arrays) for arrays in zip(*operations, strict=True))
@@ -75,7 +75,7 @@ class Timeline:
         self._limit()
 
     def _count_runs(self, op: pa.StringArray, runs: pa.RunEndEncodedArray[Any, Any]) -> None:
-        """Counts operations that follow each other at one time."""
+        """Count consecutive operations of one time."""
         kinds = text_buffer(op).to_pybytes()
         start = 0
         for time, end in zip(runs.values.to_pylist(), non_null_values(runs.run_ends), strict=True):
@@ -85,7 +85,7 @@ class Timeline:
             start = end
 
     def merge(self, other: Timeline) -> None:
-        """Counts what another one has counted."""
+        """Add the counts of another timeline."""
         self.untimed += other.untimed
         self._widen(other.width)
         for key, count in other.counts.items():
@@ -111,7 +111,7 @@ class Timeline:
     def _limit(self) -> None:
         while len(self.counts) > MOST_COUNTS and self.width > _WIDTHS[-1]:
             self._widen(_next(self.width))
-        if len(self.counts) > MOST_COUNTS:  # of years: no clock was right
+        if len(self.counts) > MOST_COUNTS:  # even of years: no clock was right
             finer, self.counts = self.counts, Counter()
             for key, count in finer.items():
                 self.untimed[key[:1].decode()] += count
@@ -130,12 +130,12 @@ def _next(width: int) -> int:
 
 
 def _distinct(op: pa.StringArray, times: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.Int64Array]:
-    """Each type and time, as a key of `Timeline.counts`, and how many there are of it."""
+    """Each type and time, as a key of `Timeline.counts`, and the number of its operations."""
     keys = pc.binary_join_element_wise(op.cast(pa.binary()), times, b"", null_handling="replace")
     counted = pc.value_counts(keys)
     return narrow(counted.field("values"), pa.BinaryArray), narrow(counted.field("counts"), pa.Int64Array)
 
 
 def _valid(keys: pa.BinaryArray) -> int:
-    """How many keys have a time."""
+    """The number of keys with a time."""
     return int(pc.sum(pc.match_substring_regex(keys, f"^.(?:{_PATTERN})$")).as_py())

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as parquet
 
-from ggfmt.columnar.from_python import raw_column
+from ggfmt.columnar.columns import raw_column
 from ggfmt.comparison.values import STRING, as_json, stored, stored_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.location import is_uri
+from ggfmt.location import Location
 from ggfmt.scan.files import COMPRESSIONS, InputFile, open_input
 
 BATCH_ROWS, _BATCH_BYTES = 1 << 16, 16 << 20
@@ -70,9 +70,9 @@ def distinct(columns: Iterable[tuple[str, pa.DataType]]) -> Columns:
     return found
 
 
-def ending_of(path: str) -> str:
+def ending_of(location: Location) -> str:
     """What the name of a file ends with, less what tells that it is compressed: `csv` of `T.csv.gz`."""
-    root, ending = os.path.splitext(path.partition("?")[0] if is_uri(path) else path)
+    root, ending = os.path.splitext(location.path)
     return (os.path.splitext(root)[1] if ending in COMPRESSIONS else ending).lstrip(".").lower()
 
 

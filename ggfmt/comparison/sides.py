@@ -17,14 +17,13 @@ import pyarrow.fs as pafs
 
 from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import counted, safe_name
-from ggfmt.commit.names_below import check_parts, hidden_part, is_worth_telling
 from ggfmt.commit.records import MANIFEST
-from ggfmt.commit.store import FAILURES, Store
+from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_worth_logging
 from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
-from ggfmt.location import absolute, child, is_uri, quoted
+from ggfmt.location import Location
 from ggfmt.scan.files import COMPRESSIONS, InputFile, open_input, unreadable
 
 log = logging.getLogger("ggfmt")
@@ -70,7 +69,7 @@ def find_tables(given: str) -> ComparisonSide:
     """The tables of a path or URI. UsageError GG310 where there is nothing of that name, GG581 where there is no table;
     Abend GG582 where it cannot be read."""
     try:
-        store = Store(absolute(given))
+        store = Store(Location.of(given))
         kind = store.fs.get_file_info(store.inner()).type
         if kind == pafs.FileType.NotFound:
             raise UsageError(Diagnostic("GG310", "there is no such input", Span(file=given), "check the path"))
@@ -97,14 +96,19 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
     single: dict[str, PartitionedFile] = {}
     left: list[str] = []
     found, hidden = _visible(store)
-    check_parts(found, lambda name: child(given, name))
+    if store.local:
+        start = given.rstrip("/")
+        shown = {name: f"{start}/{name}" for name in (*found, *hidden)}
+    else:
+        shown = {name: store.root.show(name) for name in (*found, *hidden)}
+    check_parts(found, shown.__getitem__)
     if hidden:
         starts = "starts" if len(hidden) == 1 else "start"
         message = "left out, %s that %s with `_` or `.`, such as `%s`"
-        log.info(message, counted(len(hidden), "name"), starts, visible(child(given, hidden[0])))
+        log.info(message, counted(len(hidden), "name"), starts, visible(shown[hidden[0]]))
     for name, size in sorted(found.items()):
         directories = name.split("/")[:-1]
-        file = InputFile(store.outer(quoted(name) if is_uri(store.root) else name), size, child(given, name))
+        file = InputFile(store.root.entry(name), size, shown[name])
         kind = _kind(file)
         if kind is None:
             left.append(name)
@@ -118,7 +122,7 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
     if tables:
         left += single
     elif single:
-        tables = _of_files(single, given)
+        tables = _of_files(single, store.root)
         named = len(tables) > 1
     if left:
         log.warning("left out, as of no table: %s, such as `%s`", counted(len(left), "file"), visible(left[0]))
@@ -136,7 +140,7 @@ def _visible(store: Store) -> tuple[dict[str, int], list[str]]:
         part = hidden_part(name)
         if part is None:
             found[name] = size
-        elif is_worth_telling(part):
+        elif is_worth_logging(part):
             hidden[part] = None
     return found, sorted(hidden)
 
@@ -163,7 +167,7 @@ def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
 
 def _kind(file: InputFile) -> type[TableFile] | None:
     """How a file is read: by what its name ends with, or if it has no ending by its first bytes."""
-    ending = ending_of(file.path)
+    ending = ending_of(file.location)
     if ending:
         return _KINDS.get(ending)
     with reading(file), open_input(file) as stream:
@@ -176,11 +180,11 @@ def _partition(directories: Sequence[str]) -> dict[str, str | None]:
     return {unquote(name): None if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
 
 
-def _of_files(files: Mapping[str, PartitionedFile], given: str) -> dict[str, list[PartitionedFile]]:
+def _of_files(files: Mapping[str, PartitionedFile], root: Location) -> dict[str, list[PartitionedFile]]:
     """One table if the names are numbers of its parts, or are the same but for a number; otherwise one for each."""
     stems = {name: _stem(name.rpartition("/")[2]) for name in files}
     if all(map(_PART.fullmatch, stems.values())) or len({_NUMBER.sub("", stem) for stem in stems.values()}) == 1:
-        return {_stem(os.path.basename(absolute(given).rstrip("/"))): list(files.values())}
+        return {_stem(os.path.basename(root.path.rstrip("/"))): list(files.values())}
     tables: dict[str, list[PartitionedFile]] = {}
     for name, part in files.items():
         tables.setdefault(stems[name], []).append(part)

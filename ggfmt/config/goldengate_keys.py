@@ -1,13 +1,11 @@
-"""What GoldenGate knows and ggfmt does not use: keys accepted in silence, properties and formats told by their name.
-
-The keys are those of GoldenGate for Big Data 12.2 to 21.1 and of the Java adapter before it, as its manuals and public
-configuration files have them.
-"""
+"""GoldenGate's own keys and handler types: what ggfmt accepts and ignores, and what it does not have."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 
 from ggfmt.options.releases import FIRST_RELEASE
 
@@ -147,3 +145,203 @@ GOLDENGATE_PROPERTIES: tuple[GoldenGateProperty, ...] = (
 GOLDENGATE_FORMATS: tuple[str, ...] = ("sequencefile",)
 
 ADAPTER_FORMATS: tuple[str, ...] = ("csv", "fixed", "xml2")
+
+# The types of GoldenGate's handlers: which take a formatter, and which properties each has of its own. The names are
+# those of GoldenGate for Big Data 12.2 to 21.1 and of its successors 23ai and 26ai, as manuals and public configuration
+# files have them. GoldenGate compares types and names without regard to case.
+
+
+class Formats(str, Enum):
+    """What the `format` of a handler of a type does."""
+
+    DEFAULT = "chooses a formatter; without it, messages are delimited text"
+    GIVEN = "chooses a formatter; what messages are without it is not known, or depends on other properties"
+    OWN = "has no effect: the handler makes its messages without a formatter, in a format of its own that ggfmt writes"
+    NONE = "has no effect: the handler makes its messages without a formatter"
+
+
+@dataclass(frozen=True)
+class HandlerType:
+    """One type, by the value of `type`.
+
+    `names` are the properties of its own below `gg.handler.<name>.`, `*` for any text; those of all types
+    (`COMMON`) are not among them. `complete`: the whole table of a manual was at hand, so that another name is no
+    property of the type.
+    """
+
+    name: str
+    formats: Formats
+    names: tuple[str, ...]
+    complete: bool
+
+    @cached_property
+    def _patterns(self) -> Patterns:
+        return Patterns((*COMMON, *self.names))
+
+    def has(self, name: str) -> bool:
+        return self._patterns.fit(name)
+
+
+COMMON: tuple[str, ...] = (
+    *("type", "mode", "format", "filter", "includeTokens"),
+    *("allowPkUpdates", "grouping*", "minGroupSize", "maxGroupSize"),
+)
+
+# Of these, what chooses which operations have messages: ggfmt does not do it.
+CHOOSING: tuple[str, ...] = ("filter",)
+
+# Handlers of these types write files; those of all others send messages, or write into databases.
+FILE_TYPES = ("hdfs", "filewriter")
+
+
+def _type(name: str, formats: Formats, *names: str, complete: bool = False) -> HandlerType:
+    return HandlerType(name, formats, tuple(" ".join(names).split()), complete)
+
+
+_PROXY = "proxyServer proxyPort proxyProtocol proxyUsername proxyPassword"
+_KERBEROS = "authType kerberosPrincipal kerberosKeytabFile"
+_JMS = (
+    "connectionFactory connectionFactoryClass connectionUrl destination destinationType destinationTemplate"
+    " queue* userName username user password useJndi id priority timeToLive persistent localTX groupTx*"
+    " messageMappingTemplate headerTemplate"
+)
+_FILES = "file rolloverSize rolloverTime"
+_STORES = "keyStore* trustStore*"
+
+_TYPES = (
+    _type(
+        "hdfs",
+        Formats.DEFAULT,
+        "rootFilePath fileSuffix maxFileSize fileRollInterval inactivityRollInterval partitionByTable",
+        "rollOnMetadataChange schemaFilePath compressionCodec compressionType hiveJdbcUrl hiveJdbcUserName",
+        "hiveJdbcPassword hiveJdbcDriver hadoop* hsync openNextFileAtRoll maxConnections writeAs* pathMappingTemplate",
+        "fileNameMappingTemplate partitioner.*",
+        _KERBEROS,
+        complete=True,
+    ),
+    _type(
+        "filewriter",
+        Formats.DEFAULT,
+        "pathMappingTemplate fileNameMappingTemplate maxFileSize fileRollInterval inactivityRollInterval",
+        "fileWriteActiveSuffix stateFileDirectory rollOnShutdown rollOnMetadataChange rollOnTruncate finalizeAction",
+        "fileRenameMappingTemplate movePathMappingTemplate partitionByTable partitioner.* bom avroCodec",
+        "bufferSize createControlFile controlFileDelimiter controlFileDirectory createOwnerFile ownerFileDirectory",
+        "atTime eventHandler eventHandlerTimeoutMinutes eventHandlerEscalationMinutes logEventHandlerStatus",
+        "dataFileInactivityTimeoutMinutes processBacklogOnShutdown",
+        complete=True,
+    ),
+    _type(
+        "kafka",
+        Formats.DEFAULT,
+        "topicMappingTemplate keyMappingTemplate kafkaProducerConfigFile schemaTopicName schemaPrClassName",
+        "blockingSend logSuccessfullySentMessages metaHeadersTemplate transactionsEnabled topicName",
+        "topicPartitioning producerRecordClass keyConverter",
+        complete=True,
+    ),
+    _type(
+        "kafkaconnect",
+        Formats.OWN,
+        "kafkaProducerConfigFile topicMappingTemplate keyMappingTemplate messageFormatting insertOpKey updateOpKey",
+        "deleteOpKey truncateOpKey treatAllColumnsAsStrings mapLargeNumbersAsStrings pkUpdateHandling",
+        "metaColumnsTemplate includeIsMissingFields enableDecimalLogicalType oracleNumberScale",
+        "enableTimestampLogicalType metaHeadersTemplate schemaNamespace enableNonnullable",
+        "includeTableName includeOpType includeOpTimestamp includeCurrentTimestamp includePosition includePrimaryKeys",
+        "iso8601Format",
+        complete=True,
+    ),
+    _type(
+        "kinesis_streams",
+        Formats.DEFAULT,
+        "region streamMappingTemplate partitionMappingTemplate accessKeyId secretKey url enableStreamCreation",
+        "streamCreationShardCount deferFlushAtTxCommit deferFlushOpCount formatPerOp customMessageGrouper resourceArn",
+        "enableSTS STSAssumeRole STSAssumeRoleSessionName STSRegion",
+        _PROXY,
+    ),
+    _type(
+        "flume",
+        Formats.DEFAULT,
+        "rpcClientPropertiesFile eventMapsTo propagateSchema eventHeaderClassName",
+    ),
+    _type(
+        "pubsub",
+        Formats.DEFAULT,
+        "topicMappingTemplate orderingKeyMappingTemplate credentialsFile projectId metaHeadersTemplate",
+        _PROXY,
+    ),
+    _type(
+        "redis",
+        Formats.GIVEN,
+        "hostPortList integrationType metaColumnsTemplate username password createIndexes keyMappingTemplate",
+        "streamMaxLength",
+    ),
+    _type("jms", Formats.GIVEN, _JMS),
+    _type("jms_text", Formats.GIVEN, _JMS),
+    _type("jms_map", Formats.NONE, _JMS),
+    _type("aq", Formats.GIVEN, _JMS),
+    _type("singlefile", Formats.GIVEN, _FILES),
+    _type("rollingfile", Formats.GIVEN, _FILES),
+    _type(
+        "hbase",
+        Formats.NONE,
+        "hBaseColumnFamilyName rowkeyDelimiter keyValueDelimiter keyValuePairDelimiter encoding pkUpdateHandling",
+        "nullValueRepresentation setHBaseOperationTimestamp omitNullValues metaColumnsTemplate hBase98Compatible",
+        _KERBEROS,
+    ),
+    _type(
+        "cassandra",
+        Formats.NONE,
+        "contactPoints port username password dataCenter compressedUpdates ddlHandling cassandraMode consistencyLevel",
+        "batchType abendOnUnmappedColumns DatastaxJSSEConfigPath",
+    ),
+    _type(
+        "mongodb",
+        Formats.NONE,
+        "clientURI Host Port WriteConcern AuthenticationMechanism UserName Password Source ServerAddressList BulkWrite",
+        "CheckMaxRowSizeLimit upsert enableDecimal128 enableTransactions",
+        _STORES,
+    ),
+    _type(
+        "elasticsearch",
+        Formats.NONE,
+        "ServerAddressList clientSettingsFile version bulkWrite upsert numberAsString",
+        "index*Template type*Template id*Template routing*Template authType basicAuth*",
+        "hosts headers",
+        _STORES,
+    ),
+    _type(
+        "jdbc",
+        Formats.NONE,
+        "DriverClass connectionURL userName password maxActiveStatements connectionTimeout queryTimeout statementRetry",
+    ),
+    _type(
+        "bigquery",
+        Formats.NONE,
+        "projectId credentialsFile auditLogMode enableAlter metaColumnsTemplate pkUpdateHandling batchSize",
+        "batchFlushFrequency retries totalTimeout ignoreUnknownValues skipInvalidRows connectionTimeout readTimeout",
+        "adjustScale includeDeletedColumn createDataset",
+        _PROXY,
+    ),
+    _type(
+        "nosql",
+        Formats.NONE,
+        "nosqlURL interactiveMode ddlHandling retries kvConsistency fullyAsync userName password",
+    ),
+    _type(
+        "snowflake_streaming",
+        Formats.NONE,
+        "createTable account url user role privateKey* channel*",
+    ),
+)
+
+HANDLER_TYPES = {handler_type.name: handler_type for handler_type in _TYPES}
+
+
+def types_having(name: str) -> tuple[str, ...]:
+    """The types that have a property of that name; all of them, if it is common to all."""
+    return tuple(known.name for known in _TYPES if known.has(name))
+
+
+def names_of(*types: HandlerType) -> tuple[str, ...]:
+    """The names that the types have, or all types without any; patterns are left out."""
+    names = (name for known in types or _TYPES for name in (*COMMON, *known.names) if "*" not in name)
+    return tuple(dict.fromkeys(names))

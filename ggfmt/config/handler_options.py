@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ggfmt.config.properties import Entry
-from ggfmt.diagnostics.diagnostic import Span
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.goldengate.options import CODECS
+from ggfmt.java.text import trim
 from ggfmt.options.releases import DEFAULT_RELEASE, RELEASES
 from ggfmt.options.spec import Options, option
-from ggfmt.options.table_keys import Keys
 from ggfmt.options.templates import FileNameTemplate, HexBytes, NameTemplate, PathTemplate
-from ggfmt.options.value_types import Bool, Choice, NamePart, Pairs, Path, ReleaseChoice, SchemaDirectory, Size, Text
+from ggfmt.options.value_types import (
+    Bool,
+    Choice,
+    Keys,
+    NamePart,
+    Pairs,
+    Path,
+    ReleaseChoice,
+    SchemaDirectory,
+    Size,
+    Text,
+)
 
 DEFAULT_FORMAT = "delimitedtext"
 
@@ -127,3 +138,114 @@ class HandlerConfig:
         """Where the value of a property stands; no place for a default."""
         entry = self.entries.get(property)
         return Span() if entry is None else entry.value_span
+
+
+# What a handler says of the names of its files: what ggfmt does otherwise than GoldenGate, and what it does not do.
+
+PATH, FILE = "pathMappingTemplate", "fileNameMappingTemplate"
+
+
+@dataclass(frozen=True)
+class LayoutProblem:
+    """What is wrong, and with which property: its name below the handler."""
+
+    property: str
+    message: str
+    help: str
+
+
+def templates(handler: HandlerOptions) -> Iterator[tuple[str, NameTemplate]]:
+    for property, template in ((PATH, handler.path_mapping_template), (FILE, handler.file_name_mapping_template)):
+        if template is not None:
+            yield property, template
+
+
+def not_done(handler: HandlerOptions, group: str | None) -> Iterator[LayoutProblem]:
+    """Layouts that GoldenGate may have and ggfmt does not: a run refuses them. `group` is `ggfmt.groupName`."""
+    help = "use the name of the table, the time, or a text of your own"
+    for property, template in templates(handler):
+        for unknown in template.unknown_values:
+            yield LayoutProblem(property, f"`${{{unknown.keyword}}}` {unknown.reason}", help)
+        if template.names_group and not group:
+            yield LayoutProblem(property, "`${groupName}` has no value", "set `ggfmt.groupName`")
+    yield from _divided(handler)
+
+
+def _divided(handler: HandlerOptions) -> Iterator[LayoutProblem]:
+    given = dict(templates(handler))
+    if not handler.partition_by_table:
+        help = "remove `partitionByTable=false`, or choose names that are the same for all tables"
+        for property, template in given.items():
+            if template.names_table or template.column_values:
+                message = "names that tables differ in, where all tables share their files by `partitionByTable`"
+                yield LayoutProblem(property, message, help)
+        for table, _ in handler.partitioner:
+            yield LayoutProblem(f"partitioner.{table}", "with `partitionByTable=false` nothing divides a table", help)
+        return
+    used = [(property, value) for property, template in given.items() for value in template.column_values]
+    if used and not handler.partitioner:
+        message = "`${columnValue[]}` is of one operation, unless `partitioner` divides the rows of the table"
+        help = f"add `partitioner.<TABLE>={used[0][1].column or 'COLUMN'}`"
+        yield LayoutProblem(used[0][0], message, help)
+        return
+    for table, columns in handler.partitioner:
+        named = {(column or "").upper() for _, value in used if (column := value.column_of(table))}
+        for column in columns:
+            if column.upper() not in named:
+                message = f"no template has the value of `{column}`: how GoldenGate names such files is not known"
+                help = f"write `${{columnValue[{column}]}}` into `{PATH}` or `{FILE}`"
+                yield LayoutProblem(f"partitioner.{table}", message, help)
+
+
+def shared_names(handler: HandlerOptions) -> LayoutProblem | None:
+    """Names that are the same for every table, where tables have files of their own."""
+    given = dict(templates(handler))
+    if (
+        not given.keys() >= {PATH, FILE}
+        or not handler.partition_by_table
+        or any(item.names_table for item in given.values())
+    ):
+        return None
+    help = "add `${fullyQualifiedTableName}`, unless there is one table only"
+    return LayoutProblem(FILE, "gives the files of all tables one name", help)
+
+
+def absolute_paths(handler: HandlerOptions) -> Iterator[LayoutProblem]:
+    """Paths of the machine that GoldenGate runs on."""
+    help = "write a path without a `/` in front, if the file is for ggfmt alone"
+    message = "is a path from the root of a file system: ggfmt takes it as one below its output"
+    template = handler.path_mapping_template
+    if template is not None and template.is_absolute:
+        yield LayoutProblem(PATH, message, help)
+
+
+# The keys `gg.handler.<name>.partitioner.<TABLE>`: columns by whose values the rows of a table go to files of their
+# own.
+
+_PREFIX = "partitioner."
+
+
+def is_partitioner(property: str) -> bool:
+    """Whether the rest of a key below a handler names a table whose rows are divided."""
+    return property.lower().startswith(_PREFIX) and len(property) > len(_PREFIX)
+
+
+def partitioner_property(property: str) -> str:
+    """The same with the first word as it is written; the name of a table keeps its case."""
+    return _PREFIX + property[len(_PREFIX) :]
+
+
+def read_partitioner(given: Mapping[str, Entry], illegal: set[str], findings: list[Diagnostic]) -> Keys:
+    """The tables with their columns; GG103 for what are no columns, whose properties are added to `illegal`."""
+    found = []
+    for property, entry in given.items():
+        if not is_partitioner(property):
+            continue
+        columns = tuple(map(trim, entry.value.split(",")))
+        if all(columns) and len(set(columns)) == len(columns):
+            found.append((property[len(_PREFIX) :], columns))
+        else:
+            illegal.add(property)
+            help = "give columns of the table, divided by commas"
+            findings.append(Diagnostic("GG103", f"`{entry.key}` does not list columns", entry.value_span, help))
+    return tuple(found)

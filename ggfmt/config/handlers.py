@@ -1,7 +1,7 @@
 """The handlers of a configuration, for a command that runs them.
 
 What is wrong in the files is found by `ggfmt.config.lint.reading`. Warnings are handed on, an error ends it, and notes
-are left to the linter (`ggfmt.config.lint.linter`), but for those that a handler is left out.
+are left to the linter (`ggfmt.config.lint.reading`), but for those that a handler is left out.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ggfmt.config.goldengate_keys import listing
+from ggfmt.config.goldengate_keys import HANDLER_TYPES, Formats, listing
 from ggfmt.config.handler_options import REFUSE, HandlerConfig, HandlerOptions, RunOptions
-from ggfmt.config.handler_types import HANDLER_TYPES, Formats
 from ggfmt.config.lint.assembly import LEFT_OUT
 from ggfmt.config.lint.reading import ConfigurationParser
 from ggfmt.config.properties import SETTINGS, entries_from_settings, read_properties

@@ -1,26 +1,24 @@
-"""The keys for search and replacement: `gg.schemareplaceregex[N]`, `gg.contentreplaceregex[N]` and their strings.
-
-The pair without a number comes first, then those from 1 on; the first number without a regular expression ends the
-search. Both texts may be wrapped in `CDATA[...]`.
-"""
+"""The keys that change names and values: search and replacement, and the transforms of release 21."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ggfmt.config.comments import has_comment
+from ggfmt.config.comments import before_comment, has_comment, lost_blanks, misread_wrapper
 from ggfmt.config.lint.assembly import report_duplicate
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_names import renamed
-from ggfmt.config.texts import lost_blanks, misread_wrapper
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.config.property_names import find_option, renamed
+from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.java.text import InvalidValueError, trim
-from ggfmt.options.replacements import Replacements
+from ggfmt.options.releases import is_later
+from ggfmt.options.replacements import Replacements, Transform
+from ggfmt.options.spec import OptionSpec
 from ggfmt.options.value_types import Text
 
 if TYPE_CHECKING:
+    from ggfmt.java.regex import JavaRegex
     from ggfmt.java.replacement import Replacement
 
 _KEY = re.compile(r"gg\.(?:schema|content)replace(?:regex|string)[0-9]*")
@@ -96,3 +94,189 @@ def _lacking(name: str, given: Mapping[str, Entry]) -> Iterator[tuple[str, str]]
         yield regex, f"add `{regex}`, or remove the string"
     else:
         yield f"{prefix}regex{len([n for n in reached if n]) + 1}", "number the pairs from 1 without a gap"
+
+
+# The keys of transforms, which release 21 has beside search and replacement: `gg.transforms`, `gg.transform.<name>.`. A
+# transform has a matcher, which picks columns by names, and a converter, which replaces text in their values; of both
+# there is one type, `regex`. `*`, which the manual gives as the default of some patterns, is no pattern of Java: it
+# stands for all names.
+
+_LIST = "gg.transforms"
+_TRANSFORM_KEY = re.compile(r"gg\.transform\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE)
+_SINCE = "21"
+_TYPE = "regex"
+_ALL_NAMES = "*"
+
+
+def _spec(name: str, doc: str, example: str, default: str | None = None) -> OptionSpec:
+    return OptionSpec(name, "", Text(), default, doc, _SINCE, (), example)
+
+
+LIST_SPEC = _spec(_LIST, "Name the transforms of values, divided by commas, in their order.", "blanks")
+
+# The keys below `gg.transform.<name>.`.
+TRANSFORM_SPECS = (
+    _spec("matcher", "Choose how columns are picked; there is one way.", _TYPE),
+    _spec(
+        "matcher.catalogRegex", "Pick tables by catalogs whose name this Java expression fits.", "PDB[0-9]", _ALL_NAMES
+    ),
+    _spec("matcher.schemaRegex", "Pick tables by schemas whose name this Java expression fits.", "GG", _ALL_NAMES),
+    _spec("matcher.tableRegex", "Pick tables whose name this Java expression fits.", "TCUST.*", _ALL_NAMES),
+    _spec("matcher.columnRegex", "Pick columns whose name this Java expression fits.", ".*_NOTE"),
+    _spec("converter", "Choose how values are changed; there is one way.", _TYPE),
+    _spec(
+        "converter.replaceRegex",
+        "Replace what this Java expression finds in the text of the columns.",
+        r"[\\r\\n]+",
+    ),
+    _spec(
+        "converter.replaceString", "Put this in place of what `converter.replaceRegex` finds, else nothing.", "CDATA[ ]"
+    ),
+)
+_REQUIRED = ("matcher", "matcher.columnRegex", "converter", "converter.replaceRegex")
+
+
+def is_transform(key: str) -> bool:
+    return key.lower() == _LIST or _TRANSFORM_KEY.fullmatch(key) is not None
+
+
+def general_key(key: str) -> str:
+    """The key with `<name>` in place of the name of a transform; the end of a key is made a whole one."""
+    match = _TRANSFORM_KEY.fullmatch(key)
+    if match:
+        return f"gg.transform.<name>.{match[2]}"
+    names = (spec.name for spec in TRANSFORM_SPECS)
+    found = next((name for name in names if f".{name}".lower().endswith(f".{key}".lower())), None)
+    return f"gg.transform.<name>.{found}" if found else key
+
+
+def read_transforms(entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> tuple[Transform, ...]:
+    """The transforms that the entries ask for, in order; what is wrong with them is added to `findings`.
+
+    `release` is the release of GoldenGate that is meant, None if that is not known.
+    """
+    return tuple(_TransformParser(entries, release, findings).transforms())
+
+
+class _TransformParser:
+    """One reading: the entries of each transform by the names of their properties, and what is wrong with them."""
+
+    def __init__(self, entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> None:
+        self.findings = findings
+        self.list: Entry | None = None
+        self.given: dict[str, dict[str, Entry]] = {}
+        self.first: dict[str, Entry] = {}
+        for entry in entries:
+            self._take(entry)
+        if self.list is not None and release is not None and is_later(_SINCE, release):
+            message = f"`{self.list.key}` is a property from GoldenGate for Big Data {_SINCE} on"
+            help = f"set `ggfmt.compatibility={_SINCE}`, or use `gg.contentreplaceregex`"
+            findings.append(Diagnostic("GG111", message, self.list.key_span, help))
+
+    def transforms(self) -> Iterator[Transform]:
+        listed = self._listed()
+        for name, entry in self.first.items():
+            if name not in listed:
+                message = f"the transform `{name}` is not carried out: `{_LIST}` does not name it"
+                self._report("GG134", message, entry, suggestion(name, listed) or f"add it to `{_LIST}`, or remove it")
+        for name in listed:
+            transform = self._transform(name, self.given.get(name, {}))
+            if transform is not None:
+                yield transform
+
+    def _take(self, entry: Entry) -> None:
+        match = _TRANSFORM_KEY.fullmatch(entry.key)
+        if match is None:
+            if entry.key.lower() == _LIST:
+                self._give(entry, _LIST, self.list)
+                self.list = entry
+            return
+        name, rest = match.groups()
+        of_name = self.given.setdefault(name, {})
+        self.first.setdefault(name, entry)
+        found = find_option(rest, TRANSFORM_SPECS)
+        if found is None:
+            near = suggestion(rest, (spec.name for spec in TRANSFORM_SPECS))
+            message = f"`{entry.key}` is not a property of a transform"
+            self.findings.append(Diagnostic("GG101", message, entry.key_span, near))
+            return
+        self._give(entry, f"gg.transform.{name}.{found.spec.name}", of_name.get(found.spec.name))
+        of_name[found.spec.name] = entry
+
+    def _give(self, entry: Entry, key: str, earlier: Entry | None) -> None:
+        if entry.key != key:
+            self.findings.append(renamed(entry, key, key))
+        if earlier is not None:
+            report_duplicate(self.findings, earlier, entry)
+
+    def _listed(self) -> list[str]:
+        names: list[str] = []
+        for name in filter(None, map(trim, before_comment(self.list).split(","))) if self.list else ():
+            if name in names:
+                self._report("GG107", f"`{name}` is listed twice", self.list, "remove one of them")
+            else:
+                names.append(name)
+        return names
+
+    def _transform(self, name: str, given: Mapping[str, Entry]) -> Transform | None:
+        lacking = [f"`gg.transform.{name}.{key}`" for key in _REQUIRED if key not in given]
+        if lacking:
+            entry = next(iter(given.values()), self.list)
+            self._report("GG109", f"the transform `{name}` lacks {', '.join(lacking)}", entry, "add what is missing")
+        known = len(self.findings)
+        for kind in ("matcher", "converter"):
+            self._check_type(given.get(kind))
+        self._check_texts(given.values())
+        names = {part: self._pattern(given.get(f"matcher.{part}Regex")) for part in Transform.PARTS}
+        replacement = self._replacement(given.get("converter.replaceRegex"), given.get("converter.replaceString"))
+        failed = any(finding.code == "GG103" for finding in self.findings[known:])
+        return None if lacking or failed or replacement is None else Transform(name, replacement, **names)
+
+    def _check_type(self, entry: Entry | None) -> None:
+        if entry is not None and trim(entry.value).lower() != _TYPE:
+            value = "***" if entry.secret else trim(entry.value)
+            self._report("GG103", f"`{entry.key}` cannot be `{value}`", entry, f"the legal value is `{_TYPE}`")
+
+    def _check_texts(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if not has_comment(entry):
+                problem = misread_wrapper(entry, Text()) or lost_blanks(entry, Text())
+                self.findings += [problem] if problem else []
+
+    def _pattern(self, entry: Entry | None) -> JavaRegex | None:
+        """The pattern of names; None for all names, and for what is wrong."""
+        if entry is None or trim(entry.value) == _ALL_NAMES:
+            return None
+        from ggfmt.java.regex import translate
+
+        try:
+            return translate(Text().parse(trim(entry.value)))
+        except InvalidValueError as error:
+            self._illegal(entry, error)
+            return None
+
+    def _replacement(self, pattern: Entry | None, string: Entry | None) -> Replacement | None:
+        if pattern is None:
+            return None
+        from ggfmt.java.regex import translate
+        from ggfmt.java.replacement import Replacement
+
+        entry = pattern
+        try:
+            regex = translate(Text().parse(trim(pattern.value)))
+            entry = string or pattern
+            text = "" if string is None else Text().parse(trim(string.value))
+            return Replacement(regex, text, pattern.key)
+        except InvalidValueError as error:
+            self._illegal(entry, error)
+            return None
+
+    def _illegal(self, entry: Entry, error: InvalidValueError) -> None:
+        message = "is not a legal value" if entry.secret else str(error)
+        self._report("GG103", f"`{entry.key}` {message}", entry, error.help)
+
+    def _report(self, code: str, message: str, entry: Entry | None, help: str | None) -> None:
+        """A finding at the value of an entry; at the key where the value does not matter."""
+        assert entry is not None
+        span = entry.key_span if code in ("GG109", "GG134") else entry.value_span
+        self.findings.append(Diagnostic(code, message, span, help))

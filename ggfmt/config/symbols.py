@@ -10,12 +10,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS, GOLDENGATE_PROPERTIES, is_outside_scope
+from ggfmt.config.goldengate_keys import (
+    ADAPTER_FORMATS,
+    CHOOSING,
+    GOLDENGATE_FORMATS,
+    GOLDENGATE_PROPERTIES,
+    HANDLER_TYPES,
+    is_outside_scope,
+    types_having,
+)
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
-from ggfmt.config.handler_types import CHOOSING, HANDLER_TYPES, types_having
 from ggfmt.config.property_names import find_option
-from ggfmt.config.replacements import is_replacement
-from ggfmt.config.transforms import LIST_SPEC, TRANSFORM_SPECS, general_key
+from ggfmt.config.replacements import LIST_SPEC, TRANSFORM_SPECS, general_key, is_replacement
 from ggfmt.diagnostics.codes import CODES, Code
 from ggfmt.diagnostics.diagnostic import did_you_mean
 from ggfmt.formats import FORMATS

@@ -15,16 +15,15 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.typed import typed_values
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import counted
-from ggfmt.commit.names_below import check_parts, is_hidden
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
-from ggfmt.commit.store import Store
+from ggfmt.commit.store import Store, check_parts, is_hidden
 from ggfmt.consolidation.asked import unusable
 from ggfmt.consolidation.manifest import table_directory
 from ggfmt.consolidation.tables import type_named
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.frames.shapes import TEXT, ddl_type
 from ggfmt.java.text import visible
-from ggfmt.location import child, file_system, is_local
+from ggfmt.location import Location
 
 SUFFIXES = ("parquet", "orc", "json", "csv")
 
@@ -36,12 +35,12 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class BaseTable:
-    """The rows of a table: files of one format, as paths or URIs. `types` are those of its columns, and `key` its key,
+    """The rows of a table: files of one format. `types` are those of its columns, and `key` its key,
     where a manifest tells them."""
 
     name: str
     suffix: str
-    files: tuple[str, ...]
+    files: tuple[Location, ...]
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     key: tuple[str, ...] = ()
 
@@ -59,9 +58,10 @@ class Base:
         return {name: table.key for name, table in self.tables.items() if table.key}
 
 
-def read_base(root: str) -> Base:
+def read_base(given: str) -> Base:
     """What a directory has. UsageError GG551 if it is no base, Abend GG506 if it cannot be read."""
-    with output_to_read(root) as store:
+    with output_to_read(given) as store:
+        root = store.root.address
         document = read_document(store, MANIFEST)
         base = _dump(store, root) if document is None else _result(store, root, document)
     if not base.tables:
@@ -75,10 +75,10 @@ def _result(store: Store, root: str, document: dict[str, Any]) -> Base:
         raise unusable(f"`{root}` holds messages of `ggfmt run`, not rows", "give what `ggfmt consolidate` has written")
     if asked["kind"] != "current" or asked["keep"]:
         raise unusable(f"`{root}` holds other rows than current ones", "write a base without `--history` and `--keep`")
-    files: dict[str, list[str]] = {}
+    files: dict[str, list[Location]] = {}
     for entry in document["files"]:
         if "unresolved" not in entry:
-            files.setdefault(entry["table"], []).append(store.outer(entry["path"]))
+            files.setdefault(entry["table"], []).append(store.location(entry["path"]))
     tables = {}
     for name, told in document["tables"].items():
         suffix = _suffix_of(files.get(name, []), name)
@@ -93,7 +93,7 @@ def _dump(store: Store, root: str) -> Base:
         if store.size(directory) is not None:
             continue
         names = _visible(store, directory)
-        files = [store.outer(directory, name) for name in names]
+        files = [store.location(directory, name) for name in names]
         if files:
             tables[directory] = BaseTable(directory, _suffix_of(files, directory), tuple(files))
     return Base(root, tables)
@@ -102,12 +102,12 @@ def _dump(store: Store, root: str) -> Base:
 def _visible(store: Store, directory: str) -> list[str]:
     """The names in a directory but those that are left out by rule; StoreError for a key that cannot be opened."""
     names = [name for name in store.names(directory) if not is_hidden(name)]
-    check_parts(names, lambda name: store.outer(directory, name) if directory else store.outer(name))
+    check_parts(names, lambda name: store.shown(*filter(None, (directory, name))))
     return names
 
 
-def _suffix_of(files: Collection[str], table: str) -> str:
-    suffixes = {path.rpartition(".")[2].lower() for path in files}
+def _suffix_of(files: Collection[Location], table: str) -> str:
+    suffixes = {file.path.rpartition(".")[2].lower() for file in files}
     if len(suffixes) > 1 or not suffixes <= set(SUFFIXES):
         message = f"the rows of `{visible(table)}` in the base are in {', '.join(f'`{s}`' for s in sorted(suffixes))}"
         raise unusable(message, f"a base has files of one kind for each table: {_suffixes()}")
@@ -141,21 +141,20 @@ class CsvFile:
     """A file of rows that becomes Parquet, `stem` in a directory; columns without a type are texts."""
 
     table: str
-    source: str
+    source: Location
     types: Mapping[str, pa.DataType]
-    directory: str
+    directory: Location
     stem: str
 
 
-def csv_to_parquet(task: CsvFile, attempt: int) -> str | Diagnostic:
-    """The path of the file, or what is wrong with the CSV. An empty field is NULL, `""` an empty text."""
-    path = child(task.directory, f"{task.stem}-{attempt}")
-    fs, inner = file_system(path)
-    if is_local(fs):
+def csv_to_parquet(task: CsvFile, attempt: int) -> Location | Diagnostic:
+    """The location of the file, or what is wrong with the CSV. An empty field is NULL, `""` an empty text."""
+    target = task.directory.child(f"{task.stem}-{attempt}")
+    fs, inner = target.file_system()
+    if target.is_local:
         fs.create_dir(inner.rpartition("/")[0])
-    source_fs, source = file_system(task.source)
     try:
-        with source_fs.open_input_file(source) as stream:
+        with task.source.open_file() as stream:
             names = _header(stream)
             stream.seek(0)
             schema = pa.schema([pa.field(name, task.types.get(name, TEXT)) for name in names])
@@ -163,11 +162,11 @@ def csv_to_parquet(task: CsvFile, attempt: int) -> str | Diagnostic:
                 for batch in _texts(stream, names):
                     writer.write_batch(_typed(batch, schema, task))
     except pa.ArrowInvalid as error:
-        place = Span(file=task.source, table=task.table)
+        place = Span(file=task.source.shown, table=task.table)
         return Diagnostic("GG551", f"the file is no CSV: {str(error).splitlines()[0]}", place)
     except UsageError as error:
         return error.diagnostics[0]
-    return path
+    return target
 
 
 def _options() -> dict[str, Any]:
@@ -200,7 +199,7 @@ def _typed(batch: pa.RecordBatch, schema: pa.Schema, task: CsvFile) -> pa.Record
         if wrong:
             text = texts[wrong[0]].as_py()
             shown = visible(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
-            place = Span(file=task.source, table=task.table, field=column.name)
+            place = Span(file=task.source.shown, table=task.table, field=column.name)
             help = f"give `--type '{task.table}.{column.name}=string'`"
             raise UsageError(
                 Diagnostic("GG551", f"`{shown}` is no value of the type `{ddl_type(column.type)}`", place, help)

@@ -17,13 +17,12 @@ import pyarrow.parquet as pq
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
-from ggfmt.columnar.as_text import as_text
+from ggfmt.columnar.typed import as_text
 from ggfmt.commit.store import BLOCK_BYTES
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.frames.columns import struct_image
-from ggfmt.frames.images import image_maps
+from ggfmt.frames.images import image_maps, struct_image
 from ggfmt.frames.shapes import GENERIC, IMAGES, MISSING, TEXT
-from ggfmt.location import child, file_system, is_local
+from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
 
 REASON = "reason"
@@ -47,9 +46,9 @@ _AVRO_TYPES: dict[pa.DataType, Any] = {
 
 @dataclass(frozen=True)
 class Written:
-    """A file that is ready, as a path or URI. Nobody has counted the `rows` of what Spark alone has written."""
+    """A file that is ready. Nobody has counted the `rows` of what Spark alone has written."""
 
-    path: str
+    location: Location
     size: int
     sha256: str
     rows: int | None = None
@@ -62,9 +61,9 @@ class Conversion:
     a name that begins with `stem`."""
 
     table: TableDef
-    source: str
+    source: Location
     to: str | None
-    directory: str = ""
+    directory: Location
     stem: str = ""
     unresolved: bool = False
 
@@ -73,11 +72,11 @@ def convert(task: Conversion, attempt: int) -> Written:
     """Carries a conversion out. `attempt` is unique, so that attempts of one do not meet."""
     if task.to is None:
         return _measured(task.source)
-    fs, inner = file_system(child(task.directory, f"{task.stem}-{attempt}"))
-    if is_local(fs):
+    target = task.directory.child(f"{task.stem}-{attempt}")
+    fs, inner = target.file_system()
+    if target.is_local:
         fs.create_dir(inner.rpartition("/")[0])
-    source_fs, source = file_system(task.source)
-    with source_fs.open_input_file(source) as stream:
+    with task.source.open_file() as stream:
         file = pq.ParquetFile(stream)
         batches: Iterator[pa.RecordBatch] = file.iter_batches(_ROWS)
         schema = file.schema_arrow
@@ -86,18 +85,18 @@ def convert(task: Conversion, attempt: int) -> Written:
         with fs.open_output_stream(inner) as out:
             _WRITERS[task.to](schema, batches, out, task.table)
         rows = file.metadata.num_rows
-    written = _measured(child(task.directory, f"{task.stem}-{attempt}"))
-    return Written(written.path, written.size, written.sha256, rows)
+    written = _measured(target)
+    return Written(target, written.size, written.sha256, rows)
 
 
-def _measured(path: str) -> Written:
-    fs, inner = file_system(path)
+def _measured(location: Location) -> Written:
+    fs, inner = location.file_system()
     digest, size = sha256(), 0
     with fs.open_input_stream(inner) as stream:
         while block := stream.read(BLOCK_BYTES):
             digest.update(block)
             size += len(block)
-    return Written(path, size, digest.hexdigest())
+    return Written(location, size, digest.hexdigest())
 
 
 def image_columns(batch: pa.RecordBatch, image: str) -> tuple[pa.StructArray, pa.ListArray[Any]]:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ggfmt.commit.manifest import LAYOUT
 from ggfmt.commit.names import counted, folded, safe_name, stamp
-from ggfmt.commit.records import CONSOLIDATION_MEMBER
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT
 from ggfmt.consolidation.asked import CURRENT, DELETED, UNRESOLVED, shown
 from ggfmt.consolidation.conversion import Written
-from ggfmt.diagnostics.credentials import without_credentials
+from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.scan.files import InputFile
-from ggfmt.scan.job import ReadJob
+from ggfmt.scan.splits import ReadJob
 from ggfmt.version import VERSION
 
 if TYPE_CHECKING:

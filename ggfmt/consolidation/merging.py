@@ -13,7 +13,7 @@ from ggfmt.consolidation.images import same_key
 from ggfmt.consolidation.operations import KEYED, column_named, new_key, old_key, steps
 from ggfmt.consolidation.seen import Seen
 from ggfmt.frames.shapes import quoted
-from ggfmt.location import file_system
+from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 
 MOST_SMALL_FILES = 16  # of a table, before they are put together
@@ -38,16 +38,15 @@ def touched(operations: DataFrame, seen: Seen, base: DataFrame, table: TableDef,
     there = base.select(*(column_named(name) for name in key), F.col("_metadata.file_name").alias(_FILE))
     same = same_key(map(quoted, key), names)
     found = {row[_FILE] for row in there.join(keys, same, "left_semi").select(_FILE).distinct().collect()}
-    files = {path.rpartition("/")[2]: path for path in rows.files}
+    files = {file.name: file for file in rows.files}
     found |= _small(files)
     return replace(rows, files=tuple(path for name, path in files.items() if name in found))
 
 
-def _small(files: Mapping[str, str]) -> set[str]:
+def _small(files: Mapping[str, Location]) -> set[str]:
     small = set()
-    for name, path in files.items():
-        fs, inner = file_system(path)
-        if int(fs.get_file_info(inner).size or 0) < SMALL_BYTES:
+    for name, file in files.items():
+        if int(file.info().size or 0) < SMALL_BYTES:
             small.add(name)
     return small if len(small) >= MOST_SMALL_FILES else set()
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from ggfmt.diagnostics.diagnostic import Span
-from ggfmt.location import file_system
 
 if TYPE_CHECKING:
     from ggfmt.consolidation.writing import Answer
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
 def first_places(answer: Answer, most: int) -> Iterator[tuple[str, Span]]:
     """The reasons and places of a few unresolved operations of a table."""
     left = most
-    for path in answer.unresolved:
-        fs, inner = file_system(path)
-        with fs.open_input_file(inner) as stream:
+    for file in answer.unresolved:
+        with file.open_file() as stream:
             for batch in pq.ParquetFile(stream).iter_batches(left, columns=["reason", "file", "offset", "position"]):
                 for row in batch.to_pylist()[:left]:
                     place = Span(

@@ -25,15 +25,13 @@ from ggfmt.consolidation.staging import Read, RowSink, StagedTable, stage_operat
 from ggfmt.consolidation.tables import Types, is_defined
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
-from ggfmt.location import absolute, below, child
-from ggfmt.options.table_keys import Keys
+from ggfmt.location import Location
+from ggfmt.options.value_types import Keys
 from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.scan.files import InputFile
-from ggfmt.scan.progress import ProgressCallback, ProgressTracker
-from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
+from ggfmt.scan.runner import InProcess, Runner, warn_without_kernels
 from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.steps import COMMITTING, LISTING, STARTING
-from ggfmt.sinks.messages.execution import warn_without_kernels
 from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
 if TYPE_CHECKING:
@@ -89,7 +87,7 @@ def execute(
 class _RowsTarget:
     """What a checkpoint is bound to."""
 
-    root: str
+    root: Location
     handler: str = "rows"
 
 
@@ -98,12 +96,12 @@ class _Running:
         self._settings, self._following = settings, following
         self._moment = now()
         self._run = run_id(self._moment)
-        self._output = RowsDirectory(settings.output)
+        self._output = RowsDirectory(Location.of(settings.output))
         self._base: Base | None = None
         self._previous: Previous | None = None
 
     @property
-    def _staging(self) -> str:
+    def _staging(self) -> Location:
         return self._output.staging(self._run)
 
     def run(self, start: Callable[[], AbstractContextManager[Runner]]) -> dict[str, Any]:
@@ -140,7 +138,8 @@ class _Running:
             document = described(self._run, self._moment, settings, read.job, scan.files, finished, seconds)
             told = list(told_of(document))
             if self._previous is not None:
-                again = [below(path, self._output.root) or path for answer in answers for path in answer.replaced]
+                root = self._output.root
+                again = [file.name_below(root) or file.address for answer in answers for file in answer.replaced]
                 merged = {answer.table.name: answer.merged for answer in answers}
                 document = self._previous.merged(document, merged, set(again))
                 replaced = [*again, *map(run_file, kept_runs(self._output.store))]
@@ -176,22 +175,22 @@ class _Running:
             told = self._previous.document[CONSOLIDATION_MEMBER]
             if told["to"] != settings.to:
                 raise unusable(f"the rows in the output are `{told['to']}`", f"give `--to {told['to']}`")
-            return read_base(self._output.root) if self._previous.document["tables"] else None
+            return read_base(self._output.root.address) if self._previous.document["tables"] else None
         if settings.base is None:
             return None
-        base = read_base(absolute(settings.base))
-        tell_of_unresolved(base, self._output.root, settings.strict)
+        base = read_base(settings.base)
+        tell_of_unresolved(base, self._output.root.address, settings.strict)
         return base
 
     def _read(self, scan: Scan, runner: Runner) -> Read:
         settings = self._settings
         keys = {} if self._base is None else self._base.keys
-        sink = RowSink(child(self._staging, "operations"), settings.keys, settings.types, keys)
+        sink = RowSink(self._staging.child("operations"), settings.keys, settings.types, keys)
         try:
             warn_without_kernels()
             return stage_operations(scan, sink, runner, self._following)
         except OSError as error:
-            raise Abend(write_error(settings.output, error)) from None
+            raise Abend(write_error(Location.of(settings.output), error)) from None
 
     def _answers(self, read: Read, runner: Runner) -> list[Answer]:
         from ggfmt.consolidation import writing
@@ -199,7 +198,7 @@ class _Running:
 
         defined = frozenset(name for name in read.tables if is_defined(read.job, name))
         merges = self._previous is not None
-        directory, clusters = child(self._staging, "rows"), self._settings.checkpoint is not None
+        directory, clusters = self._staging.child("rows"), self._settings.checkpoint is not None
         question = writing.Question(self._settings.asked, self._settings.to, directory, defined, merges, clusters)
         bases = self._bases(read, runner)
         names = sorted(read.staged) if merges else sorted({*read.staged, *bases})
@@ -223,7 +222,7 @@ class _Running:
         if self._base is None:
             return {}
         tables = named(self._base, read.tables)
-        directory = child(self._staging, "base")
+        directory = self._staging.child("base")
         items = []
         for number, table in enumerate(tables.values()):
             if table.suffix == "csv":
@@ -233,7 +232,7 @@ class _Running:
                     CsvFile(table.name, path, types, directory, f"{number:05d}-{place:05d}")
                     for place, path in enumerate(table.files)
                 ]
-        parquet: dict[str, list[str]] = {}
+        parquet: dict[str, list[Location]] = {}
         for item, path in zip(items, runner.run(csv_to_parquet, items), strict=True):
             if isinstance(path, Diagnostic):
                 raise UsageError(path)
@@ -262,7 +261,7 @@ class _Running:
 
     def _finished(self, answers: Sequence[Answer], runner: Runner) -> Iterator[Finished]:
         """The files of all tables, as they are to be."""
-        to, directory = self._settings.to, child(self._staging, "converted")
+        to, directory = self._settings.to, self._staging.child("converted")
         generic = "parquet" if to in ("parquet", "orc", "avro") else "json"
         items: list[tuple[Answer, bool, Conversion]] = []
         for number, answer in enumerate(answers):
@@ -296,7 +295,7 @@ class _Running:
         part = CommitPart(self._output, deletes=list(replaced))
         try:
             for item in finished:
-                source = below(item.file.path, self._output.root)
+                source = item.file.location.name_below(self._output.root)
                 assert source is not None
                 part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
             text = as_bytes(document)

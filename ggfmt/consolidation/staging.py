@@ -22,14 +22,12 @@ from ggfmt.consolidation.tables import Table, Types, tables_of
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, table_batches
 from ggfmt.java.text import visible
-from ggfmt.location import child, file_system, is_local
-from ggfmt.options.table_keys import Keys
-from ggfmt.scan.job import ReadJob
+from ggfmt.location import Location
+from ggfmt.options.value_types import Keys
 from ggfmt.scan.progress import ProgressTracker
-from ggfmt.scan.runner import Runner
+from ggfmt.scan.runner import Runner, warn_of_missing_kernels
 from ggfmt.scan.scan import DefinitionsNeeded, Scan
-from ggfmt.scan.splits import Split
-from ggfmt.sinks.messages.execution import tell_of_kernels
+from ggfmt.scan.splits import ReadJob, Split
 from ggfmt.sinks.messages.sink import TaskOutcome, in_task
 
 log = logging.getLogger("ggfmt")
@@ -42,9 +40,9 @@ MOST_OPEN_FILES = 128
 
 @dataclass
 class StagedTable:
-    """What tasks have of a table: files, as paths or URIs, with their rows, and what is in them."""
+    """What tasks have of a table: files with their rows, and what is in them."""
 
-    files: list[str] = field(default_factory=list)
+    files: list[Location] = field(default_factory=list)
     size: int = 0
     seen: Seen = field(default_factory=Seen)
 
@@ -77,7 +75,7 @@ class RowSink:
     tables  by name, as the last task has them
     """
 
-    directory: str
+    directory: Location
     keys: Keys = ()
     types: Types = ()
     known_keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -101,7 +99,7 @@ class RowSink:
 def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: ProgressTracker | None = None) -> Read:
     """Abend for what cannot be read, or is no value of its column; UsageError GG551 as of `tables_of`."""
     job, outcomes = scan.run(scan.job, sink, runner, tracker)
-    tell_of_kernels(outcomes)
+    warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     for table in job.catalog.tables():
         if table.full_name not in sink.tables and not job.catalog.trusted.get(table.full_name):
             log.warning("table %s skipped: its columns are unknown", visible(table.full_name))
@@ -110,11 +108,11 @@ def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: Progres
 
 @dataclass(frozen=True)
 class Staging:
-    """What all tasks have in common. `directory` is a path or URI that they reach; tables are numbered in it."""
+    """What all tasks have in common. They reach the `directory`; tables are numbered in it."""
 
     job: ReadJob
     tables: Mapping[str, Table]
-    directory: str
+    directory: Location
 
     def stage(self, split: Split, attempt: int) -> TaskOutcome:
         """Reads one split. `attempt` is unique, so that attempts of one split do not meet."""
@@ -163,12 +161,12 @@ class TableFiles:
     """Parquet files of many tables, written at the same time: what waits for a row group is bounded, and so are files
     that are open. `stem` is that of the names of files, `numbered` has the tables by number."""
 
-    def __init__(self, directory: str, stem: str, numbered: Sequence[str]) -> None:
+    def __init__(self, directory: Location, stem: str, numbered: Sequence[str]) -> None:
         self._directory, self._stem = directory, stem
         self._numbers = {name: number for number, name in enumerate(numbered)}
-        self._fs, _ = file_system(directory)
+        self._fs, _ = directory.file_system()
         self._open: OrderedDict[str, pq.ParquetWriter] = OrderedDict()
-        self._files: dict[str, list[str]] = {}
+        self._files: dict[str, list[Location]] = {}
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._sizes: Counter[str] = Counter()
 
@@ -181,7 +179,7 @@ class TableFiles:
             for largest, _ in self._sizes.most_common(1 + len(self._sizes) // 4):
                 self._flush(largest)
 
-    def close(self) -> dict[str, tuple[list[str], int]]:
+    def close(self) -> dict[str, tuple[list[Location], int]]:
         """By table its files, and their bytes."""
         for table in list(self._waiting):
             self._flush(table)
@@ -190,8 +188,8 @@ class TableFiles:
         self._open.clear()
         return {table: (paths, sum(map(self._size, paths))) for table, paths in self._files.items()}
 
-    def _size(self, path: str) -> int:
-        return int(self._fs.get_file_info(file_system(path)[1]).size)
+    def _size(self, file: Location) -> int:
+        return int(self._fs.get_file_info(file.inner).size)
 
     def _flush(self, table: str) -> None:
         batches = self._waiting.pop(table)
@@ -207,9 +205,9 @@ class TableFiles:
         if len(self._open) == MOST_OPEN_FILES:
             self._open.popitem(last=False)[1].close()
         paths = self._files.setdefault(table, [])
-        path = child(self._directory, f"{self._numbers[table]:05d}", f"{self._stem}-{len(paths)}.parquet")
-        _, inner = file_system(path)
-        if is_local(self._fs):
+        path = self._directory.child(f"{self._numbers[table]:05d}", f"{self._stem}-{len(paths)}.parquet")
+        inner = path.inner
+        if path.is_local:
             self._fs.create_dir(inner.rpartition("/")[0])
         writer = pq.ParquetWriter(inner, schema, filesystem=self._fs, compression=COMPRESSION, store_schema=False)
         paths.append(path)

@@ -16,8 +16,8 @@ from ggfmt.frames.batches import FILE_BITS, FrameProjection
 from ggfmt.frames.plan import merged
 from ggfmt.frames.shapes import HEAD, IMAGES, MISSING, MOST_DIGITS, NAMES, SCALARS, column_type
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.table_keys import Keys, keys_of
-from ggfmt.scan.job import ReadJob
+from ggfmt.options.value_types import Keys, keys_of
+from ggfmt.scan.splits import ReadJob
 
 EVERY_TABLE = "*"  # in keys
 

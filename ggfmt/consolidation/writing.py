@@ -23,9 +23,8 @@ from ggfmt.consolidation.profile import Profile
 from ggfmt.consolidation.rows import UNTOLD
 from ggfmt.consolidation.staging import StagedTable
 from ggfmt.consolidation.tables import Table, with_columns
-from ggfmt.frames.shapes import AFTER, ddl, ddl_type
-from ggfmt.frames.spark_types import arrow_schema
-from ggfmt.location import child, file_system, is_uri
+from ggfmt.frames.shapes import AFTER, arrow_schema, ddl, ddl_type
+from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
 
 SPARK_FORMATS = {"parquet": "parquet", "json": "json", "orc": "orc", "csv": "parquet", "avro": "parquet"}
@@ -62,11 +61,11 @@ _SCHEMES = {"s3": "s3a"}  # of Arrow's URIs and of Hadoop's
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of each table, and where what Spark writes goes: a path or URI."""
+    """What is asked of each table, and where what Spark writes goes."""
 
     asked: Asked
     to: str
-    directory: str
+    directory: Location
     defined: frozenset[str] = frozenset()  # tables whose columns somebody tells
     merges: bool = False  # into rows that are in the output
     clusters: bool = False  # rows by ranges of keys, for runs that are to merge into them
@@ -104,9 +103,9 @@ class Answer:
     types: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     defaults: int = 0
-    rows: list[str] = field(default_factory=list)
-    unresolved: list[str] = field(default_factory=list)
-    replaced: tuple[str, ...] = ()
+    rows: list[Location] = field(default_factory=list)
+    unresolved: list[Location] = field(default_factory=list)
+    replaced: tuple[Location, ...] = ()
     merged: int = 0
 
 
@@ -135,12 +134,12 @@ def answer(question: Question, spark: SparkSession, known: Known) -> Answer:
     types = {column.name: column.dataType.simpleString() for column in rows.schema.fields}
     types = {name: types[name] for name in definition.column_names}
     result = Answer(replace(table, definition=definition), staged, str(found.profile.ordering), types)
-    directory = child(question.directory, f"rows-{known.number:05d}")
+    directory = question.directory.child(f"rows-{known.number:05d}")
     result.rows = _write(rows, directory, question.to)
     if question.clusters and len(result.rows) > 1 and definition.primary_keys:
         written = spark.read.schema(rows.schema).format(question.to).load(spark_path(directory))
         ordered = by_key(written, definition.primary_keys, sum(map(size_of, result.rows)))
-        result.rows = _write(ordered, f"{directory}-by-key", question.to)
+        result.rows = _write(ordered, directory.extended("-by-key"), question.to)
     if replaced is not None and base is not None:
         result.replaced, result.merged = replaced.files, base.count()
     told = counting.get
@@ -148,7 +147,7 @@ def answer(question: Question, spark: SparkSession, known: Known) -> Answer:
     result.defaults = int(told.get(UNTOLD) or 0)
     if result.counts[UNRESOLVED] or staged.seen.without_key:
         listed = frame.join(found.listed, "seq").select("reason", *frame.columns)
-        directory = child(question.directory, f"unresolved-{known.number:05d}")
+        directory = question.directory.child(f"unresolved-{known.number:05d}")
         result.unresolved = _write(listed, directory, "parquet")
     return result
 
@@ -188,16 +187,15 @@ def _as_before(operations: TableOperations, base: BaseTable) -> bool:
     return now == [(name, ddl_type(type)) for name, type in base.types.items()]
 
 
-def size_of(path: str) -> int:
-    fs, inner = file_system(path)
-    return int(fs.get_file_info(inner).size or 0)
+def size_of(file: Location) -> int:
+    return int(file.info().size or 0)
 
 
-def spark_path(path: str) -> str:
-    """A path or URI as Spark knows it, whatever its own file system is."""
-    if not is_uri(path):
-        return f"file://{path}"
-    scheme, rest = path.split("://", 1)
+def spark_path(location: Location) -> str:
+    """A location as Spark knows it, whatever its own file system is."""
+    if location.is_local:
+        return f"file://{location.inner}"
+    scheme, rest = location.address.split("://", 1)
     return f"{_SCHEMES.get(scheme.lower(), scheme)}://{rest}"
 
 
@@ -222,11 +220,11 @@ def _counted(found: Consolidated, asked: Asked) -> tuple[DataFrame, Observation]
     return replace(found, every=every, asked=asked).frame(), counting
 
 
-def _write(frame: DataFrame, directory: str, to: str) -> list[str]:
+def _write(frame: DataFrame, directory: Location, to: str) -> list[Location]:
     """The files that Spark has left there, in their order."""
     options: dict[str, Any] = dict(OPTIONS.get(to, {}))
     frame.write.format(SPARK_FORMATS[to]).options(**options).save(spark_path(directory))
-    return [child(directory, name) for name in Store(directory).names("") if not name.startswith(("_", "."))]
+    return [directory.child(name) for name in Store(directory).names("") if not name.startswith(("_", "."))]
 
 
 def profile_of(asked: Asked, staged: StagedTable, operations: TableOperations) -> Profile | None:

@@ -15,13 +15,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ggfmt.definitions.avro_schema import is_avro_schema, parse_avro_schema
 from ggfmt.definitions.defgen import is_defgen, parse_defgen
-from ggfmt.definitions.json_schema import is_json_schema, parse_json_schema
-from ggfmt.definitions.row_fields import WrittenMetadata
+from ggfmt.definitions.schemas import (
+    WrittenMetadata,
+    is_avro_schema,
+    is_json_schema,
+    parse_avro_schema,
+    parse_json_schema,
+)
 from ggfmt.definitions.source import DefinitionFile
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.model.table import Column, TableDef
 
 __all__ = ["load_definitions", "read_definitions"]

@@ -5,10 +5,48 @@ GG1xx configuration, GG2xx table definitions and schemas, GG3xx reading, GG4xx f
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum
 
-from ggfmt.diagnostics.code import Code, Severity, error, note, warning
 from ggfmt.diagnostics.code_examples import EXAMPLES
+
+
+class Severity(str, Enum):
+    """An error stops a command, a warning stops `validate-config --strict`, a note stops nothing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Code:
+    """One kind of diagnostic: its severity, its headline in general terms, and an explanation for `ggfmt explain`.
+
+    `before` shows what is wrong and `after` the same mended, in a few lines each.
+    """
+
+    severity: Severity
+    title: str
+    explanation: str
+    before: str = ""
+    after: str = ""
+
+
+def error(title: str, explanation: str) -> Code:
+    return Code(Severity.ERROR, title, explanation)
+
+
+def warning(title: str, explanation: str) -> Code:
+    return Code(Severity.WARNING, title, explanation)
+
+
+def note(title: str, explanation: str) -> Code:
+    return Code(Severity.NOTE, title, explanation)
+
+
+# The codes of diagnostics, each declared once: severity, headline, explanation and an example. GG1xx configuration,
+# GG2xx table definitions and schemas, GG3xx reading, GG4xx formatting, GG5xx running.
 
 __all__ = ["CODES", "Code", "Severity"]
 

@@ -12,11 +12,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.doctor.checks import LIBRARIES, Directory, Library, load, try_directory
-from ggfmt.doctor.finding import LITTLE_SPACE, Finding, State, size_text
-from ggfmt.spark.session import SparkRunner, SparkSettings
+from ggfmt.diagnostics.diagnostic import GgfmtError, without_credentials
+from ggfmt.doctor.finding import (
+    LIBRARIES,
+    LITTLE_SPACE,
+    Directory,
+    Finding,
+    Library,
+    State,
+    load,
+    size_text,
+    try_directory,
+)
+from ggfmt.spark.session import SparkRunner
+from ggfmt.spark.target import SparkSettings
 from ggfmt.version import VERSION
 
 _TASK_SECONDS = 0.5  # as long as that a task keeps its place, so that the others go to other executors

@@ -64,7 +64,7 @@ light: it loads neither Arrow nor decoders.
     from ggfmt.arrow.arrays import as_strings
     from ggfmt.columnar.clock import Clock
     from ggfmt.columnar.join import join
-    from ggfmt.formats.api.context import Context, Projection
+    from ggfmt.formats.api.format import Context, Projection
     from ggfmt.formats.api.framing import TextFraming
     from ggfmt.formats.api.writing import Formatter, WriteSupport
     from ggfmt.formats.toy_lines import ESCAPES, ToyOptions
@@ -117,7 +117,7 @@ light: it loads neither Arrow nor decoders.
     from typing import Any
 
     from ggfmt.diagnostics.diagnostic import Diagnostic
-    from ggfmt.formats.api.context import WriterSettings
+    from ggfmt.formats.api.format import WriterSettings
     from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport
     from ggfmt.formats.json.values import invalid_utf8
     from ggfmt.formats.records.dialect import Change, Dialect, Meaning

@@ -51,7 +51,7 @@ def read(
     UsageError, ConfigurationError or Abend, with diagnostics, where the frame cannot be made.
     """
     from ggfmt.frames.plan import Request
-    from ggfmt.frames.reading import read_frame
+    from ggfmt.frames.session import read_frame
 
     request = Request(
         as_paths(paths),

@@ -29,17 +29,16 @@ from ggfmt.arrow.arrays import (
 )
 from ggfmt.columnar.timestamps import instant_micros
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange, SplitBoundaryError
-from ggfmt.formats.avro.container import MAGIC
+from ggfmt.formats.avro.containers import MAGIC
 from ggfmt.frames.images import image_maps, image_structs, missing_names
 from ggfmt.frames.shapes import IMAGES, INSTANT, MISSING, TEXT, TEXTS, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.scan.job import ReadJob
 from ggfmt.scan.recognition import reader_of
-from ggfmt.scan.splits import Range, Split, SplitReader
+from ggfmt.scan.splits import Range, ReadJob, Split, SplitReader
 
 FILE_BITS = 40  # of `seq`, for the place in a file
 _SHOWN = 40  # characters of a value in an error

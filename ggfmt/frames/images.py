@@ -1,19 +1,20 @@
-"""Images as columns of frames: maps of texts, or structs with the names of what is missing."""
+"""Images between operations and frames: the maps and structs of a frame, and the columns of a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray, string_maps
-from ggfmt.columnar.images import with_nulls
-from ggfmt.columnar.typed import typed_values
+from ggfmt.arrow.arrays import StringMapArray, as_strings, counts_by_value, list_array, non_null_values, string_maps
+from ggfmt.columnar.images import unless_all, with_nulls
+from ggfmt.columnar.typed import as_text, typed_values
 from ggfmt.frames.shapes import NAMES, TEXT, TEXTS
-from ggfmt.model.change import Image
+from ggfmt.model.change import Image, ImageColumn
 from ggfmt.model.table import TableDef
 
 _NO_TEXT = pa.scalar(None, TEXT)
@@ -40,17 +41,17 @@ def image_structs(image: Image, table: TableDef, asked: pa.StructType, rows: int
     places = {name: index for index, name in enumerate(table.column_names)}
     fields = list(asked)
     arrays = []
-    for field in fields:
-        index = places.get(field.name)
+    for column in fields:
+        index = places.get(column.name)
         if index is None:
-            arrays.append(pa.nulls(rows, field.type))
+            arrays.append(pa.nulls(rows, column.type))
             continue
         texts = with_nulls(image.columns[index])
         if image.exists is not None:
             texts = pc.if_else(image.exists, texts, _NO_TEXT)
-        values, wrong = typed_values(texts, field.type)
+        values, wrong = typed_values(texts, column.type)
         if wrong:
-            raise unshown(wrong[0], field.name, field.type, texts[wrong[0]].as_py())
+            raise unshown(wrong[0], column.name, column.type, texts[wrong[0]].as_py())
         arrays.append(values)
     mask = None if image.exists is None else pc.invert(image.exists)
     if not fields:  # a struct of nothing takes its length from the mask alone
@@ -106,3 +107,118 @@ class _InterleavedColumns:
         if exists is not None:
             counts = pc.if_else(exists, counts, pa.scalar(0, _SHORT))
         self.offsets = pa.concat_arrays([pa.array([0], _SHORT), pc.cumulative_sum(counts)])
+
+
+# The images in columns of frames, maps or structs, as images of operations.
+
+
+@dataclass
+class DecodedImage:
+    """An image of n rows, and what is wrong with it: by column the rows that have one that the table lacks, those
+    that have one twice, and those that have a value where it is said to be missing."""
+
+    image: Image
+    unknown: dict[str, list[int]] = field(default_factory=dict)
+    twice: dict[str, list[int]] = field(default_factory=dict)
+    contradicting: dict[str, list[int]] = field(default_factory=dict)
+
+
+class MapImages:
+    """The images of n rows that are maps from names to texts."""
+
+    def __init__(self, maps: StringMapArray) -> None:
+        self._length = len(maps)
+        self._every = pa.array(range(len(maps)), pa.int64())
+        maps = maps.take(self._every)  # so that nulls and what was cut off have no entries
+        keys = pc.fill_null(as_strings(maps.keys), "")
+        encoded = keys.dictionary_encode()
+        self.names: list[str] = non_null_values(as_strings(encoded.dictionary))
+        self._entries: dict[str, pa.Int64Array] = rows_by_value(encoded)
+        self._items = as_strings(maps.items)
+        self._exists = maps.is_valid()
+        self._row_of = pc.list_parent_indices(list_array(maps.offsets, keys))
+
+    def of(self, table: TableDef) -> DecodedImage:
+        exists = unless_all(self._exists)
+        found = DecodedImage(Image((), exists))
+        for name, places in self._entries.items():
+            rows = self._row_of.take(places)
+            if name not in table.column_names:
+                found.unknown[name] = non_null_values(pc.unique(rows))
+            elif not rows.equals(self._every) and len(rows) > len(pc.unique(rows)):
+                counts = pc.value_counts(rows)
+                twice = pc.greater(counts.field("counts"), 1)
+                found.twice[name] = non_null_values(counts.field("values").filter(twice))
+        columns = (self._column(self._entries.get(name)) for name in table.column_names)
+        found.image = Image(tuple(columns), exists)
+        return found
+
+    def _column(self, entries: pa.Int64Array | None) -> ImageColumn:
+        if entries is None:
+            return missing(self._length)
+        rows = self._row_of.take(entries)
+        if rows.equals(self._every):
+            return ImageColumn(self._items.take(entries))
+        found = entries.take(pc.index_in(self._every, value_set=rows))
+        return ImageColumn(self._items.take(found), found.is_valid())
+
+
+def missing(length: int) -> ImageColumn:
+    """A column that no row has."""
+    return ImageColumn(pa.nulls(length, TEXT), pa.repeat(pa.scalar(False), length))
+
+
+def struct_image(structs: pa.StructArray, without: pa.ListArray[Any], table: TableDef) -> DecodedImage:
+    """The images of n rows that are structs; `without` are the names of the columns that each row lacks."""
+    length = len(structs)
+    exists = unless_all(structs.is_valid())
+    gone = _rows_by_name(without)
+    values = dict(zip((item.name for item in structs.type), structs.flatten(), strict=True))
+    found = DecodedImage(Image((), exists))
+    columns = {}
+    for name, array in values.items():
+        texts, rows, present = as_text(array), gone.pop(name, None), structs.is_valid()
+        if rows is not None:
+            present = pc.and_not(present, pc.is_in(pa.array(range(length), pa.int64()), value_set=rows))
+            wrong = non_null_values(pc.indices_nonzero(pc.and_not(texts.is_valid(), present)))
+            if wrong:
+                found.contradicting[name] = wrong
+        columns[name] = ImageColumn(texts, unless_all(present))
+        if name not in table.column_names and present.true_count:
+            found.unknown[name] = non_null_values(pc.indices_nonzero(present))
+    for name, rows in gone.items():  # no column of the frame: what is missing may be one of the table
+        if name not in table.column_names:
+            found.unknown[name] = non_null_values(rows)
+    found.image = Image(tuple(columns.get(name) or missing(length) for name in table.column_names), exists)
+    return found
+
+
+def rows_by_value(values: pa.DictionaryArray[Any, Any]) -> dict[str, pa.Int64Array]:
+    """For each of n values, in the order in which they are met, the rows that have it; none for those that are null."""
+    names = non_null_values(as_strings(values.dictionary))
+    codes = values.indices
+    if len(names) == 1 and not codes.null_count:
+        return {names[0]: pa.array(range(len(codes)), pa.int64())}
+    order = pc.cast(pc.sort_indices(codes), pa.int64())  # which is stable
+    counts = counts_by_value(codes)
+    start, rows = 0, {}
+    for code, name in enumerate(names):
+        count = counts.get(code, 0)
+        if count:
+            rows[name] = order.slice(start, count)
+        start += count
+    return rows
+
+
+def _rows_by_name(lists: pa.ListArray[Any]) -> dict[str, pa.Int64Array]:
+    """By name the rows whose list has it."""
+    if lists.null_count == len(lists):
+        return {}
+    names = as_strings(pc.list_flatten(lists))
+    rows = pc.list_parent_indices(lists)
+    return {name: rows.filter(pc.equal(names, name)) for name in non_null_values(pc.unique(names.drop_null()))}
+
+
+def first_seen(images: Sequence[MapImages]) -> list[str]:
+    """The names in maps in the order in which they are met, those of the last images first."""
+    return list(dict.fromkeys(name for image in reversed(images) for name in image.names))

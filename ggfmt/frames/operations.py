@@ -12,16 +12,15 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_string_maps, as_strings, list_array, narrow, non_null_values
-from ggfmt.columnar.as_text import as_text
+from ggfmt.columnar.typed import as_text
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.reading import Reject
 from ggfmt.formats.records.problems import contradictions, name_problem, unknown_column
-from ggfmt.frames.columns import DecodedImage, MapImages, first_seen, rows_by_value, struct_image
-from ggfmt.frames.frame_shape import FrameShape, plain_type
-from ggfmt.frames.shapes import IMAGES, MISSING, NAMES, TEXT, TEXTS
+from ggfmt.frames.images import DecodedImage, MapImages, first_seen, rows_by_value, struct_image
+from ggfmt.frames.shapes import IMAGES, MISSING, NAMES, TEXT, TEXTS, FrameShape, plain_type
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.table_keys import Keys, key_of
+from ggfmt.options.value_types import Keys, key_of
 
 
 @dataclass

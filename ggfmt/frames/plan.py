@@ -13,7 +13,7 @@ import pyarrow as pa
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.frames.batches import FrameProjection
 from ggfmt.frames.shapes import GENERIC, IMAGES, SCALARS, ddl_type, from_spark, typed
@@ -21,11 +21,10 @@ from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Size
-from ggfmt.scan.job import ReadJob
 from ggfmt.scan.recognition import detect_format, reader_of, with_defaults
 from ggfmt.scan.runner import Runner
 from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.splits import Range, Split
+from ggfmt.scan.splits import Range, ReadJob, Split
 
 # The names of options that are no properties of an input format, as data sources of Spark are given them.
 OPTIONS = (

@@ -7,7 +7,6 @@ that is done again after a crash has the same rows.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,19 +18,20 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, Request, frame_error, merged
 from ggfmt.java.text import visible
+from ggfmt.location import Location
 from ggfmt.model.table import Catalog, TableDef
+from ggfmt.scan.content import digests_at
 from ggfmt.scan.discovery import find_definitions
 from ggfmt.scan.files import InputFile, open_input, stat_file, unreadable
-from ggfmt.scan.job import ReadJob
 from ggfmt.scan.listing import list_inputs
 from ggfmt.scan.recognition import HEAD_BYTES, PlannedInput, reader_of
 from ggfmt.scan.runner import InProcess
-from ggfmt.scan.splits import Range, Split
+from ggfmt.scan.splits import Range, ReadJob, Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +48,7 @@ Offset = dict[str, Any]
 
 log = logging.getLogger("ggfmt")
 
-END_BYTES = 4 << 10  # at each end of what was read, for its checksum
+END_BYTES = 4 << 10  # at each end of what was read, for its checksum in offsets
 _TAIL_BYTES = 1 << 20  # in which the last line end is looked for, and then more
 _CHANGED_HELP = "start the stream again with a new checkpoint, or put the file back; files may only grow, line by line"
 
@@ -83,17 +83,18 @@ class FileFollower:
         number = max((known.number for known in before.values()), default=-1)
         for file in files:
             state = file.size, file.modified, file.inode
-            known = before[renamed[file.path]] if file.path in renamed else after.get(file.path)
-            if known is not None and file.path not in renamed and self.seen.get(file.path) != state:
+            path = file.location.address
+            known = before[renamed[path]] if path in renamed else after.get(path)
+            if known is not None and path not in renamed and self.seen.get(path) != state:
                 check(file, known)
             end, closed = self._end(file, known)
             if known is None and end:
                 number += 1
-                after[file.path] = FileProgress(number, end, closed, digest(file, end), file.inode)
+                after[path] = FileProgress(number, end, closed, digest(file, end), file.inode)
             elif known is not None:
                 moved = end > known.end or closed
-                after[file.path] = replace(known, end=end, closed=closed, digest=digest(file, end)) if moved else known
-            self.seen[file.path] = state
+                after[path] = replace(known, end=end, closed=closed, digest=digest(file, end)) if moved else known
+            self.seen[path] = state
         return after
 
     def _end(self, file: InputFile, known: FileProgress | None) -> tuple[int, bool]:
@@ -158,16 +159,17 @@ def _renamed(files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> 
     """The paths that files had when they were read, by those that they have now."""
     by_inode: dict[int | None, str] = {known.inode: path for path, known in before.items() if known.inode is not None}
     return {
-        file.path: path
+        now: path
         for file in files
-        if (path := by_inode.get(file.inode, file.path)) != file.path and is_other(file, before[path]) is None
+        if (path := by_inode.get(file.inode, now := file.location.address)) != now
+        and is_other(file, before[path]) is None
     }
 
 
 def _at(path: str, known: FileProgress) -> InputFile | None:
     """The file at a path; None if it is not what a stream has read, or more of the same."""
     try:
-        file = stat_file(path, path)
+        file = stat_file(Location.of(path), path)
     except FileNotFoundError:
         return None
     except (OSError, pa.ArrowException) as error:
@@ -180,7 +182,7 @@ def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> In
     name that they had. Abend GG533 if there is none."""
     by_inode = [file for file in files if file.inode is not None and file.inode == known.inode]
     for file in (*by_inode, *files):
-        if file.path != path and is_other(file, known) is None:
+        if file.location.address != path and is_other(file, known) is None:
             log.info("`%s` has become `%s`: the stream reads it there", visible(path), visible(file.shown))
             return replace(file, shown=path)
     file = found(path)
@@ -207,20 +209,16 @@ def is_other(file: InputFile, known: FileProgress) -> str | None:
 
 
 def digest(file: InputFile, end: int) -> str:
-    """A checksum of the first bytes of a file, and of those before a place."""
+    """The checksum of a stored file up to a place, as offsets contain it."""
     try:
-        with open_input(replace(file, packed=False)) as stream:
-            ends = stream.read(min(END_BYTES, end))
-            stream.seek(max(len(ends), end - END_BYTES))
-            ends += stream.read(min(END_BYTES, end - len(ends)))
+        return digests_at(replace(file, packed=False), [end], END_BYTES)[0][end]
     except (OSError, pa.ArrowException) as error:
         raise Abend(unreadable(file.shown, error)) from None
-    return hashlib.sha256(ends).hexdigest()[:32]
 
 
 def found(path: str) -> InputFile:
     try:
-        return stat_file(path, path)
+        return stat_file(Location.of(path), path)
     except FileNotFoundError:
         problem = "the file is gone, and the stream has not read all of it"
         raise Abend(Diagnostic("GG533", problem, Span(file=path), _CHANGED_HELP)) from None
@@ -297,7 +295,7 @@ class FrameStream(DataSourceStreamReader):
         assert isinstance(partition, StreamPart)
         yield from record_batches(partition.job, partition.split, self._wanted)
         for part in partition.split.ranges:  # Spark takes nothing of a task that fails at its end
-            check(found(part.input.file.path), partition.files[part.input.index])
+            check(found(part.input.file.location.address), partition.files[part.input.index])
 
     def _size(self) -> int:
         return self._request.split_size or SPLIT_BYTES

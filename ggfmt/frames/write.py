@@ -23,23 +23,19 @@ from pyspark.sql.types import StructType
 
 from ggfmt.commit.commit import MODES
 from ggfmt.commit.directory import OutputDirectory
-from ggfmt.commit.locking import owner_of
-from ggfmt.commit.shared_lease import SharedLease
+from ggfmt.commit.locking import SharedLease, owner_of
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError, suggestion
 from ggfmt.formats.api.reading import Reject
-from ggfmt.frames.frame_shape import FrameShape
 from ggfmt.frames.operations import RowReader, SequenceRange, keyed, other_columns, out_of_order
-from ggfmt.frames.shapes import AFTER, BEFORE
-from ggfmt.frames.spark_types import arrow_schema
+from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, arrow_schema
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.table_keys import Keys, parse_keys
-from ggfmt.scan.progress import ProgressTracker
+from ggfmt.options.value_types import Keys, parse_keys
+from ggfmt.scan.progress import COMMITTING, JOINING, READING, ProgressTracker, Stopwatch, added
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import check_ended
-from ggfmt.scan.steps import COMMITTING, JOINING, READING, Stopwatch, added
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import check_names_met, collect_results
 from ggfmt.sinks.messages.job import Job

@@ -1,19 +1,232 @@
-"""The charsets of Java: their names and aliases, and what writes the bytes that Java writes.
-
-`String.getBytes(charset)` is the measure: of every text the same bytes, less the byte order mark, which Java puts
-before each message in UTF-16, x-UTF-16LE-BOM, X-UTF-32BE-BOM and X-UTF-32LE-BOM; here it stands once, at the start of a
-file. A character that a charset lacks becomes the charset's replacement (`?` for most).
-"""
+"""Charsets by the names that Java knows, and how Java encodes text in them."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import locale
+import pkgutil
 import re
 from functools import cache
+from typing import Any, Protocol
 
-from ggfmt.java.charset_codecs import CharsetEncoder, PythonEncoder, python_codec, special_encoder
 from ggfmt.java.charset_names import NAMES
+
+# The bytes that Java's charsets make of a text, for those of which Python has no codec that makes the same.
+# `charset_tables.xz` is JSON, made by tests/tools/make_charset_tables.py from a JDK. A table has the `replacement` of
+# characters that the charset lacks; `pairs`, two characters that together have bytes of their own; and `modes`, each
+# with the bytes that switch to it, its rows as `prefix first count` (bytes that differ in the last one only), and their
+# characters. A text starts and ends in the first mode.
+
+_HOLE = "\uffff"
+
+# The characters of which Java's GB18030 (that of 2022) makes other bytes than Python's, with Java's bytes.
+_GB18030 = """
+    1e3f:a8bc 9fb4:fe59 9fb5:fe61 9fb6:fe66 9fb7:fe67 9fb8:fe6d 9fb9:fe7e 9fba:fe90 9fbb:fea0 e78d:84318236
+    e78e:84318238 e78f:84318237 e790:84318239 e791:84318330 e792:84318331 e793:84318332 e794:84318333 e795:84318334
+    e796:84318335 e7c7:8135f437 e81e:82359037 e826:82359038 e82b:82359039 e82c:82359130 e832:82359131 e843:82359132
+    e854:82359133 e864:82359134 fe10:a6d9 fe11:a6db fe12:a6da fe13:a6dc fe14:a6dd fe15:a6de fe16:a6df fe17:a6ec
+    fe18:a6ed fe19:a6f3
+"""
+
+
+class CharsetEncoder(Protocol):
+    """`encode` gives the bytes of a text and how many of its characters became the charset's replacement.
+
+    `whole`: the bytes of two texts are those of both together; otherwise a text is a message, to be encoded alone.
+    """
+
+    whole: bool
+
+    def encode(self, text: str) -> tuple[bytes, int]: ...
+
+
+class PythonEncoder:
+    """A codec of Python that makes the same bytes; the replacement is `?`, which is one byte."""
+
+    whole = True
+
+    def __init__(self, codec: str) -> None:
+        self._codec = codec
+
+    def encode(self, text: str) -> tuple[bytes, int]:
+        try:
+            return text.encode(self._codec), 0
+        except UnicodeEncodeError:
+            encoded = text.encode(self._codec, "replace")
+            return encoded, len(encoded) - len(text.encode(self._codec, "ignore"))
+
+
+class Cesu8Encoder:
+    """UTF-8 of the halves of surrogate pairs."""
+
+    whole = True
+
+    def encode(self, text: str) -> tuple[bytes, int]:
+        return re.sub("[\U00010000-\U0010ffff]", _halves, text).encode("utf-8", "surrogatepass"), 0
+
+
+def _halves(match: re.Match[str]) -> str:
+    above = ord(match[0]) - 0x10000
+    return chr(0xD800 + (above >> 10)) + chr(0xDC00 + (above & 0x3FF))
+
+
+class Gb18030Encoder:
+    whole = True
+
+    def __init__(self) -> None:
+        items = (item.split(":") for item in _GB18030.split())
+        # Which character Python makes those bytes of is left to Python, whose releases may differ.
+        self._moved = {int(code, 16): bytes.fromhex(made).decode("gb18030") for code, made in items}
+
+    def encode(self, text: str) -> tuple[bytes, int]:
+        return (text if text.isascii() else text.translate(self._moved)).encode("gb18030"), 0
+
+
+class TableEncoder:
+    """A charset whose bytes depend on nothing but the character, or the pair of characters.
+
+    `single` has a character for each byte, U+FFFE for none, where all bytes stand alone; otherwise it is None.
+    """
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        self._replacement = bytes.fromhex(table["replacement"])
+        ((_, heads, text),) = table["modes"]
+        self._codes = _codes(heads, text)
+        self._ascii = _has_ascii(self._codes)
+        by_code: dict[bytes, str] = {}
+        for character, code in self._codes.items():
+            by_code.setdefault(code, character)
+        twins = {character: by_code[code] for character, code in self._codes.items() if by_code[code] != character}
+        self._twins = {ord(character): first for character, first in twins.items()}
+        self._twin = re.compile(f"[{re.escape(''.join(twins))}]" if twins else "(?!)")
+        self.single: str | None = None
+        if all(len(code) == 1 for code in by_code):
+            self.single = "".join(by_code.get(bytes((code,)), "\ufffe") for code in range(256))
+            self._charmap = codecs.charmap_build(self.single)
+        pairs = {pair: bytes.fromhex(made.partition(":")[2]) for pair, made in table["pairs"].items()}
+        self._codes.update(pairs)
+        self._pair = re.compile("|".join(map(re.escape, pairs)) or "(?!)")
+        self._token = re.compile(f"{self._pair.pattern}|.", re.DOTALL)
+        self.whole = not pairs
+
+    def encode(self, text: str) -> tuple[bytes, int]:
+        if self._ascii and text.isascii():
+            return text.encode("ascii"), 0
+        if self.single is not None:
+            try:
+                plain = text.translate(self._twins) if self._twin.search(text) else text
+                return codecs.charmap_encode(plain, "strict", self._charmap)[0], 0
+            except UnicodeEncodeError:
+                pass
+        tokens = text if self.whole or not self._pair.search(text) else self._token.findall(text)
+        codes = list(map(self._codes.get, tokens))
+        lost = codes.count(None)
+        if lost:
+            return b"".join([self._replacement if code is None else code for code in codes]), lost
+        return b"".join(codes), 0  # type: ignore[arg-type]  # there is no None in it
+
+
+class ShiftingEncoder:
+    """A charset that switches between modes: ISO 2022 for Japanese, and the mixed EBCDIC of IBM."""
+
+    whole = False
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        self._enter = [bytes.fromhex(enter) for enter, _, _ in table["modes"]]
+        self._codes: dict[str, tuple[int, bytes]] = {}
+        for mode, (_, heads, text) in enumerate(table["modes"]):
+            codes = _codes(heads, text)
+            self._codes.update((character, (mode, code)) for character, code in codes.items())
+            if mode == 0:
+                self._ascii = _has_ascii(codes)
+        self._replacement = bytes.fromhex(table["replacement"])
+        # The replacement of ISO 2022 is of the set JIS X 0208; that of EBCDIC is written in whatever mode there is.
+        self._replaced_in = self._enter.index(b"\x1b$B") if b"\x1b$B" in self._enter else None
+
+    def encode(self, text: str) -> tuple[bytes, int]:
+        if self._ascii and text.isascii():
+            return text.encode("ascii"), 0
+        parts: list[bytes] = []
+        current = lost = 0
+        for found in map(self._codes.get, text):
+            if found is None:
+                lost += 1
+                mode, code = current if self._replaced_in is None else self._replaced_in, self._replacement
+            else:
+                mode, code = found
+            if mode != current:
+                parts.append(self._enter[mode])
+                current = mode
+            parts.append(code)
+        if current:
+            parts.append(self._enter[0])
+        return b"".join(parts), lost
+
+
+def _codes(heads: str, text: str) -> dict[str, bytes]:
+    """The bytes of each character of a mode."""
+    codes: dict[str, bytes] = {}
+    at = 0
+    for head in heads.split(","):
+        prefix, first, count = head.split()
+        front = b"" if prefix == "-" else bytes.fromhex(prefix)
+        for last, character in enumerate(text[at : at + int(count)], int(first)):
+            if character != _HOLE:
+                codes[character] = front + bytes((last,))
+        at += int(count)
+    return codes
+
+
+def _has_ascii(codes: dict[str, bytes]) -> bool:
+    """Whether ASCII has the bytes of ASCII."""
+    return all(codes.get(chr(code)) == bytes((code,)) for code in range(128))
+
+
+@cache
+def special_encoder(charset: str) -> CharsetEncoder:
+    """The encoder of one of the charsets for which Python's codecs will not do, by Java's name for it."""
+    if charset == "CESU-8":
+        return Cesu8Encoder()
+    if charset == "GB18030":
+        return Gb18030Encoder()
+    table = tables()[charset]
+    return TableEncoder(table) if len(table["modes"]) == 1 else ShiftingEncoder(table)
+
+
+def tables() -> dict[str, Any]:
+    """All tables by the charsets' names. Not kept: a run seldom needs more than one of them."""
+    import lzma  # not every Python has it, and few charsets need it
+
+    packed = pkgutil.get_data(__package__, "charset_tables.xz")
+    assert packed is not None
+    return dict(json.loads(lzma.decompress(packed)))
+
+
+def python_codec(name: str, charset: str) -> codecs.CodecInfo:
+    """A charset as a codec of Python. It encodes with `strict` or `replace`, and decodes if all bytes stand alone."""
+
+    def encode(text: str, errors: str = "strict") -> tuple[bytes, int]:
+        encoder = special_encoder(charset)
+        encoded, lost = encoder.encode(text)
+        if lost and errors == "strict":
+            at = next(at for at, character in enumerate(text) if encoder.encode(character)[1])
+            raise UnicodeEncodeError(name, text, at, at + 1, f"{charset} lacks the character")
+        return encoded, len(text)
+
+    def decode(data: bytes, errors: str = "strict") -> tuple[str, int]:
+        encoder = special_encoder(charset)
+        if isinstance(encoder, TableEncoder) and encoder.single is not None:
+            return codecs.charmap_decode(data, errors, encoder.single)
+        raise UnicodeDecodeError(name, bytes(data), 0, len(data), f"{charset} is only written")
+
+    return codecs.CodecInfo(encode, decode, name=name)  # type: ignore[arg-type]  # of bytes, which is all there is
+
+
+# The charsets of Java: their names and aliases, and what writes the bytes that Java writes. `String.getBytes(charset)`
+# is the measure: of every text the same bytes, less the byte order mark, which Java puts before each message in UTF-16,
+# x-UTF-16LE-BOM, X-UTF-32BE-BOM and X-UTF-32LE-BOM; here it stands once, at the start of a file. A character that a
+# charset lacks becomes the charset's replacement (`?` for most).
 
 _JAVA_CANNOT = ("ISO-2022-CN", "x-JISAutoDetect")
 _MARKS = {

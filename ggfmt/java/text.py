@@ -1,6 +1,12 @@
-"""Texts as Java has them: what it trims, how it escapes, and a text that cannot be what it should be."""
+"""Text as Java has it: blanks, trimming and escapes, and a time limit for regular expressions."""
 
 from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
@@ -32,3 +38,33 @@ def _escape(character: str) -> str:
         return _SHORT_ESCAPES[character]
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+# A limit to the time that regular expressions take: some take longer than the universe for thirty characters.
+
+
+class TimeLimitError(Exception):
+    """The time is up."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raises TimeLimitError after so many seconds of computing.
+
+    Python's `re` looks for signals while it searches. They come to the main thread alone, and not on Windows: elsewhere
+    there is no limit. Tasks of Spark run in the main thread of their worker.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise TimeLimitError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, signal.SIG_DFL if before is None else before)

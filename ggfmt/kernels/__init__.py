@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 SWITCH = "GGFMT_KERNELS"
-REVISION = 18  # as revision.h has it
+REVISION = 19  # as revision.h has it
 
 # What a kernel raises for what it does not take: too many columns, or an array of another type. Then the code without
 # kernels does the work, as for a kernel that is not there.

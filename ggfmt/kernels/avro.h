@@ -45,6 +45,18 @@ static inline int avro_utf8(const char *at, size_t length) {
     return !(high & 0x8080808080808080u) || is_utf8(at, end);
 }
 
+/* As `avro_bytes`, of bytes that are UTF-8. */
+static inline const char *avro_text(const char *at, const char *end, Slice *text) {
+    at = avro_bytes(at, end, &text->start, &text->length);
+    return at != NULL && avro_utf8(text->start, text->length) ? at : NULL;
+}
+
+/* The number of items in the next block of an array or a map, which is at most `most`; 0 behind the last block. */
+static inline const char *avro_count(const char *at, const char *end, int64_t most, int64_t *count) {
+    at = avro_long(at, end, count);
+    return at == NULL || *count < 0 || *count > most ? NULL : at;
+}
+
 /* The longest text of a number or time that is written here, with a number's 155 digits and a scale of 255. */
 enum { AVRO_TEXT = 320, AVRO_DECIMAL_BYTES = 64, AVRO_SCALE = 255 };
 

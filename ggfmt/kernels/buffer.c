@@ -4,13 +4,13 @@
 
 /* Large blocks that are free, for the next batch: memory that is new to a process costs as much as what is written
    there. There are few of them, and whoever holds the interpreter's lock has them alone. */
-enum { MOST_SPARE = 4 };
+enum { MAX_SPARE = 4 };
 static const size_t LARGE = 64 << 10, LARGEST_SPARE = 8 << 20;
-static Bytes spare[MOST_SPARE];
+static Bytes spare[MAX_SPARE];
 
 static int take_spare(Bytes *bytes, size_t capacity) {
     Bytes *best = NULL;
-    for (int i = 0; capacity >= LARGE && i < MOST_SPARE; i++)
+    for (int i = 0; capacity >= LARGE && i < MAX_SPARE; i++)
         if (spare[i].capacity >= capacity && (best == NULL || spare[i].capacity < best->capacity))
             best = &spare[i];
     if (best == NULL || best->capacity / 4 > capacity)
@@ -23,7 +23,7 @@ static int take_spare(Bytes *bytes, size_t capacity) {
 /* Keeps a block in place of the smallest spare one. */
 static void put_by(Bytes *bytes) {
     Bytes *least = &spare[0];
-    for (int i = 1; i < MOST_SPARE; i++)
+    for (int i = 1; i < MAX_SPARE; i++)
         if (spare[i].capacity < least->capacity)
             least = &spare[i];
     if (bytes->capacity >= LARGE && bytes->capacity <= LARGEST_SPARE && bytes->capacity > least->capacity) {

@@ -50,6 +50,16 @@ static inline int bytes_append(Bytes *bytes, const void *from, size_t length) {
     return 0;
 }
 
+/* Bytes of somebody else. */
+typedef struct {
+    const char *start;
+    size_t length;
+} Slice;
+
+static inline int slice_is(const Slice *slice, const char *text, size_t length) {
+    return slice->length == length && (length == 0 || memcmp(slice->start, text, length) == 0);
+}
+
 /* Room for one item more behind `count` items of a size, which doubles where it is used up, so that many items one by one
    are no work by their square. NULL if there is no memory; the items are where they were then. */
 void *room_for_one(void *items, size_t count, size_t size);

@@ -9,7 +9,7 @@
 
 enum Action { CONSTANT, TEXT, NUMBER, UNLESS, JUMP, OPEN, COMMA, EACH };
 
-enum { MOST_DEPTH = 32, NO_SCOPE = -1 };
+enum { MAX_DEPTH = 32, NO_SCOPE = -1 };
 
 typedef struct {
     size_t start; /* in the plan's texts */
@@ -271,7 +271,7 @@ static int read_piece(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
 }
 
 static int read_pieces(Plan *plan, PyObject *pieces, int64_t *rows, int depth) {
-    if (depth >= MOST_DEPTH) {
+    if (depth >= MAX_DEPTH) {
         PyErr_SetString(PyExc_NotImplementedError, "pieces nested too deeply");
         return -1;
     }

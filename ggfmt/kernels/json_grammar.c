@@ -1,39 +1,32 @@
-/* What Python tells of the records of a dialect: their members, types of operations, and rules. */
+/* The grammar of a dialect, as Python gives it: members of records and types of operations. */
 #include "json_scan.h"
 
 #include <stdlib.h>
 
-void scan_node_free(Node *node) {
+void json_node_free(Node *node) {
     for (int i = 0; i < node->children_count; i++)
-        scan_node_free(&node->children[i]);
+        json_node_free(&node->children[i]);
     free(node->children);
-    free(node->name);
+    free(node->name.data);
     free(node->same.data);
     free(node->token.data);
     free(node->unless.data);
 }
 
-/* As `copy_bytes`, or nothing from None. */
-int scan_copy_text(PyObject *from, Text *to) {
-    return from == Py_None ? 0 : copy_bytes(from, &to->data, &to->length);
-}
-
-/* What a member is as a token: (name, rank, the text that is none), or None. */
+/* Reads what token a member makes: (name, rank, the text that makes none), or None. */
 static int read_token(PyObject *token, Node *node) {
     PyObject *name, *unless;
     if (token == Py_None)
         return 0;
     if (!PyArg_ParseTuple(token, "OiO", &name, &node->rank, &unless))
         return -1;
-    return scan_copy_text(name, &node->token) < 0 || scan_copy_text(unless, &node->unless) < 0 ? -1 : 0;
+    return own_text_read_optional(&node->token, name) < 0 ? -1 : own_text_read_optional(&node->unless, unless);
 }
 
-/* Members as Python gives them: (name, action, required, argument, token) in a tuple. */
-int scan_read_members(Scanner *s, Node *node, PyObject *members, int depth) {
-    if (!PyTuple_Check(members) || PyTuple_GET_SIZE(members) > MOST_MEMBERS || depth > MOST_DEPTH) {
-        PyErr_SetString(PyExc_ValueError, "too many members, or no tuple of them");
-        return -1;
-    }
+/* Reads members from a tuple of (name, action, required, argument, token). */
+int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth) {
+    if (!PyTuple_Check(members) || PyTuple_GET_SIZE(members) > MAX_MEMBERS || depth > MAX_DEPTH)
+        return refuse("too many members, or no tuple of them");
     node->children = calloc((size_t)PyTuple_GET_SIZE(members) + 1, sizeof(Node));
     if (node->children == NULL) {
         PyErr_NoMemory();
@@ -46,7 +39,7 @@ int scan_read_members(Scanner *s, Node *node, PyObject *members, int depth) {
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(members, i), "O!ipOO", &PyBytes_Type, &name, &action, &required, &argument,
                               &token))
             return -1;
-        if (copy_bytes(name, &child->name, &child->length) < 0 || read_token(token, child) < 0)
+        if (own_text_read(&child->name, name) < 0 || read_token(token, child) < 0)
             return -1;
         child->place = -1;
         child->next = (int)i + 1 < PyTuple_GET_SIZE(members) ? (int)i + 1 : 0;
@@ -55,12 +48,12 @@ int scan_read_members(Scanner *s, Node *node, PyObject *members, int depth) {
         switch (child->action) {
         case ENTER:
             if (!PyArg_ParseTuple(argument, "Opp", &members_within, &child->takes, &child->in_text) ||
-                scan_read_members(s, child, members_within, depth + 1) < 0)
+                json_read_members(s, child, members_within, depth + 1) < 0)
                 return -1;
             break;
         case IDENTITY:
         case NAMES:
-            child->place = s->identities++;
+            child->place = s->identity_parts++;
             break;
         case SLOT:
         case SKIP:
@@ -78,7 +71,7 @@ int scan_read_members(Scanner *s, Node *node, PyObject *members, int depth) {
         case LIST:
             if (child->action == LIST)
                 child->place = s->slots++;
-            if (copy_bytes(argument, &child->same.data, &child->same.length) < 0)
+            if (own_text_read(&child->same, argument) < 0)
                 return -1;
             break;
         case BEFORE:
@@ -90,19 +83,16 @@ int scan_read_members(Scanner *s, Node *node, PyObject *members, int depth) {
         case OP:
             break;
         default:
-            PyErr_SetString(PyExc_ValueError, "an unknown action");
-            return -1;
+            return refuse("an unknown action");
         }
-        if (s->slots > MOST_SLOTS || s->identities > MOST_SLOTS) {
-            PyErr_SetString(PyExc_ValueError, "too many slots");
-            return -1;
-        }
+        if (s->slots > MAX_SLOTS || s->identity_parts > MAX_SLOTS)
+            return refuse("too many slots");
     }
     return 0;
 }
 
-/* By the texts of operations their letters, and tokens: (letter, name, text, rank), the name None for no token. */
-int scan_read_ops(Scanner *s, PyObject *ops) {
+/* Reads types of operations: for each text its letter, and the name, text and rank of its token. A name is None for no token. */
+int json_read_ops(JsonScanner *s, PyObject *ops) {
     PyObject *text, *meaning;
     Py_ssize_t place = 0;
     s->ops = calloc((size_t)PyDict_Size(ops) + 1, sizeof(OpName));
@@ -115,26 +105,10 @@ int scan_read_ops(Scanner *s, PyObject *ops) {
         PyObject *name, *token_text;
         int letter;
         if (!PyArg_ParseTuple(meaning, "cOOi", &letter, &name, &token_text, &op->rank) ||
-            copy_bytes(text, &op->from, &op->length) < 0 || scan_copy_text(name, &op->token) < 0 ||
-            scan_copy_text(token_text, &op->token_text) < 0)
+            own_text_read(&op->from, text) < 0 || own_text_read_optional(&op->token, name) < 0 ||
+            own_text_read_optional(&op->token_text, token_text) < 0)
             return -1;
         op->letter = (char)letter;
-    }
-    return 0;
-}
-
-int scan_read_rules(Scanner *s, PyObject *rules) {
-    PyObject *letter, *rule;
-    Py_ssize_t place = 0;
-    while (PyDict_Next(rules, &place, &letter, &rule)) {
-        int before, after;
-        if (!PyBytes_Check(letter) || PyBytes_GET_SIZE(letter) != 1 || !PyArg_ParseTuple(rule, "ii", &before, &after)) {
-            if (!PyErr_Occurred())
-                PyErr_SetString(PyExc_ValueError, "an operation type is one letter");
-            return -1;
-        }
-        s->rules[PyBytes_AS_STRING(letter)[0] & 127][0] = (signed char)before;
-        s->rules[PyBytes_AS_STRING(letter)[0] & 127][1] = (signed char)after;
     }
     return 0;
 }

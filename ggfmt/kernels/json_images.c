@@ -4,28 +4,28 @@
 /* Which columns of an image are kept: none, those of the key, or all. */
 enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
 
-/* One image from its brace to behind it. By an identity with states it must have the columns that have a value there, and
-   what stands for the values of others is none. */
-static Verdict image(Table *table, const Identity *key, int old, Column *columns, enum Keep keep, int64_t row,
+/* Takes one image from its brace to behind it. If the identity has states, the image must have all columns with a value in
+   it, and the scanner ignores the texts of its other columns. */
+static Verdict image(JsonTable *table, const Identity *key, int old, Column *columns, enum Keep keep, int64_t row,
                      const char **place, const char *end) {
     const char *at = *place;
     int expected = 0, kinds, lacking = key->valued[old], mask = old ? IN_BEFORE : IN_AFTER;
-    if (++table->stamp == 0) { /* all stamps were used */
+    if (++table->stamp == 0) { /* all stamps are used up */
         memset(table->stamps, 0, (size_t)table->names.count * sizeof(uint32_t));
         table->stamp = 1;
     }
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);
-    for (;;) { /* an image without columns is odd: it may be one that should not be there */
+    for (;;) { /* an image without columns is odd: it may be out of place */
         if (at >= end || *at != '"')
             return ODD;
         at++;
-        int found = name_here(&table->names, expected, at, end);
+        int found = key_here(&table->names, expected, at, end);
         if (found < 0) {
             int escaped;
             const char *close = json_string(at, end, &escaped);
-            if (close == NULL || escaped || (found = names_find(&table->names, at, (size_t)(close - at))) < 0)
+            if (close == NULL || escaped || (found = keys_find(&table->names, at, (size_t)(close - at))) < 0)
                 return ODD;
         }
         if (table->stamps[found] == table->stamp)
@@ -38,18 +38,18 @@ static Verdict image(Table *table, const Identity *key, int old, Column *columns
         at = spanned(json_space(at + 1, end), end, &span, &kinds);
         if (at == NULL)
             return ODD;
-        if (table->takes != NULL && (!(kinds & table->takes[found]) || found < expected))
+        if (table->takes.data != NULL && (!(kinds & table->takes.data[found]) || found < expected))
             return ODD;
-        int state = key->states == NULL ? mask : key->states[found];
+        int state = key->states.data == NULL ? mask : key->states.data[found];
         if (state & NOT_NAMED)
             return ODD;
-        lacking -= key->states != NULL && (state & mask);
+        lacking -= key->states.data != NULL && (state & mask);
         if ((state & mask) && (keep == KEEP_ALL || (keep == KEEP_KEYS && table->is_key[found]))) {
             Verdict verdict = put_span(&columns[found], row, &span, end);
             if (verdict != TAKEN)
                 return verdict;
         } else if (span.escaped) {
-            at = json_value(span.start - 1, end); /* its escapes are checked */
+            at = json_value(span.start - 1, end); /* check its escapes */
             if (at == NULL)
                 return ODD;
         }
@@ -67,27 +67,28 @@ static Verdict image(Table *table, const Identity *key, int old, Column *columns
     }
 }
 
-/* All images of a member, an object or, if images are listed, a list of objects, from the start of the value to behind it. */
-Verdict scan_images(Scanner *s, int old, const char **place, const char *end, int *count) {
-    Table *table = s->table;
-    Column *columns = old ? table->rows.before : table->rows.after;
-    const Identity *key = &s->keys[s->last]; /* that of the record: its table was found */
+/* A member has one object or, if images are listed, a list of objects. */
+Verdict json_images(JsonScanner *s, int old, const char **place, const char *end, int *count) {
+    JsonTable *table = (JsonTable *)s->base.table;
+    const Rows *rows = &table->base.rows;
+    Column *columns = old ? rows->before : rows->after;
+    const Identity *key = &s->identities[s->base.last]; /* the record's: its table is known */
     enum Keep keep = KEEP_ALL;
     if (s->row_only) {
         int chosen = old == (s->op == 'D');
-        columns = chosen ? table->rows.after : table->rows.before;
+        columns = chosen ? rows->after : rows->before;
         keep = chosen ? KEEP_ALL : old && s->key_updates ? KEEP_KEYS : KEEP_NONE;
     }
     *count = 0;
     if (!s->listed) {
         *count = 1;
-        return image(table, key, old, columns, keep, s->row, place, end);
+        return image(table, key, old, columns, keep, s->base.row, place, end);
     }
     if (*place >= end || **place != '[')
         return ODD;
     const char *at = json_space(*place + 1, end);
     for (;;) {
-        Verdict verdict = image(table, key, old, columns, keep, s->row + *count, &at, end);
+        Verdict verdict = image(table, key, old, columns, keep, s->base.row + *count, &at, end);
         if (verdict != TAKEN)
             return verdict;
         ++*count;

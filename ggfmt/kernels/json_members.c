@@ -1,20 +1,20 @@
-/* The members of a record, and what each of them is. */
+/* The members of a record. */
 #include "json_scan.h"
 
 static Node *child_named(const Node *node, int expected, const char *at, size_t length) {
     for (int i = 0; i < node->children_count; i++) {
         int place = expected + i < node->children_count ? expected + i : expected + i - node->children_count;
         Node *child = &node->children[place];
-        if (child->length == length && memcmp(child->name, at, length) == 0)
+        if (own_text_is(&child->name, at, length))
             return child;
     }
     return NULL;
 }
 
-static Verdict take_op(Scanner *s, const Span *span) {
+static Verdict take_op(JsonScanner *s, const Span *span) {
     size_t length = (size_t)(span->end - span->start);
     for (int i = 0; i < s->op_count; i++) {
-        if (s->ops[i].length == length && memcmp(s->ops[i].from, span->start, length) == 0) {
+        if (own_text_is(&s->ops[i].from, span->start, length)) {
             s->op = s->ops[i].letter;
             s->named = &s->ops[i];
             return TAKEN;
@@ -23,18 +23,17 @@ static Verdict take_op(Scanner *s, const Span *span) {
     return ODD;
 }
 
-/* Takes note of a token, unless its text is one that is none. */
-static Verdict add_token(Scanner *s, const Node *node, const char *name, size_t length, const Span *text) {
+/* Adds a token, unless its text is that of no token. */
+static Verdict add_token(JsonScanner *s, const Node *node, const char *name, size_t length, const Span *text) {
     if (text->kind == IS_NULL)
         return TAKEN;
     if (node->unless.data != NULL) {
         if (text->escaped)
             return ODD;
-        if ((size_t)(text->end - text->start) == node->unless.length &&
-            memcmp(text->start, node->unless.data, node->unless.length) == 0)
+        if (own_text_is(&node->unless, text->start, (size_t)(text->end - text->start)))
             return TAKEN;
     }
-    if (s->token_count == MOST_TOKENS)
+    if (s->token_count == MAX_TOKENS)
         return ODD;
     Token *token = &s->tokens[s->token_count++];
     *token = (Token){NULL, 0, name, length, *text, node->rank};
@@ -45,12 +44,12 @@ static Verdict add_token(Scanner *s, const Node *node, const char *name, size_t 
     return TAKEN;
 }
 
-/* A member of an object that takes others than those it knows: they are tokens, or, without a prefix, nothing. */
-static Verdict other_member(Scanner *s, const Node *node, const char *name, size_t length, int escaped, const char **place,
+/* Takes an unknown member: a token, or, if the object has no prefix for tokens, nothing. */
+static Verdict other_member(JsonScanner *s, const Node *node, const char *name, size_t length, int escaped, const char **place,
                             const char *end) {
     Span span;
     int kinds;
-    if (escaped || memchr(name, ' ', length) != NULL) /* it may be one that is known, broken over lines */
+    if (escaped || memchr(name, ' ', length) != NULL) /* it may be a known name, broken over lines */
         return ODD;
     if (node->token.data == NULL)
         return (*place = json_value(*place, end)) == NULL ? ODD : TAKEN;
@@ -58,8 +57,8 @@ static Verdict other_member(Scanner *s, const Node *node, const char *name, size
     return *place == NULL ? ODD : add_token(s, node, name, length, &span);
 }
 
-/* The tokens in an object, from its brace to behind it. */
-static Verdict token_object(Scanner *s, const Node *node, const char **place, const char *end) {
+/* Takes an object of tokens, from its brace to behind it. */
+static Verdict token_object(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span name, text;
     int kinds;
     const char *at = *place;
@@ -100,15 +99,15 @@ static int is_null(const char *at, const char *end) {
     return at < end && *at == 'n';
 }
 
-/* An image, now if it is known already where it belongs, else a note of where it is. */
-static Verdict image_member(Scanner *s, const Node *node, const char **place, const char *end) {
+/* Takes an image, if its table and role are known already; otherwise notes its span for the end of the record. */
+static Verdict image_member(JsonScanner *s, const Node *node, const char **place, const char *end) {
     const char *at = *place;
     int old = node->action == BEFORE || node->action == OLD || (node->action == ROW && s->op == 'D');
     if (node->action == OLD && s->op && s->op != 'U') {
         *place = json_value(at, end);
         return *place == NULL ? ODD : TAKEN;
     }
-    int now = s->parts == s->identities && (s->op || (!s->row_only && node->action != ROW && node->action != OLD));
+    int now = s->parts_met == s->identity_parts && (s->op || (!s->row_only && node->action != ROW && node->action != OLD));
     Span *span = now || node->action == BEFORE || node->action == AFTER ? (old ? &s->before : &s->after)
                  : node->action == ROW                                  ? &s->row_image
                                                                         : &s->old_image;
@@ -123,10 +122,10 @@ static Verdict image_member(Scanner *s, const Node *node, const char **place, co
     span->start = at;
     span->kind = LITERAL;
     if (now) {
-        Verdict verdict = scan_find_table(s);
+        Verdict verdict = json_find_table(s);
         if (verdict != TAKEN)
             return verdict;
-        verdict = scan_images(s, old, place, end, old ? &s->old_count : &s->new_count);
+        verdict = json_images(s, old, place, end, old ? &s->old_count : &s->new_count);
         *(old ? &s->old_done : &s->new_done) = 1;
         return verdict;
     }
@@ -136,10 +135,10 @@ static Verdict image_member(Scanner *s, const Node *node, const char **place, co
     return *place == NULL ? ODD : TAKEN;
 }
 
-/* A part of the identity. Brackets are enough to find the end of one: it means something only if it is that of a record
+/* Takes a part of the identity. Its end is found by brackets alone: the part only counts if it is equal to one in a record
    that the exact reader took. */
-static const char *identity_part(Scanner *s, int place, const char *at, const char *end) {
-    const char *behind = scan_known_part(s, place, at, end);
+static const char *identity_part(JsonScanner *s, int place, const char *at, const char *end) {
+    const char *behind = json_known_part(s, place, at, end);
     if (behind != NULL)
         s->known |= (uint64_t)1 << place;
     else if (at < end && (*at == '{' || *at == '['))
@@ -149,12 +148,12 @@ static const char *identity_part(Scanner *s, int place, const char *at, const ch
     if (behind == NULL)
         return NULL;
     s->part[place] = (Span){.start = at, .end = behind};
-    s->parts++;
+    s->parts_met++;
     return behind;
 }
 
-/* The names in an object as a part of the identity. */
-static Verdict names_part(Scanner *s, const Node *node, const char **place, const char *end) {
+/* Takes the names in an object as a part of the identity. */
+static Verdict names_part(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span *part = &s->part[node->place];
     const char *at = *place;
     int escaped;
@@ -163,7 +162,7 @@ static Verdict names_part(Scanner *s, const Node *node, const char **place, cons
         if (*place == NULL)
             return ODD;
         *part = (Span){.start = at, .end = *place};
-        s->parts++;
+        s->parts_met++;
         return TAKEN;
     }
     if (at >= end || *at != '{')
@@ -181,7 +180,7 @@ static Verdict names_part(Scanner *s, const Node *node, const char **place, cons
         at = json_space(at, end);
         if (at < end && *at == '}') {
             *part = (Span){.start = s->names.data, .end = s->names.data + s->names.size};
-            s->parts++;
+            s->parts_met++;
             *place = at + 1;
             return TAKEN;
         }
@@ -189,10 +188,10 @@ static Verdict names_part(Scanner *s, const Node *node, const char **place, cons
             return ODD;
         at = json_space(at + 1, end);
     }
-    return ODD; /* without names, or not an object */
+    return ODD; /* no names, or no object */
 }
 
-/* A `name` and a `value` from the brace of their object to behind it. */
+/* Reads an object with a `name` and a `value`, from its brace to behind it. */
 static const char *named_value(const char *at, const char *end, Span *name, Span *value) {
     int kinds;
     name->start = value->start = NULL;
@@ -222,8 +221,8 @@ static const char *named_value(const char *at, const char *end, Span *name, Span
     }
 }
 
-/* Tokens in a list, from its bracket to behind it. */
-static Verdict token_list(Scanner *s, const Node *node, const char **place, const char *end) {
+/* Takes a list of tokens, from its bracket to behind it. */
+static Verdict token_list(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span name, value;
     const char *at = *place;
     if (at >= end || *at != '[')
@@ -238,7 +237,7 @@ static Verdict token_list(Scanner *s, const Node *node, const char **place, cons
         if (at == NULL)
             return ODD;
         size_t length = (size_t)(name.end - name.start);
-        if (length == node->same.length && memcmp(name.start, node->same.data, length) == 0) {
+        if (own_text_is(&node->same, name.start, length)) {
             if (s->slot[node->place].kind != MISSING)
                 return ODD;
             s->slot[node->place] = value;
@@ -260,8 +259,8 @@ static Verdict token_list(Scanner *s, const Node *node, const char **place, cons
     }
 }
 
-/* A value that is looked at: a slot, a token, both or nothing. */
-static Verdict plain_member(Scanner *s, const Node *node, const char **place, const char *end) {
+/* Takes a value as a slot, a token, both or nothing. */
+static Verdict plain_member(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span span;
     int kinds = 0;
     const char *at = spanned(*place, end, &span, &kinds);
@@ -278,14 +277,14 @@ static Verdict plain_member(Scanner *s, const Node *node, const char **place, co
     span.is_stamp = (uint8_t)is_stamp;
     if (node->place >= 0)
         s->slot[node->place] = span;
-    else if (span.escaped && json_value(span.start - 1, end) == NULL) /* its escapes are checked */
+    else if (span.escaped && json_value(span.start - 1, end) == NULL) /* check its escapes */
         return ODD;
     *place = at;
     return TAKEN;
 }
 
-/* An object in a string, from the quote of the string to behind it. */
-static Verdict object_in_text(Scanner *s, Node *node, const char **place, const char *end) {
+/* Takes an object in a string, from the quote of the string to behind it. */
+static Verdict object_in_text(JsonScanner *s, Node *node, const char **place, const char *end) {
     Span text;
     int kinds;
     const char *behind = spanned(*place, end, &text, &kinds);
@@ -296,7 +295,7 @@ static Verdict object_in_text(Scanner *s, Node *node, const char **place, const 
         size_t start = s->texts.size, needed = (size_t)(stop - at) + SLACK;
         if (start == 0 && bytes_reserve(&s->texts, (size_t)(end - at) + 2 * SLACK) < 0)
             return NO_MEMORY;
-        if (s->texts.capacity - start < needed) /* texts in texts */
+        if (s->texts.capacity - start < needed) /* strings in strings */
             return ODD;
         Verdict verdict = json_unescape(&s->texts, at, stop);
         if (verdict != TAKEN)
@@ -305,14 +304,14 @@ static Verdict object_in_text(Scanner *s, Node *node, const char **place, const 
         stop = s->texts.data + s->texts.size;
     }
     at = json_space(at, stop);
-    Verdict verdict = scan_object(s, node, &at, stop);
+    Verdict verdict = json_object(s, node, &at, stop);
     if (verdict != TAKEN)
         return verdict;
     *place = behind;
     return json_space(at, stop) == stop ? TAKEN : ODD;
 }
 
-static Verdict member(Scanner *s, Node *node, const char **place, const char *end) {
+static Verdict member(JsonScanner *s, Node *node, const char **place, const char *end) {
     const char *at = *place;
     int kinds = 0;
     Span span;
@@ -325,7 +324,7 @@ static Verdict member(Scanner *s, Node *node, const char **place, const char *en
             at = json_value(at, end);
             break;
         }
-        return node->in_text ? object_in_text(s, node, place, end) : scan_object(s, node, place, end);
+        return node->in_text ? object_in_text(s, node, place, end) : json_object(s, node, place, end);
     case IDENTITY:
         at = identity_part(s, node->place, at, end);
         if (at != NULL && node->token.data != NULL) {
@@ -374,11 +373,10 @@ static Verdict member(Scanner *s, Node *node, const char **place, const char *en
     return at == NULL ? ODD : TAKEN;
 }
 
-/* An object of known members, from its brace to behind it. */
-Verdict scan_object(Scanner *s, Node *node, const char **place, const char *end) {
+Verdict json_object(JsonScanner *s, Node *node, const char **place, const char *end) {
     const char *at = *place;
     uint64_t seen = 0;
-    int expected = node->first, *followed = &node->first; /* records are alike: members come as in the one before */
+    int expected = node->first, *followed = &node->first; /* expect the members in the order of the last record */
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);

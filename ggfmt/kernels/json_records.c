@@ -1,4 +1,4 @@
-/* Whole records: their members, then their images as far as these had to wait, then a row for each operation. */
+/* Whole records: members, then the images that had to wait for an identity or a type, then a row for each operation. */
 #include "json_scan.h"
 
 #include <stdio.h>
@@ -19,8 +19,8 @@ static int same_name(const Token *one, const Token *other) {
     return 1;
 }
 
-/* The tokens of the record in their order; ODD if two of them have a name. */
-static Verdict settle_tokens(Scanner *s) {
+/* Puts the tokens of the record in order; ODD if two of them have one name. */
+static Verdict settle_tokens(JsonScanner *s) {
     for (int i = 1; i < s->token_count; i++)
         for (int j = 0; j < i; j++)
             if (same_name(&s->tokens[i], &s->tokens[j]))
@@ -33,7 +33,7 @@ static Verdict settle_tokens(Scanner *s) {
         for (int i = 0; i < s->token_count; i++)
             there |= same_name(&own, &s->tokens[i]);
         if (!there) {
-            if (s->token_count == MOST_TOKENS)
+            if (s->token_count == MAX_TOKENS)
                 return ODD;
             s->tokens[s->token_count++] = own;
         }
@@ -48,10 +48,10 @@ static Verdict settle_tokens(Scanner *s) {
     return TAKEN;
 }
 
-/* Puts a token in the row after all others. The text of one may lie elsewhere than in the record: it is not read
-   beyond its end. */
-static Verdict put_token(Table *table, const Token *token) {
-    Column *names = &table->rows.token_names;
+/* Puts a token in a row behind the tokens of all rows. Its text may lie outside the record, so that nothing beyond its end
+   is read. */
+static Verdict put_token(JsonTable *table, const Token *token) {
+    Column *names = &table->base.rows.token_names;
     Verdict verdict = column_ready(names, names->rows, token->prefix_length + token->name_length + SLACK);
     if (verdict != TAKEN)
         return verdict;
@@ -62,11 +62,11 @@ static Verdict put_token(Table *table, const Token *token) {
     memcpy(names->data.data + names->data.size, token->name, token->name_length);
     names->data.size += token->name_length;
     column_end(names, names->rows, TEXT);
-    return put_span(&table->rows.token_texts, table->rows.token_texts.rows, &token->text, token->text.end);
+    return put_span(&table->base.rows.token_texts, table->base.rows.token_texts.rows, &token->text, token->text.end);
 }
 
-/* The tokens of the operation `index` among `count` of the record. */
-static Verdict put_tokens(const Scanner *s, Table *table, int index, int count) {
+/* Puts the tokens of the operation `index` of the `count` in the record. */
+static Verdict put_tokens(const JsonScanner *s, JsonTable *table, int index, int count) {
     for (int i = 0; i < s->token_count; i++) {
         Verdict verdict = put_token(table, &s->tokens[i]);
         if (verdict != TAKEN)
@@ -74,32 +74,28 @@ static Verdict put_tokens(const Scanner *s, Table *table, int index, int count) 
     }
     if (s->row_token.data == NULL || count == 1)
         return TAKEN;
-    char digits[MOST_ROW_DIGITS + 1];
+    char digits[MAX_ROW_DIGITS + 1];
     int length = snprintf(digits, sizeof digits, "%d", index);
     Token own = {NULL, 0, s->row_token.data, s->row_token.length, {digits, digits + length, TEXT, 0, 0}, 0};
     return put_token(table, &own);
 }
 
-static Verdict put_row(Scanner *s, Table *table, int index, int count, int image_bits, int64_t ordinal, const char *end) {
-    int64_t row = s->row + index;
+static Verdict put_row(JsonScanner *s, JsonTable *table, int index, int count, int image_bits, int64_t ordinal, const char *end) {
+    int64_t row = s->base.row + index;
     for (int i = 0; i < s->slots; i++) {
         if (s->slot[i].kind == MISSING)
             continue;
-        const char *readable = s->texts.size ? s->slot[i].end : end; /* it may lie elsewhere than in the record */
-        Verdict verdict = put_span(&table->rows.slot[i], row, &s->slot[i], readable);
+        const char *readable = s->texts.size ? s->slot[i].end : end; /* it may lie outside the record */
+        Verdict verdict = put_span(&table->base.rows.slot[i], row, &s->slot[i], readable);
         if (verdict != TAKEN)
             return verdict;
     }
     Verdict verdict = put_tokens(s, table, index, count);
-    return verdict == TAKEN ? rows_end(&table->rows, row, s->op, image_bits, ordinal) : verdict;
+    return verdict == TAKEN ? rows_end(&table->base.rows, row, s->op, image_bits, ordinal) : verdict;
 }
 
-static int breaks_rule(int rule, int there) {
-    return there ? rule < 0 : rule > 0;
-}
-
-/* Gives images their role whose role the type of the operation tells; ODD where two have one, besides those that are null. */
-static Verdict settle_images(Scanner *s, const char *end) {
+/* Gives a role to the images whose role depends on the operation type. ODD if two that are not null have one role. */
+static Verdict settle_images(JsonScanner *s, const char *end) {
     if (s->row_image.start != NULL) {
         Span *role = s->op == 'D' ? &s->before : &s->after;
         if (role->kind == LITERAL && s->row_image.kind == LITERAL)
@@ -117,14 +113,14 @@ static Verdict settle_images(Scanner *s, const char *end) {
     return TAKEN;
 }
 
-static Verdict whole_record(Scanner *s, const char **place, const char *end, int64_t ordinal) {
-    Verdict verdict = scan_object(s, &s->root, place, end);
+static Verdict whole_record(JsonScanner *s, const char **place, const char *end, int64_t ordinal) {
+    Verdict verdict = json_object(s, &s->root, place, end);
     if (verdict != TAKEN)
         return verdict;
     if (!s->op)
         return ODD;
     s->whole = 1;
-    verdict = scan_find_table(s);
+    verdict = json_find_table(s);
     if (verdict == TAKEN)
         verdict = settle_images(s, end);
     if (verdict == TAKEN)
@@ -136,51 +132,68 @@ static Verdict whole_record(Scanner *s, const char **place, const char *end, int
         if (span->kind != LITERAL || (old ? s->old_done : s->new_done))
             continue;
         const char *start = span->start;
-        verdict = scan_images(s, old, &start, span->end, old ? &s->old_count : &s->new_count);
+        verdict = json_images(s, old, &start, span->end, old ? &s->old_count : &s->new_count);
         if (verdict != TAKEN)
             return verdict;
         if (start != span->end)
             return ODD;
     }
     int has_before = s->before.kind == LITERAL, has_after = s->after.kind == LITERAL;
-    const Identity *key = &s->keys[s->last];
-    if (key->states != NULL) {
+    const Identity *key = &s->identities[s->base.last];
+    if (key->states.data != NULL) {
         if ((key->valued[1] && !has_before) || (key->valued[0] && !has_after))
             return ODD;
         has_before = key->valued[1] > 0;
         has_after = key->valued[0] > 0;
     }
-    const signed char *rules = s->rules[s->op & 127];
-    if (breaks_rule(rules[0], has_before) || breaks_rule(rules[1], has_after))
+    if (image_rules_break(&s->rules, s->op, has_before, has_after))
         return ODD;
     if (has_before && has_after && s->old_count != s->new_count)
         return ODD;
     int count = has_after ? s->new_count : has_before ? s->old_count : 1;
     for (int i = 0; i < count; i++) {
-        verdict = put_row(s, s->table, i, count, has_before | has_after << 1, ordinal, end);
+        verdict = put_row(s, (JsonTable *)s->base.table, i, count, has_before | has_after << 1, ordinal, end);
         if (verdict != TAKEN)
             return verdict;
     }
     return TAKEN;
 }
 
-Verdict scan_record(Scanner *s, const char **place, const char *end, int64_t ordinal) {
+/* Checks whether an odd record has an identity without a table, if all parts of its identity are known. */
+static Verdict find_unbound(JsonScanner *s) {
+    Scanner *base = &s->base;
+    base->is_unbound = 0;
+    Verdict verdict = base->table == NULL && (s->whole || s->parts_met == s->identity_parts) ? json_find_table(s) : ODD;
+    base->is_unbound &= base->identity.size > 0;
+    return verdict == NO_MEMORY ? NO_MEMORY : ODD;
+}
+
+/* Notes where an odd record ends: behind its JSON value, or, if it is none, behind its line. */
+static int note_end(Scanner *base, const char *start, const char *end) {
+    const char *stop = json_value(start, end);
+    if (stop == NULL)
+        stop = memchr(start, '\n', (size_t)(end - start));
+    int64_t place = (stop == NULL ? end : stop) - base->data;
+    return bytes_append(&base->notes, &place, sizeof place);
+}
+
+Verdict json_record(Scanner *base, const char **place, const char *end, int64_t ordinal) {
+    JsonScanner *s = (JsonScanner *)base;
     const char *start = *place;
     memset(s->slot, 0, (size_t)s->slots * sizeof(Span));
-    memset(s->part, 0, (size_t)s->identities * sizeof(Span));
+    memset(s->part, 0, (size_t)s->identity_parts * sizeof(Span));
     s->before = s->after = s->row_image = s->old_image = (Span){0};
     s->known = 0;
     s->texts.size = 0;
     s->named = NULL;
     s->token_count = 0;
-    s->parts = s->old_count = s->new_count = s->old_done = s->new_done = 0;
+    s->parts_met = s->old_count = s->new_count = s->old_done = s->new_done = 0;
     s->op = 0;
     s->whole = 0;
-    s->table = NULL;
     Verdict verdict = whole_record(s, place, end, ordinal);
     if (verdict == TAKEN && !is_utf8(start, *place))
         verdict = ODD;
-    if (verdict != TAKEN && s->table != NULL)
-        rows_cut(&s->table->rows, s->row);
-    return verdict;
+    if (verdict == ODD)
+        verdict = find_unbound(s);
+    return verdict == ODD && !base->in_span && note_end(base, start, end) < 0 ? NO_MEMORY : verdict;
 }

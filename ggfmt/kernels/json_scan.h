@@ -1,27 +1,24 @@
-/* The scanner of JSON records, between the files that it is made of: what it knows of records (json_grammar.c), its tables
-   (json_tables.c), images (json_images.c), members (json_members.c), whole records (json_records.c), and what Python sees
-   of it (json_scan.c). */
+/* The scanner of JSON records, between its files: the grammar of a dialect (json_grammar.c), tables (json_tables.c), images
+   (json_images.c), members (json_members.c), whole records (json_records.c), and the kind of scanner (json_scan.c). */
 #ifndef GGFMT_JSON_SCAN_H
 #define GGFMT_JSON_SCAN_H
 
 #include "json.h"
-#include "keys.h"
-#include "names.h"
-#include "rows.h"
+#include "scanner.h"
 
-/* What a member is. NOTE is a slot that holds no more than that the member is there. ROW is the before image of a delete
-   and the after image of all else; OLD is the before image of an update and means nothing elsewhere. NAMES is a part of
-   the identity: the names of an object's members. LIST has tokens in objects, each with a `name` and a `value`; that of
-   the name that is `same` is a slot instead. */
+/* What a member is. NOTE: a slot without a value, which shows that the member is present. ROW: the before image of a delete,
+   the after image of every other operation. OLD: the before image of an update; other operations ignore it. NAMES: a part
+   of the identity, the names of an object's members. LIST: tokens in objects, each with a `name` and a `value`; the token
+   whose name is `same` is a slot instead. */
 enum Action { SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NAMES, LIST };
 
-/* Kinds of JSON values that a member takes. A STAMP is a string with a time, as `json_stamp` takes it. */
+/* Kinds of JSON values that a member takes. STAMP: a string with a time that `json_stamp` takes. */
 enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32, STAMP = 64 };
 
 /* A state: the image has a value of the column, or the record does not name the column at all. */
 enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4 };
 
-enum { MOST_MEMBERS = 64, MOST_SLOTS = 48, MOST_DEPTH = 8, MOST_TOKENS = 48, MOST_ROW_DIGITS = 11 };
+enum { MAX_MEMBERS = 64, MAX_SLOTS = 48, MAX_DEPTH = 8, MAX_TOKENS = 48, MAX_ROW_DIGITS = 11 };
 
 typedef struct {
     const char *start;
@@ -31,31 +28,24 @@ typedef struct {
     uint8_t is_stamp;
 } Span;
 
-/* Text that Python gave; `data` is NULL where it gave none. */
-typedef struct {
-    char *data;
-    size_t length;
-} Text;
-
 typedef struct Node {
-    char *name;
-    size_t length;
+    OwnText name;
     enum Action action;
     int required;
     int place;      /* of a slot, or of a part of the identity; -1 for none */
-    int takes;      /* the kinds that a member takes; of an object, whether others than its members pass */
+    int takes;      /* the kinds of values that the member takes; of an object, whether it may have unknown members */
     int in_text;    /* the object is in a string */
-    Text same;      /* the bytes that the member must have */
-    Text token;     /* the name of the token that the member is too; of an object, what those of other members start with */
-    Text unless;    /* the text that is no token */
-    int rank;       /* of tokens: those of a lower one come first, and of the same rank those that stand first */
-    int next;       /* the sibling that came behind the member last */
-    int first;      /* the child that came first last */
+    OwnText same;   /* the bytes that the member must have */
+    OwnText token;  /* the name of the token that the member makes; of an object, the prefix for tokens of unknown members */
+    OwnText unless; /* with this text the member makes no token */
+    int rank;       /* tokens are ordered by rank, and in one rank as the record has them */
+    int next;       /* the sibling that followed the member in the last record */
+    int first;      /* the child that came first in the last record */
     int children_count;
     struct Node *children;
 } Node;
 
-/* A token of the record in hand: its name in two parts, and its text. */
+/* A token of the record in hand. Its name has two parts. */
 typedef struct {
     const char *prefix;
     size_t prefix_length;
@@ -65,81 +55,63 @@ typedef struct {
     int rank;
 } Token;
 
-/* An identity, and the table that it is bound to, -1 for none. */
+/* What a scanner knows of an identity besides its text and its table. */
 typedef struct {
-    char *data;
-    size_t length;
-    uint64_t hash;
-    int table;
-    int next;      /* another one that is bound to this table, -1 for none */
-    size_t *parts; /* where each part starts, and the end */
-    char *states;  /* of each column of the table, in which images it has a value; NULL where images tell */
-    int valued[2]; /* how many columns have one in the after image, and in the before image */
+    size_t *parts;  /* where each part starts, and the end */
+    OwnText states; /* of each column of the table, in which images it has a value; without data if the images decide */
+    int valued[2];  /* how many columns have a value in the after image, and in the before image */
 } Identity;
 
 typedef struct {
-    int bound;
-    int first_key; /* one of the identities that are bound to it, -1 for none */
-    Names names;
+    Table base;
+    Keys names;
     uint8_t *is_key;
-    char *takes;      /* the kinds of values of each column, which then come in order; NULL for any, in any order */
-    uint32_t *stamps; /* of the image that a column was met in last */
+    OwnText takes;    /* the kinds of values of each column, which then come in order; without data any, in any order */
+    uint32_t *stamps; /* of each column, the image that had it last */
     uint32_t stamp;
-    Rows rows;
-} Table;
+} JsonTable;
 
 typedef struct {
-    char *from;
-    size_t length;
+    OwnText from;
     char letter;
-    Text token; /* the name and the text of a token that such operations have, and its rank */
-    Text token_text;
+    OwnText token; /* the name and the text of a token that such operations have, and its rank */
+    OwnText token_text;
     int rank;
 } OpName;
 
 typedef struct {
-    PyObject_HEAD
+    Scanner base;
     Node root;
     int slots;
-    int identities;
+    int identity_parts; /* the number of parts of an identity */
     int row_only;
     int key_updates;
     int listed; /* images are in lists */
     OpName *ops;
     int op_count;
-    signed char rules[128][2]; /* by letter, before and after: -1 not allowed, 1 required */
-    Table *tables;
-    int table_count;
-    int first_free; /* all tables before are bound */
-    Identity *keys;
-    int key_count;
-    int32_t *index; /* of keys by hash, -1 for none */
-    size_t index_size;
-    int last;       /* the key met last, -1 for none */
-    Text row_token; /* of several operations of a record, each has its number in a token of this name */
-    int row_rank;
-    Bytes identity;
-    Bytes names; /* those of the record's NAMES */
-    Bytes texts; /* strings of the record that objects are in, without escapes: not moved while it is in hand */
+    ImageRules rules;
+    Identity *identities; /* by the numbers of the scanner's keys */
+    int identity_count;
+    OwnText row_token; /* with several operations in a record, the name of the token with the number of each */
+    Bytes names; /* the names of the record's NAMES */
+    Bytes texts; /* strings with objects, unescaped; spans of the record in hand point to them, so that they are not moved */
     /* the record in hand */
-    Span slot[MOST_SLOTS];
-    Span part[MOST_SLOTS];
-    int parts;
-    uint64_t known; /* the parts that are those of the key met last, by bits */
+    Span slot[MAX_SLOTS];
+    Span part[MAX_SLOTS];
+    int parts_met;
+    uint64_t known; /* bits: the parts that are those of the identity found last */
     Span before;
     Span after;
     Span row_image;
     Span old_image;
-    Token tokens[MOST_TOKENS];
+    Token tokens[MAX_TOKENS];
     int token_count;
     const OpName *named;
     char op;
-    int whole;   /* all of the record was seen, and so all parts of its identity */
-    int64_t row; /* of the record's first operation */
+    int whole; /* the scanner has seen the whole record, and so all parts of its identity */
     int old_count, new_count;
     int old_done, new_done;
-    Table *table;
-} Scanner;
+} JsonScanner;
 
 static inline Verdict put_span(Column *column, int64_t row, const Span *span, const char *end) {
     if (span->is_stamp) {
@@ -162,7 +134,7 @@ static inline Verdict put_span(Column *column, int64_t row, const Span *span, co
     return verdict;
 }
 
-/* A value from its start to behind it, as a span; NULL where it is none. */
+/* Reads a value from its start to behind it, as a span; NULL if there is none. */
 static inline const char *spanned(const char *at, const char *end, Span *span, int *kinds) {
     int integer = 0, escaped = 0;
     if (at >= end)
@@ -197,34 +169,26 @@ static inline const char *spanned(const char *at, const char *end, Span *span, i
     }
 }
 
-/* What Python tells of records: json_grammar.c */
-void scan_node_free(Node *node);
-int scan_copy_text(PyObject *from, Text *to);
-int scan_read_members(Scanner *s, Node *node, PyObject *members, int depth);
-int scan_read_ops(Scanner *s, PyObject *ops);
-int scan_read_rules(Scanner *s, PyObject *rules);
+/* json_grammar.c */
+void json_node_free(Node *node);
+int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth);
+int json_read_ops(JsonScanner *s, PyObject *ops);
 
-/* Tables and identities: json_tables.c */
-const char *scan_known_part(const Scanner *s, int place, const char *at, const char *end);
-int scan_write_identity(Scanner *s);
-Verdict scan_find_table(Scanner *s);
-void scan_table_free(Table *table);
-int scan_key_number(Scanner *s, PyObject *identity);
-int scan_set_states(Scanner *s, int key, PyObject *states, const Table *table);
-int scan_make_columns(Scanner *s, Table *table, PyObject *names, PyObject *keys, PyObject *takes);
-int scan_free_table(Scanner *s);
-void scan_bind_key(Scanner *s, int key, int number);
-void scan_unbind(Scanner *s, Table *table);
-Table *scan_table_numbered(Scanner *s, PyObject *number);
+/* json_tables.c */
+const char *json_known_part(const JsonScanner *s, int place, const char *at, const char *end);
+int json_write_identity(JsonScanner *s);
+Verdict json_find_table(JsonScanner *s);
+int json_read_identity(JsonScanner *s, int key, PyObject *states, const JsonTable *table);
+int json_make_table(Scanner *base, Table *table, int key, PyObject *description);
+void json_free_table(Table *table);
 
-/* Images: json_images.c */
-Verdict scan_images(Scanner *s, int old, const char **place, const char *end, int *count);
+/* json_images.c: all images of a member, from the start of its value to behind it. */
+Verdict json_images(JsonScanner *s, int old, const char **place, const char *end, int *count);
 
-/* Members: json_members.c */
-Verdict scan_object(Scanner *s, Node *node, const char **place, const char *end);
+/* json_members.c: an object of known members, from its brace to behind it. */
+Verdict json_object(JsonScanner *s, Node *node, const char **place, const char *end);
 
-/* Records: json_records.c */
-/* A record from its brace to behind it, which is not beyond `end`. */
-Verdict scan_record(Scanner *s, const char **place, const char *end, int64_t ordinal);
+/* json_records.c: a record from its brace to behind it. */
+Verdict json_record(Scanner *base, const char **place, const char *end, int64_t ordinal);
 
 #endif

@@ -48,11 +48,7 @@ static int grow(Keys *keys) {
     return 0;
 }
 
-int keys_add(Keys *keys, const char *text, size_t length) {
-    uint64_t hash = hash_of(text, length);
-    int number = find_hashed(keys, text, length, hash);
-    if (number >= 0)
-        return number;
+static int append(Keys *keys, const char *text, size_t length, uint64_t hash) {
     char *copy = malloc(length + 1);
     if (copy == NULL || keys->count == INT32_MAX || grow(keys) < 0) {
         free(copy);
@@ -66,6 +62,27 @@ int keys_add(Keys *keys, const char *text, size_t length) {
     return keys->count++;
 }
 
+int keys_add(Keys *keys, const char *text, size_t length) {
+    uint64_t hash = hash_of(text, length);
+    int number = find_hashed(keys, text, length, hash);
+    return number >= 0 ? number : append(keys, text, length, hash);
+}
+
+int keys_append(Keys *keys, PyObject *text) {
+    char *data;
+    Py_ssize_t length;
+    if (PyBytes_AsStringAndSize(text, &data, &length) < 0)
+        return -1;
+    return append(keys, data, (size_t)length, hash_of(data, (size_t)length));
+}
+
+int keys_read(Keys *keys, PyObject *tuple) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
+        if (keys_append(keys, PyTuple_GET_ITEM(tuple, i)) < 0)
+            return -1;
+    return 0;
+}
+
 void keys_free(Keys *keys) {
     for (int i = 0; i < keys->count; i++)
         free(keys->all[i].text);
@@ -74,35 +91,21 @@ void keys_free(Keys *keys) {
     *keys = (Keys){0};
 }
 
-int keys_read_letters(Keys *words, Bytes *letters, PyObject *kinds) {
-    PyObject *word, *letter;
-    Py_ssize_t place = 0;
-    while (PyDict_Next(kinds, &place, &word, &letter)) {
-        if (!PyBytes_Check(word) || !PyBytes_Check(letter) || PyBytes_GET_SIZE(letter) != 1) {
-            PyErr_SetString(PyExc_ValueError, "an operation type is one letter");
-            return -1;
-        }
-        int known = words->count;
-        int number = keys_add(words, PyBytes_AS_STRING(word), (size_t)PyBytes_GET_SIZE(word));
-        if (number < known || bytes_append(letters, PyBytes_AS_STRING(letter), 1) < 0) {
-            PyErr_NoMemory();
-            return -1;
-        }
-    }
-    return 0;
-}
-
-int copy_bytes(PyObject *from, char **to, size_t *length) {
+int own_text_read(OwnText *text, PyObject *from) {
     char *data;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(from, &data, &size) < 0)
+    Py_ssize_t length;
+    if (PyBytes_AsStringAndSize(from, &data, &length) < 0)
         return -1;
-    *to = malloc((size_t)size + 1);
-    if (*to == NULL) {
+    text->data = malloc((size_t)length + 1);
+    if (text->data == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    memcpy(*to, data, (size_t)size);
-    *length = (size_t)size;
+    memcpy(text->data, data, (size_t)length);
+    text->length = (size_t)length;
     return 0;
+}
+
+int own_text_read_optional(OwnText *text, PyObject *from) {
+    return from == Py_None ? 0 : own_text_read(text, from);
 }

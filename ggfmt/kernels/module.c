@@ -1,17 +1,14 @@
 /* The extension module: what there is in it, and which revision of the sources it was built from. */
-#include "buffer.h"
 #include "hash.h"
 #include "revision.h"
+#include "scanner.h"
 
-extern PyTypeObject AvroScannerType, AvroToJsonType, DelimitedScannerType, DtsScannerType, JsonScannerType, XmlScannerType;
+extern PyTypeObject AvroToJsonType;
+extern ScannerKind avro_scanner, delimited_scanner, dts_scanner, json_scanner, xml_scanner;
 
 static PyTypeObject *const types[] = {
-    &AvroScannerType,
-    &AvroToJsonType,
-    &DelimitedScannerType,
-    &DtsScannerType,
-    &JsonScannerType,
-    &XmlScannerType,
+    &AvroToJsonType,   &ScannerType,        &avro_scanner.type, &delimited_scanner.type,
+    &dts_scanner.type, &json_scanner.type, &xml_scanner.type,
 };
 
 PyObject *kernel_join(PyObject *module, PyObject *args);

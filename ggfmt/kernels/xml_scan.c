@@ -1,24 +1,22 @@
-/* Operations in XML as GoldenGate writes them, taken into columns in one pass over their bytes.
+/* Scanner of operations in XML as GoldenGate writes them.
 
    The caller binds tables to the columns that their operations list. An operation of a bound table that lists just these
-   columns is taken, whatever white space, quotes, CDATA sections and references it is written with. All else is ODD,
-   leaves no trace in the columns, and ends the scan, so that the caller can have it read and go on behind it: other
-   elements and attributes, comments, processing instructions, carriage returns in values, characters that XML forbids.
+   columns is taken, whatever white space, quotes, CDATA sections and references it is written with. Odd are: other elements
+   and attributes, comments, processing instructions, carriage returns in values, and characters that XML forbids. A scan
+   notes the start and the end of each operation that it takes.
 
-   Nothing here goes deeper than the elements of an operation do, so that nothing recurs. */
+   The depth of elements is fixed, so that no function calls itself. */
 #include "json.h"
-#include "keys.h"
-#include "names.h"
-#include "rows.h"
+#include "scanner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum Slot { TIME, POSITION, SLOTS };
 
-enum { MOST_TOKENS = 64 };
+enum { MAX_TOKENS = 64 };
 
-/* Characters of the data; `escaped` tells that there are references among them. `limit` is the end of what can be read. */
+/* Characters of the data. `escaped`: there are references among them. `limit` is the end of what can be read. */
 typedef struct {
     const char *start;
     const char *end;
@@ -27,32 +25,28 @@ typedef struct {
 } Text;
 
 typedef struct {
-    int bound;
-    Names names;
-    Bytes *tags;    /* the rest of the start tag that each column was met with first, behind `<col` */
-    char count[16]; /* of the columns, in digits */
-    Rows rows;
-} Table;
+    Table base;
+    Keys names;
+    Bytes *tags;    /* of each column, the first start tag that was met, behind `<col` */
+    char count[16]; /* the number of columns, in digits */
+} XmlTable;
 
 typedef struct {
-    PyObject_HEAD
-    int keep;   /* values are wanted, and not only the knowledge that the operations are regular */
-    int tokens; /* so are tokens */
-    Keys kinds; /* the words for operation types, of which `letters` says what they stand for */
-    Bytes letters;
-    Keys keys; /* names of tables */
-    Table *tables;
-    int last;
-    Bytes text;  /* of a value in several pieces, or with references */
-    Bytes spans; /* int64, start and end of each operation that was taken */
+    Scanner base;
+    int keep;   /* the caller wants values; otherwise it only asks whether operations are regular */
+    int tokens; /* the caller wants tokens */
+    OpWords ops;
+    const char *prolog; /* what may stand in front of an operation */
+    size_t prolog_length;
+    Bytes text; /* of a value in several pieces, or with references */
     /* the operation in hand */
     const char *end; /* of the data */
     int64_t returns; /* carriage returns in white space between tags */
-} Scanner;
+} XmlScanner;
 
 /* Characters */
 
-static inline const char *space(Scanner *s, const char *at) {
+static inline const char *space(XmlScanner *s, const char *at) {
     for (; at < s->end && is_space(*at); at++)
         s->returns += *at == '\r';
     return at;
@@ -65,7 +59,7 @@ static inline int starts(const char *at, const char *end, const char *text, size
 
 /* Whether all bytes are characters that XML may hold, `returns` carriage returns among them. */
 static int is_legal(const char *at, const char *end, int64_t returns) {
-    unsigned char low = 0, high = 0, carriage = 0; /* of one byte each, so that the compiler looks at many at a time */
+    unsigned char low = 0, high = 0, carriage = 0; /* one byte each, so that the compiler vectorizes the loop */
     for (const char *p = at; p < end; p++) {
         unsigned char c = (unsigned char)*p;
         low |= (unsigned char)((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r'));
@@ -106,7 +100,7 @@ static int is_character(uint32_t code) {
            (code >= 0xE000 && code <= 0xFFFD) || (code >= 0x10000 && code <= 0x10FFFF);
 }
 
-/* The character of a reference from behind its `&` to behind its semicolon; NULL if it is not one of XML's own. */
+/* Reads a reference from behind its `&` to behind its semicolon; NULL if XML does not define it. */
 static const char *reference(const char *at, const char *end, uint32_t *code) {
     static const struct {
         const char *name;
@@ -143,7 +137,7 @@ static const char *reference(const char *at, const char *end, uint32_t *code) {
     return NULL;
 }
 
-/* Appends characters, with what their references stand for: never more bytes than there were. */
+/* Appends characters and resolves references. The result is never longer than the characters. */
 static Verdict append_text(Bytes *out, const char *at, const char *end) {
     while (at < end) {
         const char *next = memchr(at, '&', (size_t)(end - at));
@@ -164,8 +158,8 @@ static Verdict append_text(Bytes *out, const char *at, const char *end) {
     return TAKEN;
 }
 
-/* Resolves the references of a text, if there are any, into `s->text`, which holds it until the next one. */
-static Verdict resolve(Scanner *s, Text *text) {
+/* Resolves the references of a text into `s->text`, if it has any. The next call overwrites `s->text`. */
+static Verdict resolve(XmlScanner *s, Text *text) {
     if (!text->escaped)
         return TAKEN;
     s->text.size = 0;
@@ -174,8 +168,8 @@ static Verdict resolve(Scanner *s, Text *text) {
     return verdict;
 }
 
-/* Puts a text into a row of a column, NULL for one that nobody wants: its references are looked at all the same. */
-static Verdict put(Scanner *s, Column *column, int64_t row, Text *text) {
+/* Puts a text into a row of a column. If `column` is NULL, only checks its references. */
+static Verdict put(XmlScanner *s, Column *column, int64_t row, Text *text) {
     Verdict verdict = resolve(s, text);
     if (verdict != TAKEN || column == NULL)
         return verdict;
@@ -189,9 +183,9 @@ static inline int is_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* An attribute from the white space before it to behind its quote. `more` becomes 0 where the end of the tag is, `>` or
-   a slash, from which `place` is then. */
-static Verdict attribute(Scanner *s, const char **place, Text *name, Text *value, int *more) {
+/* Reads an attribute from the white space before it to behind its quote. `more` becomes 0 at the end of the tag, `>` or
+   a slash, and `place` is there then. */
+static Verdict attribute(XmlScanner *s, const char **place, Text *name, Text *value, int *more) {
     const char *at = space(s, *place), *end = s->end;
     *more = at < end && *at != '>' && *at != '/';
     if (at >= end || (*more && at == *place))
@@ -213,7 +207,7 @@ static Verdict attribute(Scanner *s, const char **place, Text *name, Text *value
     char quote = *at++;
     *value = (Text){at, at, end, 0};
     for (; at < end && *at != quote; at++) {
-        if (*at == '<' || (unsigned char)*at < 0x20) /* a parser makes blanks of line ends */
+        if (*at == '<' || (unsigned char)*at < 0x20) /* XML parsers replace line ends in attributes by blanks */
             return ODD;
         value->escaped |= *at == '&';
     }
@@ -229,36 +223,36 @@ static inline int is(const Text *text, const char *word, size_t length) {
 }
 #define IS(text, word) is(text, word, sizeof(word) - 1)
 
-/* The rest of a tag behind its name, with white space and then its end; NULL where it goes on otherwise. */
-static inline const char *tag_end(Scanner *s, const char *at) {
+/* To behind the end of a tag, from behind its name; NULL if more than white space is left. */
+static inline const char *tag_end(XmlScanner *s, const char *at) {
     at = space(s, at);
     return at < s->end && *at == '>' ? at + 1 : NULL;
 }
 
-/* An end tag; NULL where another thing stands. */
-static inline const char *closing(Scanner *s, const char *at, const char *tag, size_t length) {
+/* To behind an end tag; NULL if there is none. */
+static inline const char *closing(XmlScanner *s, const char *at, const char *tag, size_t length) {
     if (!STARTS(at, s->end, "</") || !starts(at + 2, s->end, tag, length))
         return NULL;
     return tag_end(s, at + 2 + length);
 }
 #define CLOSING(s, at, tag) closing(s, at, tag, sizeof(tag) - 1)
 
-/* The start tag of an element without attributes; NULL where another thing stands. */
-static inline const char *opening(Scanner *s, const char *at, const char *tag, size_t length) {
+/* To behind the start tag of an element without attributes; NULL if there is none. */
+static inline const char *opening(XmlScanner *s, const char *at, const char *tag, size_t length) {
     if (at >= s->end || *at != '<' || !starts(at + 1, s->end, tag, length))
         return NULL;
     return tag_end(s, at + 1 + length);
 }
 #define OPENING(s, at, tag) opening(s, at, tag, sizeof(tag) - 1)
 
-/* The end of a CDATA section, from within; NULL if it has none. */
+/* The end of a CDATA section, from within it; NULL if it has none. */
 static const char *section_end(const char *at, const char *end) {
     while ((at = memchr(at, ']', (size_t)(end - at))) != NULL && !STARTS(at, end, "]]>"))
         at++;
     return at;
 }
 
-/* Characters up to the next tag; NULL where there is none, or where they could not be that. */
+/* To the next tag; NULL if there is none, or if XML forbids the characters in front of it. */
 static const char *characters(const char *at, const char *end, int *escaped) {
     for (; at < end && *at != '<'; at++) {
         if (*at == ']' && STARTS(at, end, "]]>"))
@@ -268,8 +262,8 @@ static const char *characters(const char *at, const char *end, int *escaped) {
     return at < end ? at : NULL;
 }
 
-/* What stands in an element that has no others in it, from behind its start tag to its end tag. */
-static Verdict content(Scanner *s, const char **place, Text *text) {
+/* Reads the text of an element without elements, from behind its start tag to its end tag. */
+static Verdict content(XmlScanner *s, const char **place, Text *text) {
     const char *at = *place, *end = s->end, *next;
     int escaped = 0, section = STARTS(at, end, "<![CDATA[");
     at += section ? 9 : 0;
@@ -301,8 +295,8 @@ static Verdict content(Scanner *s, const char **place, Text *text) {
 
 /* Operations */
 
-/* What an image has of a column, from behind the name of its start tag: `<before` or `<after`. */
-static Verdict value(Scanner *s, const char **place, const char *tag, size_t length, Column *column, int64_t row,
+/* Takes the value of a column in an image, from behind the name of its start tag: `<before` or `<after`. */
+static Verdict value(XmlScanner *s, const char **place, const char *tag, size_t length, Column *column, int64_t row,
                      int *present) {
     const char *at = *place, *end = s->end;
     Text text = {at, at, end, 0}, name, state;
@@ -338,15 +332,15 @@ static Verdict value(Scanner *s, const char **place, const char *tag, size_t len
     return put(s, column, row, &text);
 }
 
-/* The start tag of the column at a place, from behind `<col` to behind it. Most are written as the one before. */
-static Verdict column_tag(Scanner *s, Table *table, int number, const char **place) {
+/* Reads the start tag of a column, from behind `<col` to behind it. Most tags have the same bytes as the last one. */
+static Verdict column_tag(XmlScanner *s, XmlTable *table, int number, const char **place) {
     Bytes *known = &table->tags[number];
     if (known->size && starts(*place, s->end, known->data, known->size)) {
         *place += known->size;
         return TAKEN;
     }
     const char *at = *place, *start = at;
-    const Name *expected = &table->names.all[number];
+    const Key *expected = &table->names.all[number];
     const int64_t returns = s->returns;
     int named = 0, indexed = 0, more;
     for (;;) {
@@ -377,11 +371,11 @@ static Verdict column_tag(Scanner *s, Table *table, int number, const char **pla
     return bytes_append(known, start, (size_t)(at + 1 - start)) < 0 ? NO_MEMORY : TAKEN;
 }
 
-/* The `col` element of the column at a place, from behind `<col` to behind its end tag. */
-static Verdict column_element(Scanner *s, Table *table, int number, const char **place, int *images) {
+/* Takes the `col` element of a column, from behind `<col` to behind its end tag. */
+static Verdict column_element(XmlScanner *s, XmlTable *table, int number, const char **place, int *images) {
     const char *at = *place, *end = s->end;
     int before = 0, after = 0, present[2] = {0, 0};
-    int64_t row = table->rows.count;
+    int64_t row = table->base.rows.count;
     Verdict tag = column_tag(s, table, number, &at);
     if (tag != TAKEN)
         return tag;
@@ -390,11 +384,11 @@ static Verdict column_element(Scanner *s, Table *table, int number, const char *
         if (STARTS(at, end, "<before") && !before) {
             before = 1;
             at += 7;
-            verdict = value(s, &at, "before", 6, s->keep ? &table->rows.before[number] : NULL, row, &present[0]);
+            verdict = value(s, &at, "before", 6, s->keep ? &table->base.rows.before[number] : NULL, row, &present[0]);
         } else if (STARTS(at, end, "<after") && !after) {
             after = 1;
             at += 6;
-            verdict = value(s, &at, "after", 5, s->keep ? &table->rows.after[number] : NULL, row, &present[1]);
+            verdict = value(s, &at, "after", 5, s->keep ? &table->base.rows.after[number] : NULL, row, &present[1]);
         } else if (STARTS(at, end, "<missing/>")) {
             at += 10;
         } else {
@@ -408,8 +402,8 @@ static Verdict column_element(Scanner *s, Table *table, int number, const char *
     return *place == NULL ? ODD : TAKEN;
 }
 
-/* A name or value of a token, put into a row of a column; into none if tokens are not wanted. */
-static Verdict token_part(Scanner *s, const char **place, const char *tag, size_t length, Column *column, int64_t row) {
+/* Takes the name or the value of a token into a row of a column, if the caller wants tokens. */
+static Verdict token_part(XmlScanner *s, const char **place, const char *tag, size_t length, Column *column, int64_t row) {
     Text text;
     const char *at = opening(s, *place, tag, length);
     if (at == NULL)
@@ -426,7 +420,7 @@ static Verdict token_part(Scanner *s, const char **place, const char *tag, size_
     return TAKEN;
 }
 
-/* Whether the last of the names of a row's tokens is among those before it. */
+/* Whether the last token of a row has the name of one before it. */
 static int is_repeated(const Column *names, int64_t first) {
     const int32_t *ends = (const int32_t *)(const void *)names->ends.data;
     int64_t last = names->rows - 1;
@@ -440,12 +434,12 @@ static int is_repeated(const Column *names, int64_t first) {
     return 0;
 }
 
-/* The tokens, from behind the start tag of the element with all of them to behind its end tag. */
-static Verdict token_elements(Scanner *s, Rows *rows, const char **place) {
+/* Takes the `tokens` element, from behind its start tag to behind its end tag. */
+static Verdict token_elements(XmlScanner *s, Rows *rows, const char **place) {
     const char *at = space(s, *place), *next;
     int64_t first = rows->token_names.rows;
     for (int count = 0; (next = OPENING(s, at, "token")) != NULL; count++) {
-        if (count == MOST_TOKENS)
+        if (count == MAX_TOKENS)
             return ODD;
         at = space(s, next);
         Verdict verdict = token_part(s, &at, "Name", 4, &rows->token_names, rows->token_names.rows);
@@ -464,19 +458,11 @@ static Verdict token_elements(Scanner *s, Rows *rows, const char **place) {
     return *place == NULL ? ODD : TAKEN;
 }
 
-static Table *table_named(Scanner *s, const Text *name) {
-    size_t length = (size_t)(name->end - name->start);
-    if (s->last < 0 || !key_is(&s->keys, s->last, name->start, length))
-        s->last = keys_find(&s->keys, name->start, length);
-    return s->last >= 0 && s->tables[s->last].bound ? &s->tables[s->last] : NULL;
-}
-
 /* The attributes of an operation, by their place in `names`. */
 enum Attribute { A_TABLE, A_TYPE, A_TIME, A_NOW, A_POSITION, A_COUNT, ATTRIBUTES };
 
-/* The start tag of an operation, from behind its name to behind it. What an attribute that is not there has for a start
-   is NULL. */
-static Verdict operation_tag(Scanner *s, const char **place, Text found[ATTRIBUTES]) {
+/* Reads the start tag of an operation, from behind its name to behind it. The start of a missing attribute is NULL. */
+static Verdict operation_tag(XmlScanner *s, const char **place, Text found[ATTRIBUTES]) {
     static const struct {
         const char *name;
         size_t length;
@@ -511,15 +497,15 @@ static int may_have(char op, int images) {
     return op == 'U' || images == 0 || (op == 'I' && images == 2) || (op == 'D' && images == 1);
 }
 
-/* What the attributes of an operation say beside its table: its type, its time and position. */
-static Verdict take_attributes(Scanner *s, Table *table, Text found[ATTRIBUTES], char *op) {
+/* Takes the attributes of an operation besides its table: its type, time and position. */
+static Verdict take_attributes(XmlScanner *s, XmlTable *table, Text found[ATTRIBUTES], char *op) {
     static const enum Attribute slots[SLOTS] = {[TIME] = A_TIME, [POSITION] = A_POSITION};
     if (found[A_NOW].escaped || (found[A_COUNT].start != NULL && !is(&found[A_COUNT], table->count, strlen(table->count))))
         return ODD;
     for (int i = 0; i < SLOTS; i++) {
         if (found[slots[i]].start == NULL)
             continue;
-        Verdict verdict = put(s, s->keep ? &table->rows.slot[i] : NULL, table->rows.count, &found[slots[i]]);
+        Verdict verdict = put(s, s->keep ? &table->base.rows.slot[i] : NULL, table->base.rows.count, &found[slots[i]]);
         if (verdict != TAKEN)
             return verdict;
     }
@@ -527,15 +513,12 @@ static Verdict take_attributes(Scanner *s, Table *table, Text found[ATTRIBUTES],
     Verdict verdict = resolve(s, word);
     if (verdict != TAKEN || !s->keep)
         return verdict;
-    int kind = word->start == NULL ? -1 : keys_find(&s->kinds, word->start, (size_t)(word->end - word->start));
-    if (kind < 0)
-        return ODD;
-    *op = s->letters.data[kind];
-    return TAKEN;
+    *op = word->start == NULL ? 0 : op_letter(&s->ops, word->start, (size_t)(word->end - word->start));
+    return *op ? TAKEN : ODD;
 }
 
-/* An operation of a table from behind its start tag to behind its end tag. */
-static Verdict elements(Scanner *s, Table *table, char op, const char **place, int64_t ordinal) {
+/* Takes the elements of an operation, from behind its start tag to behind its end tag. */
+static Verdict elements(XmlScanner *s, XmlTable *table, char op, const char **place, int64_t ordinal) {
     const char *at = space(s, *place), *next;
     int images = 0, with_tokens = 0;
     for (int count = 0; count < table->names.count; count++) {
@@ -549,7 +532,7 @@ static Verdict elements(Scanner *s, Table *table, char op, const char **place, i
     }
     while (!with_tokens && (next = OPENING(s, at, "tokens")) != NULL) {
         with_tokens = 1;
-        Verdict verdict = token_elements(s, &table->rows, &next);
+        Verdict verdict = token_elements(s, &table->base.rows, &next);
         if (verdict != TAKEN)
             return verdict;
         at = space(s, next);
@@ -562,197 +545,103 @@ static Verdict elements(Scanner *s, Table *table, char op, const char **place, i
     if (!may_have(op, images))
         return ODD;
     int exists = op == 'U' ? images | 2 : op == 'I' ? 2 : op == 'D' ? 1 : 0;
-    return rows_end(&table->rows, table->rows.count, op, exists, ordinal);
+    return rows_end(&table->base.rows, table->base.rows.count, op, exists, ordinal);
 }
 
-/* An operation from its prolog or start tag to behind its end tag. */
-static Verdict operation(Scanner *s, const char **place, const char *prolog, size_t prolog_length, int64_t ordinal) {
+/* Takes an operation, from its prolog or start tag to behind its end tag. */
+static Verdict record(Scanner *base, const char **place, const char *end, int64_t ordinal) {
+    XmlScanner *s = (XmlScanner *)base;
     const char *start = *place, *at = start;
     Text found[ATTRIBUTES];
     char op = 0;
+    s->end = end;
     s->returns = 0;
-    if (prolog_length && starts(at, s->end, prolog, prolog_length))
-        at = space(s, at + prolog_length);
-    if (!STARTS(at, s->end, "<operation"))
+    if (s->prolog_length && starts(at, end, s->prolog, s->prolog_length))
+        at = space(s, at + s->prolog_length);
+    if (!STARTS(at, end, "<operation"))
         return ODD;
     at += 10;
     Verdict verdict = operation_tag(s, &at, found);
     if (verdict != TAKEN || found[A_TABLE].start == NULL)
         return verdict == NO_MEMORY ? NO_MEMORY : ODD;
     verdict = resolve(s, &found[A_TABLE]);
+    if (verdict == TAKEN)
+        verdict = scanner_find(base, found[A_TABLE].start, (size_t)(found[A_TABLE].end - found[A_TABLE].start));
     if (verdict != TAKEN)
         return verdict;
-    Table *table = table_named(s, &found[A_TABLE]);
-    if (table == NULL)
-        return ODD;
-    int64_t row = table->rows.count;
+    XmlTable *table = (XmlTable *)base->table;
     verdict = take_attributes(s, table, found, &op);
     if (verdict == TAKEN)
         verdict = elements(s, table, op, &at, ordinal);
-    if (verdict == TAKEN && !is_legal(start, at, s->returns))
-        verdict = ODD;
     if (verdict != TAKEN)
-        rows_cut(&table->rows, row);
+        return verdict;
+    if (!is_legal(start, at, s->returns))
+        return ODD;
+    int64_t span[2] = {start - base->data, at - base->data};
     *place = at;
-    return verdict;
+    return bytes_append(&base->notes, span, sizeof span) < 0 ? NO_MEMORY : TAKEN;
 }
 
-/* The Python object */
+/* The scanner */
 
-static PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     static char *names[] = {"kinds", "keep", "tokens", NULL};
+    XmlScanner *s = (XmlScanner *)base;
     PyObject *kinds;
-    int keep, tokens;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!pp", names, &PyDict_Type, &kinds, &keep, &tokens))
-        return NULL;
-    Scanner *s = (Scanner *)type->tp_alloc(type, 0);
-    if (s == NULL)
-        return NULL;
-    s->keep = keep;
-    s->tokens = tokens;
-    s->last = -1;
-    if (keys_read_letters(&s->kinds, &s->letters, kinds) < 0) {
-        Py_DECREF(s);
-        return NULL;
-    }
-    return (PyObject *)s;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!pp", names, &PyDict_Type, &kinds, &s->keep, &s->tokens))
+        return -1;
+    return op_words_read(&s->ops, kinds);
 }
 
-static void unbind(Table *table) {
+static void free_scanner(Scanner *base) {
+    XmlScanner *s = (XmlScanner *)base;
+    op_words_free(&s->ops);
+    bytes_free(&s->text);
+}
+
+/* Makes a table from the names of its columns. */
+static int make_table(Scanner *Py_UNUSED(base), Table *base_table, int Py_UNUSED(key), PyObject *description) {
+    XmlTable *table = (XmlTable *)base_table;
+    PyObject *columns;
+    if (!PyArg_ParseTuple(description, "O!", &PyTuple_Type, &columns) || keys_read(&table->names, columns) < 0)
+        return -1;
+    table->tags = calloc((size_t)table->names.count + 1, sizeof(Bytes));
+    if (table->tags == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    snprintf(table->count, sizeof table->count, "%d", table->names.count);
+    return rows_make(&table->base.rows, table->names.count, table->names.count, SLOTS);
+}
+
+static void free_table(Table *base) {
+    XmlTable *table = (XmlTable *)base;
     for (int i = 0; table->tags != NULL && i < table->names.count; i++)
         bytes_free(&table->tags[i]);
     free(table->tags);
-    table->tags = NULL;
-    names_free(&table->names);
-    rows_free(&table->rows);
-    table->bound = 0;
+    keys_free(&table->names);
 }
 
-static void scanner_dealloc(PyObject *self) {
-    Scanner *s = (Scanner *)self;
-    for (int i = 0; i < s->keys.count; i++)
-        unbind(&s->tables[i]);
-    free(s->tables);
-    keys_free(&s->keys);
-    keys_free(&s->kinds);
-    bytes_free(&s->letters);
-    bytes_free(&s->text);
-    bytes_free(&s->spans);
-    Py_TYPE(self)->tp_free(self);
+/* Reads the context of a scan: the prolog that may stand in front of an operation. */
+static int begin(Scanner *base, PyObject *context) {
+    XmlScanner *s = (XmlScanner *)base;
+    char *prolog = NULL;
+    Py_ssize_t length = 0;
+    if (context != Py_None && PyBytes_AsStringAndSize(context, &prolog, &length) < 0)
+        return -1;
+    s->prolog = prolog;
+    s->prolog_length = (size_t)length;
+    return 0;
 }
 
-static PyObject *scanner_bind(PyObject *self, PyObject *args) {
-    Scanner *s = (Scanner *)self;
-    PyObject *name, *columns;
-    if (!PyArg_ParseTuple(args, "O!O!", &PyBytes_Type, &name, &PyTuple_Type, &columns))
-        return NULL;
-    int known = s->keys.count;
-    Table *tables = room_for_one(s->tables, (size_t)known, sizeof(Table));
-    if (tables == NULL)
-        return PyErr_NoMemory();
-    s->tables = tables;
-    int number = keys_add(&s->keys, PyBytes_AS_STRING(name), (size_t)PyBytes_GET_SIZE(name));
-    if (number < 0)
-        return PyErr_NoMemory();
-    Table *table = &tables[number];
-    if (number == known)
-        *table = (Table){0};
-    if (table->rows.count) {
-        PyErr_SetString(PyExc_ValueError, "the table has rows that nobody took");
-        return NULL;
-    }
-    unbind(table);
-    if (names_read(&table->names, columns) < 0 || rows_make(&table->rows, table->names.count, table->names.count, SLOTS) < 0) {
-        unbind(table);
-        return NULL;
-    }
-    table->tags = calloc((size_t)table->names.count + 1, sizeof(Bytes));
-    if (table->tags == NULL) {
-        unbind(table);
-        return PyErr_NoMemory();
-    }
-    snprintf(table->count, sizeof table->count, "%d", table->names.count);
-    table->bound = 1;
-    return PyLong_FromLong(number);
-}
-
-static Table *table_numbered(Scanner *s, PyObject *number) {
-    long place = PyLong_AsLong(number);
-    if (place < 0 || place >= s->keys.count || !s->tables[place].bound) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "no table is bound to this number");
-        return NULL;
-    }
-    return &s->tables[place];
-}
-
-static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
-    Table *table = table_numbered((Scanner *)self, number);
-    if (table == NULL)
-        return NULL;
-    if (table->rows.count) {
-        PyErr_SetString(PyExc_ValueError, "the table has rows that nobody took");
-        return NULL;
-    }
-    unbind(table);
-    Py_RETURN_NONE;
-}
-
-static PyObject *scanner_rows(PyObject *self, PyObject *number) {
-    Table *table = table_numbered((Scanner *)self, number);
-    return table == NULL ? NULL : PyLong_FromLongLong(table->rows.count);
-}
-
-static PyObject *scanner_take(PyObject *self, PyObject *number) {
-    Table *table = table_numbered((Scanner *)self, number);
-    return table == NULL ? NULL : rows_take(&table->rows, NULL);
-}
-
-static PyObject *scanner_scan(PyObject *self, PyObject *args) {
-    Scanner *s = (Scanner *)self;
-    const char *data, *prolog;
-    Py_ssize_t size, place, prolog_length, taken = 0;
-    long long ordinal;
-    if (!PyArg_ParseTuple(args, "y#nLy#", &data, &size, &place, &ordinal, &prolog, &prolog_length))
-        return NULL;
-    if (place < 0 || place > size) {
-        PyErr_SetString(PyExc_ValueError, "the place is not in the data");
-        return NULL;
-    }
-    s->end = data + size;
-    s->spans.size = 0;
-    const char *at = space(s, data + place);
-    while (at < s->end) {
-        const char *behind = at;
-        Verdict verdict = operation(s, &behind, prolog, (size_t)prolog_length, ordinal + taken);
-        if (verdict == ODD)
-            break;
-        int64_t span[2] = {at - data, behind - data};
-        if (verdict == NO_MEMORY || bytes_append(&s->spans, span, sizeof span) < 0)
-            return PyErr_NoMemory();
-        taken++;
-        at = space(s, behind);
-    }
-    PyObject *spans = bytes_take(&s->spans);
-    return spans == NULL ? NULL : Py_BuildValue("(nN)", at - data, spans);
-}
-
-static PyMethodDef scanner_methods[] = {
-    {"bind", scanner_bind, METH_VARARGS, "bind(table, column_names) -> the number of the table, which has no rows"},
-    {"unbind", scanner_unbind, METH_O, "unbind(number): operations of the table are odd from now on"},
-    {"rows", scanner_rows, METH_O, "rows(number) -> how many rows a table has"},
-    {"take", scanner_take, METH_O, "take(number) -> the columns of a table, which is empty afterwards"},
-    {"scan", scanner_scan, METH_VARARGS, "scan(data, place, ordinal, prolog) -> (place, spans)"},
-    {NULL, NULL, 0, NULL},
-};
-
-PyTypeObject XmlScannerType = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ggfmt.kernels._native.XmlScanner",
-    .tp_doc = "Takes operations in XML into columns; see xml_scan.c.",
-    .tp_basicsize = sizeof(Scanner),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = scanner_new,
-    .tp_dealloc = scanner_dealloc,
-    .tp_methods = scanner_methods,
+ScannerKind xml_scanner = {
+    SCANNER_TYPE("XmlScanner", sizeof(XmlScanner), NULL, "Takes operations in XML into columns; see xml_scan.c."),
+    .table_size = sizeof(XmlTable),
+    .make = make,
+    .free = free_scanner,
+    .make_table = make_table,
+    .free_table = free_table,
+    .begin = begin,
+    .skip = json_space,
+    .record = record,
 };

@@ -12,8 +12,8 @@ from ggfmt.comparison.comparison import Comparison, TableComparison
 from ggfmt.comparison.rows import Example
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics.github import diagnostics_github
-from ggfmt.render.diagnostics.text import diagnostics_json, print_diagnostics, sound, write_text
+from ggfmt.render.ci_formats import diagnostics_github
+from ggfmt.render.diagnostics import diagnostics_json, print_diagnostics, sound, write_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -113,7 +113,7 @@ def _json_value(value: object) -> object:
 
 def print_comparison(found: Comparison, stream: TextIO) -> None:
     """A table of all tables, then findings and examples of each, and the sum in the last line."""
-    from ggfmt.render.tables import print_rich
+    from ggfmt.render.reference import print_rich
 
     print_rich(_summary(found), stream)
     for table in found.tables:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.doctor.finding import Finding, State, worst
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics.text import sound, write_text
+from ggfmt.render.diagnostics import sound, write_text
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.fidelity import Level, in_words, survivors, unavoidable
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.loss import MATRIX, Aspect
+from ggfmt.formats.api.losses import MATRIX, Aspect, Level, in_words, survivors, unavoidable
 
 LETTERS = {
     Aspect.MISSING: "M",

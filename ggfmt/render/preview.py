@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.show import Line, ShownField, ShownMessage
+from ggfmt.formats.api.writing import Line, ShownField, ShownMessage
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics.text import diagnostics_rich, diagnostics_text, text_width, write_text
+from ggfmt.render.diagnostics import diagnostics_rich, diagnostics_text, text_width, write_text
 from ggfmt.sinks.preview.handler import DefinitionRecord, HandlerPreview, Message, ShownFields, TablePreview
 from ggfmt.sinks.preview.preview import Preview
 

@@ -25,10 +25,9 @@ from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.records import run_file
 from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
-from ggfmt.location import lines_of, plain
+from ggfmt.location import Location
 from ggfmt.scan.content import Content, examine
 from ggfmt.scan.files import InputFile, map_files
 from ggfmt.scan.processed_inputs import UNMEASURED, ProcessedInput, Verdict, recognize
@@ -49,7 +48,7 @@ class OutputTarget(Protocol):
     """What a checkpoint is of: an output directory, and who writes to it."""
 
     @property
-    def root(self) -> str: ...
+    def root(self) -> Location: ...
 
     @property
     def handler(self) -> str: ...
@@ -93,17 +92,17 @@ def open_checkpoint(
             raise UsageError(Diagnostic("GG513", message, help="give a directory to `--checkpoint`"))
         return None
     try:
-        checkpoint = Checkpoint(directory)
+        checkpoint = Checkpoint(Location.of(directory))
     except OSError as error:
         message = f"the checkpoint cannot be opened: {without_credentials(str(error))}"
         raise UsageError(Diagnostic("GG513", message, Span(file=directory), getattr(error, "help", None))) from None
     if mode == "overwrite":
         message = "`--mode overwrite` takes away what the checkpoint remembers"
         help = "leave out `--mode`, or `--checkpoint`; to begin again, remove the output and the checkpoint"
-        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root), help))
-    if plain(checkpoint.root) in {plain(output.root) for output in outputs}:
+        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), help))
+    if checkpoint.root.canonical in {output.root.canonical for output in outputs}:
         message = "the checkpoint cannot be the output directory"
-        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root), "give a directory of its own"))
+        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), "give a directory of its own"))
     return checkpoint
 
 
@@ -112,7 +111,7 @@ class Checkpoint(Participant):
 
     what = "the checkpoint"
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: Location) -> None:
         super().__init__(root)
         self._renewed: list[ProcessedInput] = []
 
@@ -131,7 +130,7 @@ class Checkpoint(Participant):
             raise self._refused(message, help)
         for output in outputs:
             if not output.store.exists(run_file(document["run"])):
-                root, run = plain(output.root), document["run"]
+                root, run = output.root.canonical, document["run"]
                 message = f"`{root}` has no record of run {run}, which the checkpoint knows of"
                 help = (
                     "bring the output back with its `_ggfmt`; or to read all inputs again, give another directory to "
@@ -141,7 +140,7 @@ class Checkpoint(Participant):
         return "append"
 
     def _refused(self, message: str, help: str) -> UsageError:
-        return UsageError(Diagnostic("GG513", visible(message), Span(file=self.root), help))
+        return UsageError(Diagnostic("GG513", visible(message), Span(file=self.root.shown), help))
 
     def choose(self, files: Sequence[InputFile], settle: float | None = None) -> InputSelection:
         """Which files no committed run has read. With `settle`, one that was written to in the last so many seconds is
@@ -174,8 +173,8 @@ class Checkpoint(Participant):
         """What a commit has to do here: the files are done. Abend GG310 if one is not there any more, GG506 if nothing
         can be written here."""
         seen = []
-        plans = {item.file.path: item for item in inputs}
-        for found in map_files([item.file for item in inputs], lambda file: _seen(plans[file.path])):
+        plans = {item.file.location: item for item in inputs}
+        for found in map_files([item.file for item in inputs], lambda file: _seen(plans[file.location])):
             if isinstance(found, Diagnostic):
                 raise Abend(found)
             seen.append(found)
@@ -198,7 +197,7 @@ class Checkpoint(Participant):
             commit(run, [self._part(run, {**document, "version": _VERSION}, self._renewed)])
         except (Abend, *FAILURES) as error:
             message = "%s: new names and times of files were not recorded, so that the next run opens them again: %s"
-            log.warning(message, visible(self.root), visible(str(error)))
+            log.warning(message, visible(self.root.shown), visible(str(error)))
 
     def _part(self, run: str, document: dict[str, object], seen: Sequence[ProcessedInput]) -> CommitPart:
         names = self.store.names(SEGMENTS)
@@ -224,7 +223,7 @@ class Checkpoint(Participant):
         decode_block, decode = msgspec.json.Decoder(_SegmentHeader).decode, msgspec.json.Decoder(ProcessedInput).decode
         for name in self.store.names(SEGMENTS):
             path = f"{SEGMENTS}/{name}"
-            with lines_of(self.store.fs, self.store.inner(path)) as lines:
+            with self.store.lines(path) as lines:
                 try:
                     for line in lines:
                         block = decode_block(line)
@@ -236,7 +235,7 @@ class Checkpoint(Participant):
 
 def _path(file: InputFile) -> str:
     """The path of a file as the checkpoint has it: without credentials, and one for all ways to write it."""
-    path = plain(file.path)
+    path = file.location.canonical
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -337,7 +336,7 @@ def _outputs(targets: Sequence[OutputTarget]) -> dict[str, list[str]]:
     """The output directories and the handlers that write to them."""
     outputs: dict[str, list[str]] = {}
     for target in targets:
-        outputs.setdefault(plain(target.root), []).append(target.handler)
+        outputs.setdefault(target.root.canonical, []).append(target.handler)
     return {root: sorted(names) for root, names in sorted(outputs.items())}
 
 

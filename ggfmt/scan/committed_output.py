@@ -12,14 +12,12 @@ from urllib.parse import unquote
 import pyarrow.fs as pafs
 
 from ggfmt.commit.journal import JOURNAL, POINTER
-from ggfmt.commit.manifest import NEWER_LAYOUT_HELP, later_layout
 from ggfmt.commit.names import METADATA_DIRECTORY, RECORDS, counted
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, RunRecord, records
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, NEWER_LAYOUT_HELP, RunRecord, later_layout, records
 from ggfmt.commit.store import FAILURES, Store
-from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
-from ggfmt.location import StoreError, below, child, is_uri
+from ggfmt.location import Location, StoreError
 from ggfmt.scan.files import InputFile
 
 log = logging.getLogger("ggfmt")
@@ -58,10 +56,10 @@ class CommittedOutput:
     """An output of ggfmt at or above a directory that is read. `inside` is where the directory is in it, empty for the
     output itself."""
 
-    root: str
+    root: Location
     inside: str
 
-    def select(self, top: str, files: Sequence[InputFile], named: bool, growing: bool = False) -> list[int]:
+    def select(self, top: Location, files: Sequence[InputFile], named: bool, growing: bool = False) -> list[int]:
         """Return the places of the files of messages among `files`, which lie below `top`, in the order of the
         manifests. `named`: `top` is what the user named, not the start of a glob. `growing`: whoever reads looks again
         later, so that what is not committed yet is no error.
@@ -71,7 +69,7 @@ class CommittedOutput:
         handlers or formats, for rows, and for a commit that is not ended; Abend for a damaged manifest.
         """
         store = Store(self.root)
-        shown = without_credentials(self.root)
+        shown = self.root.shown
         if not growing:
             _check_ended(store, shown)
         contents = _contents(store)
@@ -89,9 +87,9 @@ class CommittedOutput:
         for name, entry in listed.items():
             size = files[names[name]].size
             if entry.size is not None and size != entry.size:
-                message = f"`{_outer(store, name)}` has {size:,} bytes, and {entry.size:,} by its manifest"
+                message = f"`{store.shown(name)}` has {size:,} bytes, and {entry.size:,} by its manifest"
                 raise DiffersError(message, "bring the file back; `ggfmt verify` checks the others too")
-        _check_one_handler(shown, listed.values())
+        _check_one_handler(self.root, listed.values())
         self._tell(shown, contents, listed, sum(name in contents.schemas for name in names))
         if whole:
             if others:
@@ -101,11 +99,11 @@ class CommittedOutput:
             return [place for name, place in names.items() if name not in contents.schemas]
         return [names[name] for name in sorted(listed, key=lambda name: listed[name].place)]
 
-    def _name(self, top: str, file: InputFile) -> str:
+    def _name(self, top: Location, file: InputFile) -> str:
         """The name of a file below the output."""
-        name = below(file.path, top)
+        name = file.location.name_below(top)
         assert name is not None
-        return "/".join(filter(None, (self.inside, unquote(name) if is_uri(file.path) else name)))
+        return "/".join(filter(None, (self.inside, name if top.is_local else unquote(name))))
 
     def _tell(self, shown: str, contents: _Contents, listed: Mapping[str, _Entry], schemas: int) -> None:
         start = f"{self.inside}/" if self.inside else ""
@@ -128,24 +126,22 @@ def output_at(path: str) -> CommittedOutput | None:
         if root == os.path.dirname(root):
             return None
         root = os.path.dirname(root)
-    return CommittedOutput(root, os.path.relpath(top, root) if top != root else "")
+    return CommittedOutput(Location.local(root), os.path.relpath(top, root) if top != root else "")
 
 
-def stored_output_at(uri: str, inner: str, fs: pafs.FileSystem) -> CommittedOutput | None:
-    """The same of a directory of a store; `inner` is its path in the file system."""
-    base, mark, options = uri.partition("?")
-    scheme, _, rest = base.rstrip("/").partition("://")
-    parts = rest.split("/")
-    above = inner.rstrip("/").split("/")
-    for number in range(min(len(parts), len(above))):
-        place = "/".join((*above[: len(above) - number], METADATA_DIRECTORY))
+def stored_output_at(top: Location) -> CommittedOutput | None:
+    """The same of a directory of a store."""
+    root: Location | None = top
+    inside: list[str] = []
+    while root is not None:
         try:
-            info = fs.get_file_info(place)
+            info = root.child(METADATA_DIRECTORY).info()
         except FAILURES:  # a key may be allowed to read the input alone, and nothing above it
             return None
         if info.type == pafs.FileType.Directory:
-            root = f"{scheme}://{'/'.join(parts[: len(parts) - number])}{mark}{options}"
-            return CommittedOutput(root, "/".join(above[len(above) - number :]))
+            return CommittedOutput(root, "/".join(inside))
+        inside.insert(0, root.name)
+        root = root.parent
     return None
 
 
@@ -158,39 +154,34 @@ def _check_ended(store: Store, shown: str) -> None:
 
 def _check_whole(store: Store, contents: _Contents, names: Mapping[str, int], others: Sequence[str]) -> None:
     """DiffersError unless the files of an output are those that its manifests list."""
-    handlers = ", ".join(f"`{_outer(store, handler)}`" for handler in sorted(contents.handlers)) or "its files"
+    handlers = ", ".join(f"`{store.shown(handler)}`" for handler in sorted(contents.handlers)) or "its files"
     if others:
-        message = f"no manifest of the output lists `{_outer(store, others[0])}`"
+        message = f"no manifest of the output lists `{store.shown(others[0])}`"
         if len(others) > 1:
             message += f" and {counted(len(others) - 1, 'other file')}"
         help = f"name what is to be read: {handlers}, or the other files; or move them out of the output"
         raise DiffersError(message, help)
     missing = [name for name in contents.messages if name not in names]
     if missing:
-        message = f"`{_outer(store, missing[0])}` is not there"
+        message = f"`{store.shown(missing[0])}` is not there"
         if len(missing) > 1:
             message += f", nor {'is' if len(missing) == 2 else 'are'} {counted(len(missing) - 1, 'other file')}"
         help = f"bring it back; to read the files that are there, name {handlers}"
         raise DiffersError(f"{message}, which the manifests of the output list", help)
 
 
-def _check_one_handler(shown: str, listed: Collection[_Entry]) -> None:
+def _check_one_handler(root: Location, listed: Collection[_Entry]) -> None:
     """StoreProblem for messages of several handlers, each of which has all operations, and for several formats."""
     handlers = sorted({entry.handler for entry in listed})
     if len(handlers) > 1:
         names = ", ".join(f"`{handler}`" for handler in handlers)
-        message = f"`{shown}` has the messages of {len(handlers)} handlers, each with all operations: {names}"
-        raise StoreError(message, f"name the directory of one of them, such as `{child(shown, handlers[0])}`")
+        message = f"`{root.shown}` has the messages of {len(handlers)} handlers, each with all operations: {names}"
+        raise StoreError(message, f"name the directory of one of them, such as `{root.show(handlers[0])}`")
     formats = sorted({entry.format for entry in listed if entry.format})
     if len(formats) > 1:
         names = ", ".join(f"`{name}`" for name in formats)
-        message = f"handler `{handlers[0]}` has written files of several formats to `{shown}`: {names}"
+        message = f"handler `{handlers[0]}` has written files of several formats to `{root.shown}`: {names}"
         raise StoreError(message, "name the files of one format, by their directories or by a glob")
-
-
-def _outer(store: Store, name: str) -> str:
-    """The path or URI of a name, for people."""
-    return without_credentials(store.outer(name))
 
 
 def _contents(store: Store) -> _Contents | None:
@@ -200,7 +191,7 @@ def _contents(store: Store) -> _Contents | None:
     for record in records(store):
         later = later_layout(record.document)
         if later is not None:
-            raise Abend(Diagnostic("GG561", later, Span(file=store.outer(record.place)), NEWER_LAYOUT_HELP))
+            raise Abend(Diagnostic("GG561", later, Span(file=store.shown(record.place)), NEWER_LAYOUT_HELP))
         stamp = str(record.document.get("time") or record.document.get("run"))
         runs[stamp] += 1
         _add(found, record, store, stamp)

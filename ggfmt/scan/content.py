@@ -122,10 +122,11 @@ def measure(file: InputFile, content: Content) -> Content:
     return replace(content, whole=(size, digest))
 
 
-def digests_at(file: InputFile, sizes: Collection[int]) -> tuple[dict[int, str], Ends]:
-    """The checksums of the first so many bytes of a file, decompressed, for each size that it has; and of all of it.
+def digests_at(file: InputFile, sizes: Collection[int], end_bytes: int = END_BYTES) -> tuple[dict[int, str], Ends]:
+    """Return the checksums of the first `sizes` bytes of a file, decompressed, for each size that the file has; and the
+    size and checksum of all of a compressed file. A checksum covers `end_bytes` at both ends.
 
-    One of `FAILURES` if it cannot be read.
+    One of `FAILURES` if the file cannot be read.
     """
     if file.compression is None:
         found = {}
@@ -133,9 +134,9 @@ def digests_at(file: InputFile, sizes: Collection[int]) -> tuple[dict[int, str],
             for size in sizes:
                 if size <= file.size:
                     stream.seek(0)
-                    ends = stream.read(min(END_BYTES, size))
-                    if size > END_BYTES:  # stores refuse to seek behind the end
-                        stream.seek(max(END_BYTES, size - END_BYTES))
+                    ends = stream.read(min(end_bytes, size))
+                    if size > end_bytes:  # stores refuse to seek behind the end
+                        stream.seek(max(end_bytes, size - end_bytes))
                         ends += stream.read(size - stream.tell())
                     found[size] = checksum(ends)
         return found, (file.size, "")
@@ -143,19 +144,19 @@ def digests_at(file: InputFile, sizes: Collection[int]) -> tuple[dict[int, str],
     with open_input(file) as stream:
         while True:
             block = stream.read(_BLOCK_BYTES)
-            head += block[: END_BYTES - len(head)]
+            head += block[: end_bytes - len(head)]
             while left and left[0] <= place + len(block):
                 size = left.pop(0)
-                found[size] = _checksum_of(head, (last + block)[: len(last) + size - place], size)
+                found[size] = _checksum_of(head, (last + block)[: len(last) + size - place], size, end_bytes)
             if not block:
-                return found, (place, _checksum_of(head, last, place))
+                return found, (place, _checksum_of(head, last, place, end_bytes))
             place += len(block)
-            last = (last + block)[-END_BYTES:]
+            last = (last + block)[-end_bytes:]
 
 
-def _checksum_of(head: bytes, last: bytes, size: int) -> str:
-    """Of content of `size` bytes that starts with `head` and ends with `last`."""
-    behind = min(max(0, size - END_BYTES), END_BYTES)
+def _checksum_of(head: bytes, last: bytes, size: int, end_bytes: int) -> str:
+    """The checksum of content of `size` bytes that starts with `head` and ends with `last`."""
+    behind = min(max(0, size - end_bytes), end_bytes)
     return checksum(head[:size] + (last[-behind:] if behind else b""))
 
 
@@ -164,7 +165,7 @@ def checksum(ends: bytes) -> str:
 
 
 def _both_ends(content: bytes) -> str:
-    return _checksum_of(content[:END_BYTES], content, len(content))
+    return _checksum_of(content[:END_BYTES], content, len(content), END_BYTES)
 
 
 def _head(stream: BinaryIO) -> tuple[bytes, bool]:

@@ -12,16 +12,14 @@ from ggfmt import kernels
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import DiscoveryResult, SplitBoundaryError
 from ggfmt.model.table import Catalog
 from ggfmt.scan.files import defect
-from ggfmt.scan.job import ReadJob
-from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.progress import DISCOVERY, ProgressTracker
 from ggfmt.scan.recognition import PlannedInput
 from ggfmt.scan.runner import Runner
-from ggfmt.scan.splits import Cut, Range, Split, chunks_of
-from ggfmt.scan.steps import DISCOVERY
+from ggfmt.scan.splits import Cut, Range, ReadJob, Split, chunks_of
 
 log = logging.getLogger("ggfmt")
 

@@ -1,4 +1,4 @@
-"""Files by path or URI: on local disks through Python, in stores through Arrow's file systems."""
+"""Input files: Python opens those on local disks, Arrow's file systems those in stores."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.location import file_system, is_uri
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
+from ggfmt.location import Location
 
 Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]
 
@@ -136,7 +135,7 @@ class InputFile:
     not tell; `opened` opens a file that is still being written, whose size is not known.
     """
 
-    path: str
+    location: Location
     size: int
     shown: str
     modified: int | None = None
@@ -153,7 +152,7 @@ class InputFile:
     def compression(self) -> Compression | None:
         if not self.packed:
             return None
-        return self.packing or COMPRESSIONS.get(os.path.splitext(self.path.partition("?")[0])[1])
+        return self.packing or COMPRESSIONS.get(os.path.splitext(self.location.path)[1])
 
 
 def unreadable(path: str, error: Exception) -> Diagnostic:
@@ -188,16 +187,13 @@ def map_files(files: Sequence[InputFile], look: Callable[[InputFile], T]) -> Ite
     with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
         for start in range(0, len(files), _LOOKS_IN_ONE_GO):
             some = files[start : start + _LOOKS_IN_ONE_GO]
-            yield from threads.map(look, some) if any(is_uri(file.path) for file in some) else map(look, some)
+            yield from map(look, some) if all(file.location.is_local for file in some) else threads.map(look, some)
 
 
 def open_input(file: InputFile) -> BinaryIO:
     """The bytes of a file, decompressed; it can seek if the file is not compressed."""
     if file.compression is None:
-        if not is_uri(file.path):
-            return _opened(file)
-        fs, inner = file_system(file.path)
-        return _buffered(fs.open_input_file(inner))
+        return _opened(file) if file.location.is_local else _buffered(file.location.open_file())
     if file.compression == "bz2":
         return _buffered(Bzip2(_stored(file)))
     if file.compression == "xz":
@@ -206,14 +202,13 @@ def open_input(file: InputFile) -> BinaryIO:
 
 
 def _opened(file: InputFile) -> BinaryIO:
-    return file.opened() if file.opened is not None else open(file.path, "rb", buffering=BUFFER_BYTES)
+    return file.opened() if file.opened is not None else open(file.location.path, "rb", buffering=BUFFER_BYTES)
 
 
 def _stored(file: InputFile) -> pa.NativeFile:
-    if not is_uri(file.path):
+    if file.location.is_local:
         return pa.PythonFile(_opened(file), "r")  # type: ignore[arg-type]
-    fs, inner = file_system(file.path)
-    return fs.open_input_stream(inner, compression=None)
+    return file.location.open_stream()
 
 
 def _buffered(raw: object) -> BinaryIO:
@@ -238,7 +233,7 @@ def check_unchanged(file: InputFile) -> None:
     if not file.watched:
         return
     try:
-        now = stat_file(file.path, file.shown)
+        now = stat_file(file.location, file.shown)
     except FileNotFoundError:
         raise InputChangedError("the input was removed while it was read") from None
     if now.size != file.size:
@@ -278,20 +273,20 @@ def _time(nanoseconds: int) -> str:
     return f"{whole:%Y-%m-%d %H:%M:%S}.{nanoseconds % 1_000_000_000:09d}"
 
 
-def stat_file(path: str, shown: str) -> InputFile:
-    """A file as it is now; `path` is absolute. FileNotFoundError where there is none."""
-    if not is_uri(path):
-        return local_state(path, shown, os.stat(path))
-    fs, inner = file_system(path)
-    info = fs.get_file_info(inner)
+def stat_file(location: Location, shown: str) -> InputFile:
+    """A file as it is now. FileNotFoundError if there is none."""
+    if location.is_local:
+        return local_state(location.path, shown, os.stat(location.path))
+    info = location.info()
     if info.type != pafs.FileType.File:
-        raise FileNotFoundError(2, "No such file", without_credentials(path))
-    return InputFile(path, info.size, shown, info.mtime_ns)
+        raise FileNotFoundError(2, "No such file", location.shown)
+    return InputFile(location, info.size, shown, info.mtime_ns)
 
 
 def local_state(path: str, shown: str, status: os.stat_result) -> InputFile:
+    """A file at an absolute local path."""
     device = (platform.node(), status.st_dev)
-    return InputFile(path, status.st_size, shown, status.st_mtime_ns, device, status.st_ino)
+    return InputFile(Location.local(path), status.st_size, shown, status.st_mtime_ns, device, status.st_ino)
 
 
 @lru_cache(maxsize=64)

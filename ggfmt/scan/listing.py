@@ -14,12 +14,11 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
-from ggfmt.commit.names_below import check_parts, entries_below, hidden_part, is_hidden, is_worth_telling
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.commit.store import check_parts, entries_below, hidden_part, is_hidden, is_worth_logging
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
-from ggfmt.location import Location, StoreError, absolute, child, file_system, is_uri, plain, quoted
+from ggfmt.location import Location, StoreError
 from ggfmt.scan.committed_output import CommittedOutput, DiffersError, output_at, stored_output_at
 from ggfmt.scan.files import InputFile, is_renumbered, local_state, map_files, open_input, unreadable
 from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
@@ -34,7 +33,7 @@ _NOT_FILES = ("/dev/stdin", "/dev/fd/", "/proc/")  # what they stand for is anot
 # of the messages in `t+0+0000000000.json` are in `t+0+0000000000.keys.json`, one a line and in the same order
 # (`KeyValueHeaderRecordWriterProvider` and `Utils` of confluentinc/kafka-connect-storage-cloud).
 
-_OF_KEYS = re.compile(r"(\+[0-9]+\+[0-9]+)\.keys(\.json(?:\.gz)?(?:\?.*)?)$")
+_OF_KEYS = re.compile(r"(\+[0-9]+\+[0-9]+)\.keys(\.json(?:\.gz)?)$")
 _HEAD_BYTES = 64 << 10
 
 
@@ -44,14 +43,18 @@ def with_keys(files: Iterable[InputFile]) -> list[InputFile]:
     A file is one of keys if it is called so (`<topic>+<partition>+<offset>.keys.json`) beside that of its values, and
     has nothing but keys in its first bytes.
     """
-    listed = {file.path: file for file in files}
-    beside = {path: values for path in listed if (values := _OF_KEYS.sub(r"\1\2", path)) != path and values in listed}
+    listed = {file.location: file for file in files}
+    beside = {
+        keys: values
+        for keys in listed
+        if (path := _OF_KEYS.sub(r"\1\2", keys.path)) != keys.path and (values := replace(keys, path=path)) in listed
+    }
     taken = 0
-    found = map_files([listed[path] for path in beside], _names)
-    for (path, values), names in zip(beside.items(), found, strict=True):
+    found = map_files([listed[keys] for keys in beside], _names)
+    for (keys, values), names in zip(beside.items(), found, strict=True):
         if names is not None:
             listed[values] = replace(listed[values], keys=names)
-            del listed[path]
+            del listed[keys]
             taken += 1
     if taken:
         log.info("the keys of %s are in files beside them", counted(taken, "file"))
@@ -137,7 +140,7 @@ def list_inputs(
     left = _SkippedInputs()
     for argument, given in enumerate(inputs):
         if given == STANDARD_INPUT and standard_input is not None:
-            files[STANDARD_INPUT] = InputFile(given, 0, given, argument=argument)
+            files[STANDARD_INPUT] = InputFile(Location.of(given), 0, given, argument=argument)
             continue
         try:
             found = _find(given, left, growing)
@@ -179,10 +182,11 @@ def _find(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] 
     for look in range(_LOOKS):
         seen = _SkippedInputs()
         try:
-            if is_uri(absolute(given)):
-                found = _of_store(given, seen, growing)
+            location = Location.of(given)
+            if location.is_local:
+                found = _LocalListing(given, location.path, seen).find(growing)
             else:
-                found = _LocalListing(given, seen).find(growing)
+                found = _of_store(given, location, seen, growing)
         except (FileNotFoundError, DiffersError):  # another program renames files in there, or commits to it
             if look == _LOOKS - 1:
                 raise
@@ -193,7 +197,7 @@ def _find(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] 
 
 
 def _as_committed(
-    output: CommittedOutput | None, top: str, found: list[_ListedFile], named: bool, growing: bool
+    output: CommittedOutput | None, top: Location, found: list[_ListedFile], named: bool, growing: bool
 ) -> list[_ListedFile]:
     """What was found below a directory, as the output that this is in, if any, has it."""
     if output is None:
@@ -206,10 +210,11 @@ def _as_committed(
 class _LocalListing:
     """One look at what one local input names; FileNotFoundError if something vanishes that was there a moment ago."""
 
-    def __init__(self, given: str, left: _SkippedInputs) -> None:
+    def __init__(self, given: str, path: str, left: _SkippedInputs) -> None:
         self.left = left
         self._given = given
-        self._path = absolute(given)
+        self._path = path
+        self._is_absolute = os.path.isabs(given) or given.startswith("file:")
         self._found: list[_ListedFile] = []
         self._links: list[str] = []
         self._seen: set[object] = set()
@@ -225,9 +230,10 @@ class _LocalListing:
             if glob is None:
                 return None
             top = self._path[: glob.start()].rpartition("/")[0] or "/"
-            return _as_committed(output_at(top), top, self._glob(), False, growing)
+            return _as_committed(output_at(top), Location.local(top), self._glob(), False, growing)
         if stat.S_ISDIR(status.st_mode):
-            return _as_committed(output_at(self._path), self._path, self._below(status), True, growing)
+            output = output_at(self._path)
+            return _as_committed(output, Location.local(self._path), self._below(status), True, growing)
         if not stat.S_ISREG(status.st_mode) or self._path.startswith(_NOT_FILES):
             what = "is no file, but a pipe, a socket or a device"
             help = "give `-` and hand it over as standard input, or write it to a file first"
@@ -323,7 +329,7 @@ class _LocalListing:
                 raise _broken(match)
 
     def _leave_out(self, path: str) -> None:
-        if is_worth_telling(path):
+        if is_worth_logging(path):
             self.left.hidden.append(self._name(path))
 
     def _add(self, path: str, status: os.stat_result, linked: bool) -> None:
@@ -337,7 +343,7 @@ class _LocalListing:
     def _name(self, path: str) -> str:
         if path == self._path:
             return _shown(self._given)
-        return _shown(path if os.path.isabs(self._given) or is_uri(self._given) else os.path.relpath(path))
+        return _shown(path if self._is_absolute else os.path.relpath(path))
 
 
 def _key(path: str, status: os.stat_result) -> object:
@@ -351,38 +357,36 @@ def _broken(link: str) -> StoreError:
     return StoreError(message, "remove or mend the link", link)
 
 
-def _of_store(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
+def _of_store(given: str, location: Location, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
     """The files of one input in a store; None if there is no such input."""
-    base, mark, options = given.partition("?")
-    glob = _GLOB.search(base)
-    _check_named(base)
-    fs, inner = file_system(given)
+    glob = _GLOB.search(location.path)
+    _check_named(location)
+    fs, inner = location.file_system()
     info = fs.get_file_info(inner)
-    below = given if info.type == pafs.FileType.Directory else None
+    below = location if info.type == pafs.FileType.Directory else None
     pattern: list[str] = []
     if info.type == pafs.FileType.File:
-        if base.endswith("/") and entries_below(fs, inner)[0]:
+        if location.path.endswith("/") and entries_below(fs, inner)[0]:
             message = f"`{_shown(given)}` is the name of a file, and of a directory"
             raise StoreError(message, "leave out the slash at the end for the file, or end with `/*` for the others")
-        return [_stored(given, info)]
+        return [_stored(location, info)]
     if below is None:
         if glob is None:
             return None
-        top = base[: glob.start()].rpartition("/")[0]
-        pattern = base[len(top) + 1 :].split("/")
-        below = top + mark + options
-        fs, inner = file_system(below)
+        top = location.path[: glob.start()].rpartition("/")[0]
+        pattern = location.path[len(top) + 1 :].split("/")
+        below = replace(location, path=top)
+        fs, inner = below.file_system()
     found = _stored_below(below, inner, fs, left, pattern)
-    check_parts((path for path, _ in found), lambda path: _shown(child(below, path)))
-    listed = [_stored(child(below, quoted(path)), item) for path, item in found]
-    return _as_committed(stored_output_at(below, inner, fs), below, listed, below == given, growing)
+    check_parts((path for path, _ in found), lambda path: _shown(below.child(path).address))
+    listed = [_stored(below.entry(path), item) for path, item in found]
+    return _as_committed(stored_output_at(below), below, listed, below == location, growing)
 
 
-def _check_named(uri: str) -> None:
-    """StoreProblem for a URI with an empty part, which would lead to another key; directories of HDFS have none."""
-    if Location.of(uri).family not in ("hdfs", "viewfs"):
-        path = uri.partition("://")[2].partition("/")[2]
-        check_parts([path.rstrip("/") or "x"], lambda _: _shown(uri))
+def _check_named(location: Location) -> None:
+    """StoreError for a URI with an empty part, which would lead to another key; directories of HDFS have none."""
+    if location.store.family not in ("hdfs", "viewfs"):
+        check_parts([location.path[1:].rstrip("/") or "x"], lambda _: _shown(location.address))
 
 
 def _glob_matches(patterns: Sequence[str], parts: Sequence[str]) -> bool:
@@ -390,14 +394,14 @@ def _glob_matches(patterns: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _stored_below(
-    given: str, inner: str, fs: pafs.FileSystem, left: _SkippedInputs, pattern: Sequence[str]
+    top: Location, inner: str, fs: pafs.FileSystem, left: _SkippedInputs, pattern: Sequence[str]
 ) -> list[tuple[str, pafs.FileInfo]]:
-    """The files below a path that a pattern matches, or all, and what they are called from there."""
+    """The files below a directory that a pattern matches, or all, and their paths from there."""
     files, directories = entries_below(fs, inner)
     mark = f"/{METADATA_DIRECTORY}"
     outputs = {path.removesuffix(mark) for path in directories if path.endswith(mark)}
     outputs = {path for path in outputs if hidden_part(path) is None}
-    left.outputs += [_shown(child(given, path)) for path in sorted(outputs)]
+    left.outputs += [_shown(top.child(path).address) for path in sorted(outputs)]
     within = tuple(f"{path}/" for path in outputs)
     hidden: dict[str, None] = {}
     found = []
@@ -407,11 +411,12 @@ def _stored_below(
         part = hidden_part(path)
         if part is None:
             found.append((path, info))
-        elif is_worth_telling(part):
-            hidden[_shown(child(given, part))] = None
+        elif is_worth_logging(part):
+            hidden[_shown(top.child(part).address)] = None
     left.hidden += hidden
     return found
 
 
-def _stored(uri: str, info: pafs.FileInfo) -> _ListedFile:
-    return _ListedFile(InputFile(uri, info.size, _shown(uri), info.mtime_ns), plain(uri), Location.of(uri).path)
+def _stored(location: Location, info: pafs.FileInfo) -> _ListedFile:
+    file = InputFile(location, info.size, _shown(location.address), info.mtime_ns)
+    return _ListedFile(file, location.canonical, location.key)

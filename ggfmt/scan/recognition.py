@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, Reader
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import find_layout, record_spans

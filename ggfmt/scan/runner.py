@@ -1,8 +1,9 @@
-"""Runners: what carries tasks out. Those of Spark are in `ggfmt.spark`; `runner_for` chooses one."""
+"""Runners, which run tasks. `ggfmt.spark` has those of Spark, and `runner_for` chooses one."""
 
 from __future__ import annotations
 
 import itertools
+import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -10,12 +11,15 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol, TypeVar
 
-from ggfmt import signals
+from ggfmt import kernels, signals
+from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 T = TypeVar("T")
 R = TypeVar("R")
 TaskCallback = Callable[[int, int], None]
+
+log = logging.getLogger("ggfmt")
 
 
 class Runner(Protocol):
@@ -79,3 +83,17 @@ def _interrupts() -> Iterator[list[int]]:
         yield came
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def warn_without_kernels() -> None:
+    """Warn that this process has no native kernels, unless the user switched them off."""
+    if kernels.lack is not None:
+        log.warning("%s; %s", kernels.lack.message, kernels.lack.help)
+
+
+def warn_of_missing_kernels(states: Sequence[str]) -> None:
+    """Warn once of tasks that ran without the native kernels of this process; `states` has the kernels of each task."""
+    without = [state for state in states if state != kernels.state]
+    if without and kernels.native is not None:
+        message = "%s of %s ran without native kernels, with the same results and more slowly (%s): %s"
+        log.warning(message, counted(len(without), "task"), len(states), kernels.COST, without[0])

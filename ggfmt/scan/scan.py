@@ -17,18 +17,16 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.scan.discovery import discover, discover_from_head
 from ggfmt.scan.files import InputFile
-from ggfmt.scan.job import ReadJob
 from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.progress import DISCOVERY, READING, ProgressTracker, Stopwatch
 from ggfmt.scan.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
 from ggfmt.scan.runner import InProcess, Runner
-from ggfmt.scan.splits import Cut, Split, Splits, Window
-from ggfmt.scan.steps import DISCOVERY, READING, Stopwatch
+from ggfmt.scan.splits import Cut, ReadJob, Split, Splits, Window
 
 log = logging.getLogger("ggfmt")
 

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, cast
 
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.location import Location
 from ggfmt.scan.files import BUFFER_BYTES, Compression, InputFile, stat_file, unreadable
 from ggfmt.scratch import Scratch, remove_abandoned
 
@@ -53,7 +54,7 @@ def spooled_standard_input(held: ExitStack) -> Callable[[], InputFile]:
     def read() -> InputFile:
         kept = _kept(held)
         kept.grow()
-        return replace(stat_file(str(kept.path), SHOWN), packing=kept.packing)
+        return replace(stat_file(Location.of(str(kept.path)), SHOWN), packing=kept.packing)
 
     return read
 
@@ -63,7 +64,7 @@ def lazy_standard_input(held: ExitStack) -> Callable[[], InputFile]:
 
     def read() -> InputFile:
         kept = _kept(held)
-        return InputFile(str(kept.path), 0, SHOWN, watched=False, packing=kept.packing, opened=kept.open)
+        return InputFile(Location.of(str(kept.path)), 0, SHOWN, watched=False, packing=kept.packing, opened=kept.open)
 
     return read
 

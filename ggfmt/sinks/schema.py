@@ -12,13 +12,12 @@ from pathlib import Path
 from ggfmt.columnar.replacement import UnusableName, replace_names, two_tables
 from ggfmt.commit.names import safe_name
 from ggfmt.config.handlers import Configuration
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import SchemaFile
-from ggfmt.formats.avro.resolution import change
-from ggfmt.location import StoreError, absolute, child
+from ggfmt.formats.avro.schemas import describe_change
+from ggfmt.location import Location, StoreError
 from ggfmt.model.table import TableDef
 from ggfmt.options.replacements import Replacements
 from ggfmt.scan.discovery import find_definitions
@@ -94,7 +93,7 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
 def _location(place: str, name: str) -> str:
     """What is called `name` below a place that Hive opens, and ggfmt may not."""
     try:
-        return child(absolute(place), name)
+        return Location.of(place).child(name).address
     except StoreError:
         return f"{place.rstrip('/')}/{name}"
 
@@ -180,6 +179,6 @@ def _meaning(file: SchemaFile, old: bytes) -> str:
     if not file.name.endswith(".avsc"):
         return ""
     try:
-        return f"; the change is {change(json.loads(old), json.loads(file.content))}"
+        return f"; the change is {describe_change(json.loads(old), json.loads(file.content))}"
     except (ValueError, KeyError, TypeError):
         return "; the one that is there is no Avro schema"

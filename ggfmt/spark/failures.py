@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, without_credentials
 
 log = logging.getLogger("ggfmt")
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
-from ggfmt.spark.existing import GATEWAY, ConnectSpark, Existing, SubmittedSpark, detect_spark, spark_from_argument
-from ggfmt.spark.remote import remote_address
-from ggfmt.spark.settings import SparkSettings
+from ggfmt.spark.target import (
+    GATEWAY,
+    ConnectSpark,
+    Existing,
+    SparkSettings,
+    SubmittedSpark,
+    detect_spark,
+    remote_address,
+    spark_from_argument,
+)
 
 if TYPE_CHECKING:
-    from ggfmt.spark.attached import AttachedRunner
-    from ggfmt.spark.connect import ConnectRunner
+    from ggfmt.spark.attached import AttachedRunner, ConnectRunner
     from ggfmt.spark.session import SparkRunner
 
     SomeRunner: TypeAlias = SparkRunner | AttachedRunner | ConnectRunner
@@ -44,7 +50,7 @@ def resolve_spark(spark: object | None, settings: SparkSettings) -> Existing | N
 def runner_on(existing: Existing | None, settings: SparkSettings) -> SomeRunner:
     """The runner on a Spark that was found, or where none was, the one that `settings` ask for."""
     if isinstance(existing, ConnectSpark):
-        from ggfmt.spark.connect import ConnectRunner
+        from ggfmt.spark.attached import ConnectRunner
 
         return ConnectRunner(existing)
     if existing is not None:
@@ -53,7 +59,7 @@ def runner_on(existing: Existing | None, settings: SparkSettings) -> SomeRunner:
         return AttachedRunner(existing)
     address = remote_address(settings)
     if address is not None:
-        from ggfmt.spark.connect import ConnectRunner
+        from ggfmt.spark.attached import ConnectRunner
 
         return ConnectRunner(address)
     from ggfmt.spark.session import SparkRunner
@@ -69,7 +75,7 @@ def send_package(spark: object) -> None:
     """
     existing = spark_from_argument(spark)
     if isinstance(existing, ConnectSpark):
-        from ggfmt.spark.connect import send_to_session
+        from ggfmt.spark.attached import send_to_session
 
         send_to_session(existing.session)
     elif not isinstance(existing, SubmittedSpark):

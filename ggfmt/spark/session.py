@@ -19,16 +19,12 @@ from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.kernels import SWITCH
 from ggfmt.scratch import Scratch, remove_abandoned
-from ggfmt.spark.class_archive import class_archive
-from ggfmt.spark.context_jobs import ContextJobs
 from ggfmt.spark.failures import cause_in_log, cause_of_exception, clause, drop_py4j_records, spark_error
-from ggfmt.spark.home import spark_home
-from ggfmt.spark.java_home import find_java
-from ggfmt.spark.jobs import Item, Result
-from ggfmt.spark.jvm import Jvm, start_jvm, stop_quietly
-from ggfmt.spark.master import cpus, is_here, master_addresses, probe, resolve, retrying
-from ggfmt.spark.package_upload import link_spark_home, python_path, set_environment, zip_package
-from ggfmt.spark.settings import SparkSettings
+from ggfmt.spark.installations import find_java, spark_home
+from ggfmt.spark.jobs import ContextJobs, Item, Result
+from ggfmt.spark.jvm import Jvm, class_archive, start_jvm, stop_quietly
+from ggfmt.spark.target import SparkSettings, cpus, is_here, master_addresses, probe, resolve, retrying
+from ggfmt.spark.workers import link_spark_home, python_path, set_environment, zip_package
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -87,7 +87,7 @@ class SqlSession:
 @contextmanager
 def statements(runner: SomeRunner, settings: Mapping[str, str], threads: int) -> Iterator[SqlSession]:
     """Statements in a new session on the Spark of a runner that has been entered: what they set is set there alone."""
-    from ggfmt.spark.connect import ConnectRunner
+    from ggfmt.spark.attached import ConnectRunner
     from ggfmt.spark.session import SparkRunner
 
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="ggfmt-sql") as first:

@@ -20,8 +20,8 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from ggfmt.columnar.clock import Clock
-from ggfmt.formats.api.context import Context
+from ggfmt.columnar.metadata import Clock
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.avro import AvroOptions, AvroRowOcfOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.avro.write import AvroOpFormatter, AvroRowFormatter

@@ -74,7 +74,7 @@ def read(path: Path, kind: str) -> None:
     from runs import run_ggfmt
 
     from ggfmt.formats import FORMATS
-    from ggfmt.formats.api.context import WriterSettings
+    from ggfmt.formats.api.format import WriterSettings
     from ggfmt.model.table import Column, TableDef
 
     name = KINDS[kind][0]

@@ -18,11 +18,11 @@ from typing import Any
 
 from comparison.data import SHAPES, write_lines
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog
 from ggfmt.scan.runner import InProcess

@@ -16,7 +16,7 @@ from terminal import ESCAPE, on_terminal
 from ggfmt import docs
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
-from ggfmt.render.documents import print_page
+from ggfmt.render.reference import print_page
 
 GGFMT = [sys.executable, "-m", "ggfmt", "docs"]
 

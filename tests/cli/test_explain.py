@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.properties import parse_properties
+from ggfmt.config.replacements import TRANSFORM_SPECS
 from ggfmt.config.symbols import (
     CodeSymbol,
     FormatSymbol,
@@ -27,13 +28,12 @@ from ggfmt.config.symbols import (
     option_sets,
     titles,
 )
-from ggfmt.config.transforms import TRANSFORM_SPECS
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
 from ggfmt.options.spec import OptionSpec
 from ggfmt.options.value_types import Bool, Charset, Choice, Int, NamePart, Size, Text, ValueType
 from ggfmt.options.value_types import Path as PathKind
-from ggfmt.render.explanation import (
+from ggfmt.render.reference import (
     explain,
     explanation_json,
     explanation_markdown,
@@ -426,7 +426,7 @@ def test_a_terminal_shows_colour_and_the_same_text(tmp_path: Path) -> None:
 
 
 def test_a_stream_that_lacks_a_character_shows_an_escape() -> None:
-    from ggfmt.render.explanation import print_explanation
+    from ggfmt.render.reference import print_explanation
 
     found = find_symbol("GG404")
     assert found is not None

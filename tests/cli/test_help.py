@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 from ggfmt import __version__, kernels, logs
 from ggfmt.cli import app, main
-from ggfmt.cli.help import register, usage_first
+from ggfmt.cli.typer_commands import register, usage_first
 from ggfmt.scan.runner import InProcess
-from ggfmt.spark import java_home as java_module
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark import installations as java_module
+from ggfmt.spark.installations import find_java
 
 PROGRAM: Any = typer.main.get_command(app)
 COMMANDS: dict[str, Any] = dict(PROGRAM.commands)

@@ -16,11 +16,11 @@ from runs import JSON_LINES, manifest, operation, run_ggfmt, snapshot, write_lin
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
-from ggfmt.commit.manifest import Manifest
+from ggfmt.commit.records import Manifest
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.java.text import visible
 from ggfmt.render.report.page import page, write_page
-from ggfmt.render.report.text import run_text
+from ggfmt.render.runs import run_text
 from ggfmt.sinks.messages.run_history import MOST_EXAMPLES, read_run
 from ggfmt.sinks.messages.verification import verify
 

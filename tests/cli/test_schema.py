@@ -18,11 +18,11 @@ from runs import operation, run_ggfmt, write_lines
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.avro.resolution import can_read, change
+from ggfmt.formats.api.format import Context
+from ggfmt.formats.avro.schemas import can_read, describe_change
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.write import hive_table
-from ggfmt.formats.goldengate.hive_ddl import literal, table_name, unique
+from ggfmt.formats.goldengate.schemas import hive_literal, hive_table_name, unique_names
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 DEFINITIONS = ROOT / "samples" / "TCUSTORD.def"
@@ -147,9 +147,9 @@ def test_what_hive_cannot_read_has_no_table(options: dict[str, Any], message: st
 
 
 def test_names_and_literals_of_hive() -> None:
-    assert table_name(TableDef("Cat.GG.T-Ü")) == "cat_gg_t__"
-    assert literal("a'b\\\n\x01") == r"'a\'b\\\n\001'"
-    assert unique(["a", "A", "b"], ["B"]) == ["a", "A_", "b_"]
+    assert hive_table_name(TableDef("Cat.GG.T-Ü")) == "cat_gg_t__"
+    assert hive_literal("a'b\\\n\x01") == r"'a\'b\\\n\001'"
+    assert unique_names(["a", "A", "b"], ["B"]) == ["a", "A_", "b_"]
 
 
 # Compatibility of Avro schemas
@@ -176,7 +176,7 @@ OTHER = {"name": "b", "type": ["null", "double"], "default": None}
     ],
 )
 def test_a_change_of_schema_is_told_in_the_words_of_registries(old: Any, new: Any, words: str) -> None:
-    assert change(old, new).startswith(words)
+    assert describe_change(old, new).startswith(words)
 
 
 types = st.recursive(

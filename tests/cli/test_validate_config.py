@@ -24,11 +24,10 @@ from strategies import examples
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.lint.fix import apply_fixes, apply_rewrites, fix_file, patch
-from ggfmt.config.lint.foreign import has_properties
-from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.reading import has_properties, lint
 from ggfmt.config.properties import parse_content
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Rewrite, Span, UsageError
-from ggfmt.render.diagnostics.identity import folded
+from ggfmt.render.diagnostics import folded
 
 __all__ = ["here"]  # the fixture
 

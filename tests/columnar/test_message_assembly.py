@@ -14,12 +14,22 @@ from strategies import both_ways, examples, java_numbers, json_numbers, texts
 from ggfmt import kernels
 from ggfmt.arrow.arrays import as_string_maps, as_strings, narrow, non_null_values
 from ggfmt.columnar import avro
-from ggfmt.columnar.from_python import token_maps
+from ggfmt.columnar.columns import token_maps
 from ggfmt.columnar.images import differ
-from ggfmt.columnar.join import join, join_binary
-from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Equals, Piece, Repeated, Text
+from ggfmt.columnar.pieces import (
+    COMMA,
+    CommaJoined,
+    Conditional,
+    Encoding,
+    Equals,
+    Piece,
+    Repeated,
+    Text,
+    join,
+    join_binary,
+)
 from ggfmt.columnar.strings import TextPattern, all_match
-from ggfmt.columnar.xml import foreign
+from ggfmt.formats.goldengate.xml.write import foreign
 from ggfmt.model.change import Image, ImageColumn
 
 needs_kernels = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")

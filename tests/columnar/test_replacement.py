@@ -29,7 +29,7 @@ from runs import (
 )
 from strategies import GARBAGE, Changes, changes, examples, make_batch, plain_operations, slice_batch
 
-from ggfmt.columnar.key_updates import key_updates
+from ggfmt.columnar.images import key_updates
 from ggfmt.columnar.replacement import (
     Replacer,
     UnusableName,

@@ -20,13 +20,11 @@ from hypothesis import strategies as st
 from strategies import both_ways, examples, java_numbers, numbers, texts
 
 from ggfmt.arrow.arrays import as_string_maps, non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text, text_buffer
-from ggfmt.columnar.from_python import MISSING, MISSING_RAW, int64s, raw_column, text_column, token_maps
-from ggfmt.columnar.join import join, repeat
-from ggfmt.columnar.metadata import OpKeys, or_empty, token_texts
-from ggfmt.columnar.pieces import Piece
-from ggfmt.columnar.strings import count_texts, json_booleans, json_numbers, quote_json, represent
+from ggfmt.columnar.columns import MISSING, MISSING_RAW, int64s, raw_column, text_column, token_maps
+from ggfmt.columnar.json_text import json_booleans, json_numbers, quote_json
+from ggfmt.columnar.metadata import Clock, OpKeys, or_empty, token_texts
+from ggfmt.columnar.pieces import Piece, escape_json_text, join, repeat, text_buffer
+from ggfmt.columnar.strings import count_texts, represent
 from ggfmt.model.change import ImageColumn
 
 optional = st.one_of(st.none(), texts)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import ggfmt
 from ggfmt.cli import app
-from ggfmt.cli.command import COMMON
+from ggfmt.cli.typer_commands import COMMON
 from ggfmt.sinks.preview.handler import Message
 
 LINES = {

@@ -19,10 +19,8 @@ from typer.testing import CliRunner
 
 import ggfmt
 from ggfmt.cli import app, app_for, completion, main
-from ggfmt.cli.command import with_common_options
-from ggfmt.cli.convert import run
-from ggfmt.cli.help import register
-from ggfmt.cli.parameters import command_parameters
+from ggfmt.cli.data_commands import run
+from ggfmt.cli.typer_commands import command_parameters, register, with_common_options
 from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.conversion import ConvertRequest, run_conversion

@@ -17,6 +17,7 @@ from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, 
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, UsageError
+from ggfmt.location import Location
 
 
 @pytest.fixture
@@ -185,7 +186,7 @@ def test_what_a_dead_run_left_in_staging_is_removed(source: Path, tmp_path: Path
 
 
 def _hold(root: str, held: multiprocessing.synchronize.Event, end: multiprocessing.synchronize.Event) -> None:
-    output = OutputDirectory(root)
+    output = OutputDirectory(Location.of(root))
     output.acquire("a run")
     held.set()
     end.wait(30)
@@ -228,7 +229,7 @@ def test_the_lock_is_of_the_file_that_is_there(tmp_path: Path, monkeypatch: pyte
             lock.touch()
         real(file, operation)
 
-    first, second = OutputDirectory(root), OutputDirectory(root)
+    first, second = OutputDirectory(Location.of(root)), OutputDirectory(Location.of(root))
     with monkeypatch.context() as patch:
         patch.setattr(fcntl, "flock", flock)
         first.acquire("one")

@@ -19,6 +19,7 @@ from ggfmt.commit.commit import Participant
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.location import Location
 from ggfmt.sinks.messages.verification import verify
 
 CASES = 40
@@ -51,7 +52,7 @@ def source(tmp_path: Path) -> Path:
 def test_a_live_lease_refuses_another_run_and_names_its_owner(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with faulty(Faults(), "objects"):
-        first = OutputDirectory(str(out))
+        first = OutputDirectory(Location.of(str(out)))
         first.acquire("first")
         staged = out / "_ggfmt" / "staging" / "first" / "0000001"
         staged.parent.mkdir(parents=True)
@@ -118,7 +119,7 @@ def test_a_run_that_lost_its_lease_commits_nothing(
 def test_a_lease_is_renewed_while_its_run_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locking, "RENEWAL_SECONDS", 0.01)
     with faulty(Faults(), "objects"):
-        output = OutputDirectory(str(tmp_path / "out"))
+        output = OutputDirectory(Location.of(str(tmp_path / "out")))
         output.acquire("one")
         lease = tmp_path / "out" / "_ggfmt" / "leases" / "one.json"
         os.utime(lease, (0, 0))
@@ -133,7 +134,7 @@ def test_a_lease_is_renewed_while_its_run_lives(tmp_path: Path, monkeypatch: pyt
 
 def test_a_copy_that_is_not_whole_does_not_cost_the_original(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with faulty(Faults(), "objects"):
-        store = Store(str(tmp_path))
+        store = Store(Location.of(str(tmp_path)))
         store.write("a", b"0123456789")
         with pytest.raises(OSError, match="the copy of `a` has 10 bytes, not 11"):
             store.move("a", "b", 11)

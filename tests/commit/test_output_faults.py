@@ -18,9 +18,10 @@ from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.commit.commit import Participant
-from ggfmt.commit.store import Store, stored, with_credentials
+from ggfmt.commit.store import Store
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, ConfigurationError, UsageError
+from ggfmt.location import Location
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages.verification import verify
 
@@ -525,8 +526,9 @@ def test_times_in_names_are_utc_and_never_before_those_that_are_there(source: Pa
 def test_credentials_are_not_written_down_and_come_from_the_run_that_ends_the_commit(
     place: str, written: str, known: str
 ) -> None:
-    assert stored(place) == written
-    assert with_credentials(written, ["s3://OTHER:KEY@elsewhere/a", "/local", known]) == place
+    assert Location.of(place).recorded == written
+    others = map(Location.of, ("s3://OTHER:KEY@elsewhere/a", "/local", known))
+    assert Location.of_record(written, list(others)).address == place
 
 
 def test_a_worker_that_outlives_a_killed_driver_does_not_stop_the_next_run(source: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from runs import operation, write_lines
 
 from ggfmt import cli
-from ggfmt.location import not_writable
+from ggfmt.location import Location, write_problem
 
 NONE = ("--master", "none")
 
@@ -103,7 +103,7 @@ def test_a_consolidation_has_the_same_advice(source: str, tmp_path: Path, capsys
 
 
 def test_what_can_be_written_is_not_refused(tmp_path: Path) -> None:
-    assert not_writable(str(tmp_path)) is None
-    assert not_writable(str(tmp_path / "new" / "one")) is None
-    problem = not_writable("/proc/1/x") if os.geteuid() else None
+    assert write_problem(Location.of(str(tmp_path))) is None
+    assert write_problem(Location.of(str(tmp_path / "new" / "one"))) is None
+    problem = write_problem(Location.of("/proc/1/x")) if os.geteuid() else None
     assert problem is None or problem.errno in (errno.EACCES, errno.EROFS)

@@ -29,7 +29,7 @@ from typer.testing import CliRunner
 
 import ggfmt
 from ggfmt.cli import app
-from ggfmt.comparison import hash_partitions, parts
+from ggfmt.comparison import hash_partitions
 from ggfmt.comparison.comparison import TableComparison
 from ggfmt.comparison.values import stored_type
 
@@ -39,8 +39,8 @@ Row = dict[str, Any]
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred bytes are more than memory should hold."""
-    monkeypatch.setattr(parts, "LIMIT", 300)
-    monkeypatch.setattr(parts, "DEEPEST", 2)
+    monkeypatch.setattr(hash_partitions, "LIMIT", 300)
+    monkeypatch.setattr(hash_partitions, "DEEPEST", 2)
     monkeypatch.setattr(hash_partitions, "CHUNK_ROWS", 3)
 
 
@@ -309,8 +309,8 @@ def test_any_two_tables_in_small_parts(
 def test_a_key_that_all_rows_have_and_rows_that_are_all_alike(
     tmp_path: Path, small_parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "LIMIT", 1500)
-    monkeypatch.setattr(parts, "DEEPEST", 1)
+    monkeypatch.setattr(hash_partitions, "LIMIT", 1500)
+    monkeypatch.setattr(hash_partitions, "DEEPEST", 1)
     header, line = "K,V\n", "7,abc\n"
     a = text_file(tmp_path / "a.csv", header + line * 300 + "".join(f"7,{n}\n" for n in range(20)))
     b = text_file(tmp_path / "b.csv", header + line * 200 + "".join(f"7,{n}\n" for n in range(10, 25)))

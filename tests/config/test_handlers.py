@@ -14,12 +14,12 @@ from strategies import examples
 
 from ggfmt.config.goldengate_keys import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, is_outside_scope
 from ggfmt.config.handlers import Configuration, HandlerConfig, HandlerOptions, read_configuration
-from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.reading import lint
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.json import JsonOptions
-from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.diagnostics import diagnostics_text
 
 
 def sample(name: str) -> str:

@@ -20,13 +20,14 @@ from ggfmt.consolidation.seen import Positions, Seen
 from ggfmt.consolidation.staging import Read, TableFiles
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.batches import record_batches
+from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
 
 
 def rows(read: Read, table: str) -> list[dict[str, Any]]:
     staged = read.staged[table]
-    found = pa.concat_tables([pq.read_table(path) for path in staged.files])
-    assert staged.size == sum(Path(path).stat().st_size for path in staged.files)
+    found = pa.concat_tables([pq.read_table(path.path) for path in staged.files])
+    assert staged.size == sum(Path(path.path).stat().st_size for path in staged.files)
     listed: list[dict[str, Any]] = found.sort_by("seq").to_pylist()
     return listed
 
@@ -178,7 +179,7 @@ def test_files_of_many_tables_are_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(staging_module, "MOST_WAITING_BYTES", 9000)
     monkeypatch.setattr(staging_module, "MOST_OPEN_FILES", 3)
     names = [f"T{number}" for number in range(12)]
-    files = TableFiles(str(tmp_path), "0000000-7", names)
+    files = TableFiles(Location.of(str(tmp_path)), "0000000-7", names)
     chosen, expected = random.Random(3), dict.fromkeys(names, 0)
     for _ in range(400):
         name = chosen.choice(names)
@@ -191,16 +192,16 @@ def test_files_of_many_tables_are_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     assert max(len(paths) for paths, _ in written.values()) > 1
     for name in names:
         paths, size = written[name]
-        found = pa.concat_tables([pq.read_table(path) for path in paths])
+        found = pa.concat_tables([pq.read_table(path.path) for path in paths])
         assert found["seq"].to_pylist() == list(range(expected[name]))
-        assert size == sum(Path(path).stat().st_size for path in paths)
+        assert size == sum(Path(path.path).stat().st_size for path in paths)
 
 
 def test_attempts_of_a_task_do_not_meet(tmp_path: Path) -> None:
     batch = pa.record_batch({"seq": [1]})
     paths = []
     for attempt in (1, 2):
-        files = TableFiles(str(tmp_path), f"0000000-{attempt}", ["T"])
+        files = TableFiles(Location.of(str(tmp_path)), f"0000000-{attempt}", ["T"])
         files.write("T", batch)
         paths += files.close()["T"][0]
     assert len(set(paths)) == 2

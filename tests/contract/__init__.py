@@ -18,7 +18,7 @@ from oracle import PlainOperation
 from strategies import Changes, table_def
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.model.table import TableDef
 
 Texts = Mapping[str, str]  # options as a properties file gives them, by the names of properties

@@ -13,7 +13,7 @@ from strategies import Changes, table_def
 
 from contract import Case, Contract, Texts, names_and_keys, whole
 from contract.shown import filled, flag, templates
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.model.table import TableDef
 
 CODECS = ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")

@@ -13,7 +13,7 @@ from strategies import Changes, changes, json_numbers, names
 
 from contract import Case, Contract, Recorded
 from contract.shown import each, flag
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.model.table import TableDef
 
 SOURCE = {

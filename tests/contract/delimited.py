@@ -11,7 +11,7 @@ from strategies import Changes
 
 from contract import Case, Contract, whole
 from contract.shown import flag, templates
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.model.table import Column, TableDef
 
 TABLE = TableDef("GG.T", (Column("A", key=1), Column("B")))

@@ -12,7 +12,7 @@ from strategies import changes, json_numbers
 
 from contract import Case, Contract, Recorded
 from contract.shown import flag, templates
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 
 # What members of metadata are called by default, or by the templates that are drawn.
 METADATA = {"table", "op_type", "op_ts", "current_ts", "pos", "primary_keys", "tokens"}

@@ -25,10 +25,10 @@ from strategies import examples, make_batch, slice_batch
 
 from contract import Case, Contract, contract_of
 from contract.shown import as_held
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.commands.inspection import SchemaKind
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Projection, WriterSettings
+from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Discovery, Reader
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.model.table import TableDef

@@ -665,7 +665,7 @@ def test_content_that_is_not_recognised(write: Write, content: str | bytes) -> N
 
 def test_what_goldengate_leaves_in_one_directory_is_read_by_the_file_that_tells_most(write: Write) -> None:
     """Schemas do not know keys, or that a NUMBER is one: of all files on one table the DEFGEN file decides."""
-    from ggfmt.formats.api.context import Context
+    from ggfmt.formats.api.format import Context
     from ggfmt.formats.goldengate.json import JsonOptions
     from ggfmt.formats.goldengate.json.schema import json_schema
 

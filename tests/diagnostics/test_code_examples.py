@@ -20,20 +20,20 @@ from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
-from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.reading import lint
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.code_examples import EXAMPLES
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.schema import schemas
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark.installations import find_java
 
 TABLE = TableDef(
     "GG.TCUSTORD",

@@ -24,16 +24,14 @@ from typer.testing import CliRunner
 
 from ggfmt import __version__
 from ggfmt.cli import app
-from ggfmt.doctor import machine
-from ggfmt.doctor.archive import find_archive, make_archive
-from ggfmt.doctor.checks import LIBRARIES, Directory, Library
+from ggfmt.doctor import examination
 from ggfmt.doctor.cluster import ExecutorReport, assess_executors
-from ggfmt.doctor.finding import Finding, State, size_text, worst
+from ggfmt.doctor.examination import find_archive, make_archive
+from ggfmt.doctor.finding import LIBRARIES, Directory, Finding, Library, State, size_text, worst
 from ggfmt.render.doctor import findings_json, findings_text, print_findings
-from ggfmt.spark import java_home as java_module
-from ggfmt.spark.class_archive import ClassArchive, can_have_archive, class_archive
-from ggfmt.spark.home import spark_home
-from ggfmt.spark.java_home import Java, find_java
+from ggfmt.spark import installations as java_module
+from ggfmt.spark.installations import Java, find_java, spark_home
+from ggfmt.spark.jvm import ClassArchive, can_have_archive, class_archive
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 DOCTOR = [sys.executable, "-m", "ggfmt", "doctor"]
@@ -104,7 +102,7 @@ def test_nothing_is_made_by_looking(tmp_path: Path, cache: Path, monkeypatch: py
 
 
 def test_the_version_of_spark_is_that_of_its_files() -> None:
-    finding, home = machine.spark()
+    finding, home = examination.check_spark()
     ended = subprocess.run(
         [sys.executable, "-c", "import pyspark; print(pyspark.__version__)"], capture_output=True, text=True, check=True
     )
@@ -142,8 +140,8 @@ def test_the_java_that_is_given_counts() -> None:
 
 
 def test_a_spark_that_is_not_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "spark_home", lambda: tmp_path)
-    finding, home = machine.spark()
+    monkeypatch.setattr(examination, "spark_home", lambda: tmp_path)
+    finding, home = examination.check_spark()
     assert (finding.state, home) == (State.PROBLEM, None)
     assert finding.message == f"pyspark in `{tmp_path}` is not a whole Spark: it has no `jars`"
     assert finding.facts == {"version": None, "home": str(tmp_path)}

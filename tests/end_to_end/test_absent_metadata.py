@@ -15,7 +15,7 @@ from round_trips import READ, TABLES, WRITTEN, Operation, handler, losses_of, su
 from runs import manifest, run_ggfmt
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 
 ROW = {"id": 1, "name": "a"}
 

@@ -34,9 +34,7 @@ from ggfmt.config.handler_options import HandlerOptions
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api import losses as losses_module
-from ggfmt.formats.api.fidelity import Level, level
-from ggfmt.formats.api.loss import MATRIX, Aspect, Loss
-from ggfmt.formats.api.losses import LOSSES
+from ggfmt.formats.api.losses import LOSSES, MATRIX, Aspect, Level, Loss, level
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.render.fidelity import LETTERS, format_table, in_letters, matrix_part, pair_table
 from ggfmt.scan.runner import InProcess

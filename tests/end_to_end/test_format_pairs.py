@@ -25,9 +25,8 @@ from round_trips import (
 from runs import content, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.fidelity import Level, survivors
-from ggfmt.formats.api.loss import Aspect, Loss
+from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.api.losses import Aspect, Level, Loss, survivors
 from ggfmt.scan.listing import list_inputs
 from ggfmt.scan.recognition import detect_format
 

@@ -15,7 +15,7 @@ from runs import JSON_LINES, PIPES, operation, run_ggfmt, write_lines
 
 from ggfmt import logs
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.diagnostics import diagnostics_text
 
 FORGED = "Totals: 0 operations read"
 NAME = f"GG.T\u2028{FORGED}\u202e\U000e0001"  # what the name of a table may have: no control character

@@ -27,12 +27,11 @@ import ggfmt
 from ggfmt.commit import journal as output_journal
 from ggfmt.commit import locking
 from ggfmt.commit import store as output_store
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError, without_credentials
 from ggfmt.frames.shapes import GENERIC
 from ggfmt.location import Location, quoted
 from ggfmt.render.report.page import page
-from ggfmt.render.report.text import run_text
+from ggfmt.render.runs import run_text
 from ggfmt.scan.listing import list_inputs
 from ggfmt.sinks.messages import execution
 from ggfmt.sinks.messages.run_history import read_run
@@ -150,7 +149,7 @@ def test_a_key_that_cannot_be_opened_is_refused_by_name(store: Store, tmp_path: 
             list_inputs([uri])
         assert f"`{top}/{key}`" in str(refused.value)
     (file,) = list_inputs([f"{top}/in/2026/*.json"])
-    assert file.path == f"{top}/in/2026/a.json"
+    assert file.location.address == f"{top}/in/2026/a.json"
     assert not (tmp_path / "out").exists()
 
 
@@ -171,7 +170,7 @@ def test_a_key_may_go_on_where_another_one_ends(store: Store, tmp_path: Path) ->
     run([top], str(tmp_path / "out"))
     written = tables(tmp_path / "out", "j")["GG.T0"].splitlines()
     assert [int(json.loads(line)["pos"]) for line in written] == [2, 4, 6]
-    assert [file.path for file in list_inputs([f"{top}/a"])] == [f"{top}/a"]
+    assert [file.location.address for file in list_inputs([f"{top}/a"])] == [f"{top}/a"]
     with pytest.raises(UsageError, match=r"GG310.*name of a file, and of a directory"):
         list_inputs([f"{top}/a/"])
 
@@ -329,12 +328,12 @@ def test_every_key_has_a_uri(names: list[str]) -> None:
     key = "/".join(names)
     for keys in ("", f"{KEY}:{SECRET}@"):
         location = Location.of(f"s3://{keys}bucket/{quoted(key)}?region=x")
-        assert (location.root, location.path) == (f"s3://{keys}bucket/?region=x", key)
+        assert (location.store.root, location.key) == (f"s3://{keys}bucket/?region=x", key)
 
 
 def test_what_looks_like_credentials_in_a_key_is_none() -> None:
-    assert Location.of("s3a://bucket/x://k:v@z").root == "s3://bucket/"
-    assert Location.of("s3a://u:p@bucket/x://k:v@z").root == "s3://u:p@bucket/"
+    assert Location.of("s3a://bucket/x://k:v@z").store.root == "s3://bucket/"
+    assert Location.of("s3a://u:p@bucket/x://k:v@z").store.root == "s3://u:p@bucket/"
 
 
 def test_credentials_with_a_slash_are_found(store: Store, tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ from limited_runs import FIELDS, LIMIT, ROW, codes, record_of, run
 from runs import JSON_LINES, content, run_ggfmt
 
 from ggfmt.columnar import replacement
-from ggfmt.columnar.avro import END, text_bytes, zigzag_varint
+from ggfmt.columnar.avro import END, text_bytes
+from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.formats.avro.blocks import unsafe
+from ggfmt.formats.avro.containers import unsafe
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
 from ggfmt.formats.goldengate.json.read import JsonReader
 

@@ -29,7 +29,7 @@ from runs import (
 
 from ggfmt.commit.names import safe_name
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.model.table import Column, TableDef
 
 OGG = SHARED_DATA / "ogg" / "apache_flink__ogg-data.txt"

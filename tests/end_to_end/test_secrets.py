@@ -17,9 +17,8 @@ from processes import descendants
 from runs import operation, write_lines
 
 from ggfmt import cli
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.spark.java_home import find_java
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
+from ggfmt.spark.installations import find_java
 from ggfmt.spark.jvm import as_argument_file, as_properties, private_file
 
 SECRET = "Zk7-no=one: sees\\this"

@@ -13,9 +13,9 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, manifest, operation, run_ggfmt, write_lines
 from strategies import Changes, make_batch
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 COLUMNS = ("ID", "NAME", "NOTE")

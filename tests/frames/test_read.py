@@ -23,7 +23,7 @@ from runs import metadata, operation, write_lines
 from ggfmt import frames
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.frames.batches import FrameProjection
 from ggfmt.frames.plan import Plan, narrowed, parse_request
 from ggfmt.frames.shapes import GENERIC, column_type, ddl, from_spark, typed

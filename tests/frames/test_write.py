@@ -18,16 +18,15 @@ from round_trips import STORY, STORY_FORMAT, TABLES, WRITTEN, Operation, handler
 from runs import JSON_LINES, MOMENT, PIPES, content, manifest, output_files, run_ggfmt, snapshot, tables
 
 from ggfmt.arrow.arrays import as_strings, string_maps
-from ggfmt.commit import shared_lease
+from ggfmt.commit import locking
 from ggfmt.commit.commit import lock_all
 from ggfmt.commit.directory import OutputDirectory
-from ggfmt.commit.locking import LEASE_SECONDS, lease_of, owner_of
-from ggfmt.commit.shared_lease import SharedLease
+from ggfmt.commit.locking import LEASE_SECONDS, SharedLease, lease_of, owner_of
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.frames.frame_shape import FrameShape
-from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, typed
+from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, FrameShape, typed
 from ggfmt.frames.write import WriteOptions
+from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 
 JSON = ("gg.handlerlist=j", *JSON_LINES)
@@ -419,7 +418,7 @@ def test_a_task_does_not_begin_where_a_run_is_at_work(tmp_path: Path) -> None:
     out = tmp_path / "out"
     made = writer(GENERIC, out, JSON)
     with ExitStack() as held:
-        lock_all([OutputDirectory(str(out))], "another", held)
+        lock_all([OutputDirectory(Location.of(str(out)))], "another", held)
         (part,) = write_parts(made, [generic_rows(many(3))])
         assert part.outcome.abend is not None
         assert part.outcome.abend.code == "GG501"
@@ -440,7 +439,7 @@ def test_a_lease_that_nobody_renewed_is_dead(tmp_path: Path) -> None:
 
 
 def test_a_task_renews_the_lease_as_long_as_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_lease, "RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(locking, "RENEWAL_SECONDS", 0.01)
     owner = owner_of("2015-09-18_13-39-35.447-00000000")
     lease = tmp_path / lease_of(owner["run"])
 
@@ -448,7 +447,8 @@ def test_a_task_renews_the_lease_as_long_as_it_is_there(tmp_path: Path, monkeypa
         os.utime(lease, (0, 0))
         return waited(lambda: lease.stat().st_mtime > 0)
 
-    with SharedLease(str(tmp_path), owner, "it"), SharedLease(str(tmp_path), owner, "it"):
+    root = Location.of(str(tmp_path))
+    with SharedLease(root, owner, "it"), SharedLease(root, owner, "it"):
         assert is_renewed()
         lease.unlink()
         assert not waited(lease.exists, 0.2)

@@ -18,10 +18,10 @@ from contract.rules import needed_for_records, source_of_records
 from dialects import Read, chunk_bytes, read, told
 from places import LINT, TESTS
 
-from ggfmt.config.lint.linter import lint
+from ggfmt.config.lint.reading import lint
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import SplitBoundaryError
 from ggfmt.model.table import TableDef
 

@@ -20,14 +20,12 @@ from hypothesis import strategies as st
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from strategies import examples
 
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.java import charset_codecs, charset_names
-from ggfmt.java.charset_codecs import tables
-from ggfmt.java.charsets import aliases, byte_order_mark, codec_of, encoder, native_charset, refusal
+from ggfmt.formats.api.writing import TextFraming
+from ggfmt.java import charset_names, charsets
+from ggfmt.java.charsets import aliases, byte_order_mark, codec_of, encoder, native_charset, refusal, tables
 from ggfmt.java.text import InvalidValueError
 from ggfmt.options.value_types import Charset
-from ggfmt.spark.home import spark_home
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark.installations import find_java, spark_home
 
 SERVED = [name for name in aliases() if refusal(name) is None]
 REFUSED = {
@@ -51,7 +49,7 @@ TABLES = cache(tables)  # a run seldom needs more than one, and the tests need t
 @pytest.fixture(autouse=True, scope="module")
 def tables_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(charset_codecs, "tables", TABLES)
+        patch.setattr(charsets, "tables", TABLES)
         yield
 
 

@@ -21,7 +21,7 @@ from strategies import examples
 from ggfmt.java.regex import ATOMIC_GROUPS, translate
 from ggfmt.java.replacement import Replacement
 from ggfmt.java.text import InvalidValueError
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark.installations import find_java
 
 # A pattern, a replacement, and texts to replace in.
 CORPUS: list[tuple[str, str, list[str]]] = [

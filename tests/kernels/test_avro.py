@@ -18,14 +18,14 @@ from runs import operation, run_ggfmt, write_lines
 from strategies import examples
 
 from ggfmt import kernels
-from ggfmt.columnar.avro import zigzag_varint
+from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, WriterSettings
+from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.avro import programs
+from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.dts.read import DtsReader
 from ggfmt.formats.goldengate.avro import AvroRowOptions
-from ggfmt.formats.goldengate.avro.plan import without_logical_types
-from ggfmt.formats.goldengate.avro.reader import AvroReader
+from ggfmt.formats.goldengate.avro.read import AvroReader
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.qlik.avro_read import QlikAvroReader
 from ggfmt.formats.qlik.envelope import read_head

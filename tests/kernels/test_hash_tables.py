@@ -104,7 +104,7 @@ def xml():
 
 
 def avro():
-    nothing = (10, 0, 0, 0, None, ())
+    nothing = (10, 0, None, (), ())
     scanner = native.AvroScanner(nothing, 0, False, {b"I": b"I"}, False, b"")
     for name in names:
         scanner.bind(name, nothing, 0, 0)

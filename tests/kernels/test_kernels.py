@@ -19,10 +19,10 @@ from reading import chunk_size, read
 from strategies import examples
 
 from ggfmt import kernels
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import Chunk, Event
 from ggfmt.formats.goldengate.json.read import JsonReader
-from ggfmt.spark.package_upload import zip_package
+from ggfmt.spark.workers import zip_package
 
 needs_kernels = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
 

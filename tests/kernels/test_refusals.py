@@ -18,19 +18,18 @@ from scanners import modules_with_kernels, operations_taken, without_kernels
 
 from ggfmt import kernels
 from ggfmt.columnar.images import differ
-from ggfmt.columnar.join import join, join_binary
 from ggfmt.columnar.pieces import KINDS as KINDS_OF_PIECES
-from ggfmt.columnar.pieces import Conditional, Encoding, Repeated, Text
+from ggfmt.columnar.pieces import Conditional, Encoding, Repeated, Text, join, join_binary
 from ggfmt.columnar.strings import TextPattern, all_match, count_texts
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dts import schema as dts_schema
 
 pytestmark = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
 
 READ = [name for name in TARGETS if name != PROPERTIES]
 KINDS = ("AvroScanner", "AvroToJson", "DelimitedScanner", "DtsScanner", "JsonScanner", "XmlScanner")
-BINDINGS = ("bind", "bind_too")
+BINDINGS = ("bind", "bind_alias")
 FUNCTIONS = ("join", "fits", "differ", "count")
 
 

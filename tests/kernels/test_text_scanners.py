@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples
 
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.reading import Chunk, Event
 from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
 from ggfmt.formats.goldengate.xml import read, records

@@ -17,7 +17,7 @@ import pytest
 from places import SAMPLES
 
 from ggfmt import kernels
-from ggfmt.spark.package_upload import zip_package
+from ggfmt.spark.workers import zip_package
 
 PACKAGE = Path(kernels.__file__).resolve().parents[1]
 BUILT = f"_native{EXTENSION_SUFFIXES[0]}"

@@ -75,7 +75,7 @@ LIBRARIES: dict[str, set[str]] = {
     },
     "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"},
     "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}
-    | {"spark.connect", "comparison", "consolidation"},
+    | {"spark.attached", "comparison", "consolidation"},
 }
 
 # Folders of tests/ that mirror no package.

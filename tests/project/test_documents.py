@@ -25,8 +25,14 @@ from typer.testing import CliRunner
 from ggfmt import docs
 from ggfmt.cli import app
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, ConfigurationError, MissingFileError, UsageError
-from ggfmt.diagnostics.exit_codes import EXIT_CODES
+from ggfmt.diagnostics.diagnostic import (
+    EXIT_CODES,
+    Abend,
+    CommittedWithErrors,
+    ConfigurationError,
+    MissingFileError,
+    UsageError,
+)
 from ggfmt.formats import FORMATS
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages.run import execute

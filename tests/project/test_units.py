@@ -12,7 +12,7 @@ from places import PACKAGE
 
 from ggfmt.doctor.finding import size_text
 from ggfmt.render.progress import _bytes
-from ggfmt.render.report.scales import size
+from ggfmt.render.report.plots import size
 from ggfmt.scan.files import MOST_MEMORY_BYTES, Xz
 
 _BINARY = re.compile(r"\b(?:[KMGT]iB|KB)\b")

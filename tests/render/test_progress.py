@@ -22,9 +22,8 @@ from strategies import examples
 from ggfmt import cli
 from ggfmt.config.handlers import read_configuration
 from ggfmt.render.progress import facts, status_line
-from ggfmt.scan.progress import ProgressSnapshot, ProgressTracker, ends_of_tasks
+from ggfmt.scan.progress import PHASES, READING, STARTING, STEPS, ProgressSnapshot, ProgressTracker, ends_of_tasks
 from ggfmt.scan.runner import InProcess
-from ggfmt.scan.steps import PHASES, READING, STARTING, STEPS
 from ggfmt.sinks.messages.run import RunSettings, execute
 
 # What the engine tells

@@ -16,6 +16,7 @@ from runs import JSON_LINES, PIPES, run_ggfmt, snapshot
 from ggfmt.commit import journal
 from ggfmt.commit.commit import CommitPart
 from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
+from ggfmt.location import Location
 from ggfmt.scan import checkpoint
 from ggfmt.scan.checkpoint import Checkpoint
 from ggfmt.scan.listing import list_inputs
@@ -247,7 +248,7 @@ def test_a_hundred_thousand_inputs_are_no_burden(place: Place) -> None:
         lines.append([path.replace("a.j", f"{n:06d}.j"), size, modified, -n, known[0], fresh, known[1], *others])
     place.write("a.json", 9)
     segment.write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-    seen = Checkpoint(str(place.seen))
+    seen = Checkpoint(Location.of(str(place.seen)))
     place.write("000017.json", 1, 2)
     started = time.perf_counter()
     with pytest.raises(UsageError, match="GG310"):

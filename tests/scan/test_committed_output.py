@@ -7,9 +7,8 @@ import logging
 import shutil
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import pyarrow.fs as pafs
 import pytest
 from runs import JSON_LINES, MOMENT, PIPES, operation, output_files, run_ggfmt, snapshot, write_lines
 from s3_server import S3Server, s3_server
@@ -18,7 +17,7 @@ from ggfmt.commit.journal import JOURNAL, POINTER, STAGING
 from ggfmt.commit.locking import lock_directory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.location import file_system
+from ggfmt.location import Location
 from ggfmt.scan import listing
 from ggfmt.scan.committed_output import CommittedOutput, output_at, stored_output_at
 from ggfmt.scan.listing import list_inputs
@@ -187,7 +186,7 @@ def test_a_stream_waits_for_the_end_of_a_commit(tmp_path: Path, name: str) -> No
 
 def test_a_run_that_is_at_work_does_not_matter(tmp_path: Path) -> None:
     first = written(tmp_path / "y1", *range(3))
-    store = Store(str(first))
+    store = Store(Location.of(str(first)))
     holding = lock_directory(store, "2030-01-01_00-00-00.000-0a0b0c0d", "the output directory")
     try:
         store.write(f"{STAGING}/2030-01-01_00-00-00.000-0a0b0c0d/data.json", b"half of")
@@ -312,7 +311,8 @@ def test_what_may_not_be_read_above_an_input_does_not_matter(
     fs.create_dir("guarded")
     with fs.open_output_stream("guarded/in/more/a.json") as stream:
         stream.write(json.dumps(operation(1)).encode())
-    _, inner = file_system("s3://guarded/in/more")
+    top = Location.of("s3://guarded/in/more")
+    _, inner = top.file_system()
 
     class Guarded:
         """Answers for what is below the input."""
@@ -322,7 +322,8 @@ def test_what_may_not_be_read_above_an_input_does_not_matter(
                 raise OSError("AWS Error ACCESS_DENIED during HeadObject operation")
             return fs.get_file_info(path)
 
-    assert stored_output_at("s3://guarded/in/more", inner, cast(pafs.FileSystem, Guarded())) is None
+    monkeypatch.setattr(Location, "file_system", lambda location: (Guarded(), location.key))
+    assert stored_output_at(top) is None
 
 
 def test_an_output_below_a_directory_is_left_out_as_before(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -20,7 +20,7 @@ from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_line
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
-from ggfmt.location import StoreError, absolute, open_store
+from ggfmt.location import Location, StoreError
 from ggfmt.scan import discovery
 from ggfmt.scan.files import InputFile, check_unchanged, open_unchanged, stat_file
 from ggfmt.scan.listing import list_inputs
@@ -136,13 +136,13 @@ def test_a_record_cut_in_two_by_a_change_is_told_as_the_change(tmp_path: Path, m
 def test_the_time_of_a_store_counts_to_the_second_and_an_inode_on_its_own_machine(tmp_path: Path) -> None:
     """A listing tells milliseconds that a single object does not have; another machine may number its devices so."""
     path = operations(tmp_path / "in.json", 1)
-    now = stat_file(str(path), str(path))
+    now = stat_file(Location.of(str(path)), str(path))
     assert now.modified is not None
-    elsewhere = InputFile(now.path, now.size, now.shown, now.modified // 10**9 * 10**9, ("other", 1), 1)
+    elsewhere = InputFile(now.location, now.size, now.shown, now.modified // 10**9 * 10**9, ("other", 1), 1)
     check_unchanged(elsewhere)
-    check_unchanged(InputFile(now.path, now.size, now.shown))
+    check_unchanged(InputFile(now.location, now.size, now.shown))
     with pytest.raises(OSError, match="written to"):
-        check_unchanged(InputFile(now.path, now.size, now.shown, now.modified - 10**9))
+        check_unchanged(InputFile(now.location, now.size, now.shown, now.modified - 10**9))
 
 
 def test_a_preview_shows_a_file_that_grows(tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_a_directory_in_which_files_are_renamed_is_listed_anew(tmp_path: Path, m
         return real(path, *rest, **others)
 
     monkeypatch.setattr(os, "stat", look)
-    assert [Path(file.path).name for file in list_inputs([str(data)])] == ["a.json", "b.json"]
+    assert [file.location.name for file in list_inputs([str(data)])] == ["a.json", "b.json"]
 
 
 HOSTILE = ["a[1].json", "*.json", "100%41.json", "what?.json", "#.json", "new\nline.json", "a:b.json", "s 3.json"]
@@ -324,7 +324,7 @@ def test_names_are_taken_as_they_are(tmp_path: Path) -> None:
     assert any(item["path"].endswith("\\xff\\xfe.json") for item in told)
     for name in HOSTILE:
         (file,) = list_inputs([str(data / name)])
-        assert file.path == str(data / name)
+        assert file.location.address == str(data / name)
     operations(tmp_path / "[b]" / "c.json", 1)
     assert len(list_inputs([str(tmp_path / "[b]" / "*.json")])) == 1
 
@@ -395,8 +395,8 @@ def test_a_file_uri_is_a_local_path(tmp_path: Path) -> None:
     operations(tmp_path / "a b%.json", 1)
     for uri in (f"file://{tmp_path}/a%20b%25.json", f"file:{tmp_path}/a%20b%25.json"):
         (file,) = list_inputs([uri, str(tmp_path / "a b%.json")])
-        assert file.path == str(tmp_path / "a b%.json")
-    assert absolute(f"file://localhost{tmp_path}/") == str(tmp_path)
+        assert file.location.address == str(tmp_path / "a b%.json")
+    assert Location.of(f"file://localhost{tmp_path}/").address == str(tmp_path)
 
 
 # The first bytes and the compression of inputs
@@ -477,6 +477,6 @@ def test_a_store_behind_a_proxy_is_not_knocked_at(monkeypatch: pytest.MonkeyPatc
         monkeypatch.delenv(name, raising=False)
     uri = "gs://anonymous@bucket/changes?endpoint_override=127.0.0.1:1&scheme=http"
     with pytest.raises(StoreError, match=r"does not answer at `127\.0\.0\.1:1`"):
-        open_store(uri)
+        Location.of(uri).file_system()
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
-    assert open_store(uri)[1] == "bucket/changes"
+    assert Location.of(uri).file_system()[1] == "bucket/changes"

@@ -22,10 +22,11 @@ from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.reading import Layout, SplitBoundaryError
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.files import find_layout, record_spans
+from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
 from ggfmt.scan.files import InputFile
 from ggfmt.scan.recognition import PlannedInput
@@ -346,7 +347,9 @@ def test_a_mistake_is_none_as_long_as_the_ranges_before_it_are_not_read(tmp_path
     """A range that starts in a record finds mistakes where there are none; the range before it would tell."""
     source = tmp_path / "in.json"
     source.write_bytes(one(1) + b"\n" + pretty(2) + b"\n")
-    planned = [PlannedInput(InputFile(str(source), source.stat().st_size, "in.json"), 0, Layout(splittable=True))]
+    planned = [
+        PlannedInput(InputFile(Location.of(str(source)), source.stat().st_size, "in.json"), 0, Layout(splittable=True))
+    ]
     splits = Splits(planned, 1, 20).all
     outcomes = [TaskOutcome(split.ordinal) for split in splits]
     outcomes[3].abend = Diagnostic("GG301", "no record")
@@ -399,5 +402,5 @@ def test_a_preview_reads_over_the_end_of_its_window(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rest", range(4))
 def test_no_task_is_left_with_a_few_bytes(rest: int) -> None:
-    file = InputFile("in.json", 4 * MIN_SPLIT_BYTES + rest, "in.json")
+    file = InputFile(Location.of("in.json"), 4 * MIN_SPLIT_BYTES + rest, "in.json")
     assert len(Splits([PlannedInput(file, 0, Layout(splittable=True))], 2).all) == 4

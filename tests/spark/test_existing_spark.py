@@ -17,19 +17,14 @@ from runs import JSON_LINES, MOMENT, operation, run_ggfmt, snapshot, write_lines
 from spark_cluster import QUICK_EXECUTORS, closed_port, connect_server, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.doctor.checks import LIBRARIES
+from ggfmt.doctor.finding import LIBRARIES
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages.join import join_group
-from ggfmt.spark.existing import SubmittedSpark, detect_spark
-from ggfmt.spark.home import spark_home
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark.installations import find_java, spark_home
 from ggfmt.spark.jvm import tolerant_home
-from ggfmt.spark.master import attempts
-from ggfmt.spark.package_upload import packed, pickled, zip_package
-from ggfmt.spark.remote import remote_address
 from ggfmt.spark.runners import resolve_spark, runner_for
-from ggfmt.spark.settings import SparkSettings
-from ggfmt.spark.workers import NEEDED, NEEDED_BY_SOME, Worker, examiner, prepare_workers
+from ggfmt.spark.target import SparkSettings, SubmittedSpark, attempts, detect_spark, remote_address
+from ggfmt.spark.workers import NEEDED, NEEDED_BY_SOME, Worker, examiner, packed, pickled, prepare_workers, zip_package
 
 ARGUMENTS = ["--current-timestamp", MOMENT.isoformat(), "--split-size", "60k"]
 ARGUMENTS += [word for line in JSON_LINES for word in ("--set", line)]
@@ -435,7 +430,7 @@ def test_the_home_around_a_zip_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     archive.parent.mkdir(parents=True)
     with zipfile.ZipFile(archive, "w") as opened:
         opened.writestr("pyspark/__init__.py", "")
-    program = "from ggfmt.spark.home import spark_home; print(spark_home())"
+    program = "from ggfmt.spark.installations import spark_home; print(spark_home())"
 
     def tell() -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join((str(archive), str(ROOT)))
@@ -454,10 +449,7 @@ def test_a_package_in_a_zip_file_is_sent_as_it_is(tmp_path: Path) -> None:
     """As of a driver that has it by `--py-files`."""
     file = zip_package(tmp_path)
     (tmp_path / "again").mkdir()
-    program = (
-        "from ggfmt.spark.package_upload import zip_package; from pathlib import Path; "
-        "print(zip_package(Path('again')))"
-    )
+    program = "from ggfmt.spark.workers import zip_package; from pathlib import Path; print(zip_package(Path('again')))"
     environment = {**os.environ, "PYTHONPATH": str(file)}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -12,9 +12,9 @@ import pytest
 from places import ROOT
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.spark import java_home as java_module
+from ggfmt.spark import installations as java_module
 from ggfmt.spark import jvm
-from ggfmt.spark.java_home import Java, find_java
+from ggfmt.spark.installations import Java, find_java
 
 
 def fake_home(home: Path, version: str = "17.0.9", release: bool = True, script: str = "exit 1") -> Path:
@@ -166,7 +166,7 @@ def test_a_real_java_tells_the_same_version(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_looking_for_java_does_not_import_pyspark() -> None:
-    code = "import sys; from ggfmt.spark import home, java_home; home.spark_home(); assert 'pyspark' not in sys.modules"
+    code = "import sys, ggfmt.spark.installations as there; there.spark_home(); assert 'pyspark' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 

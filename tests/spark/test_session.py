@@ -19,7 +19,7 @@ from places import ROOT
 from spark_cluster import QUICK_EXECUTORS, closed_port, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.spark.home import spark_home
+from ggfmt.spark.installations import spark_home
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 SENT = re.compile(r"/ggfmt-[0-9a-f]{16}\.zip/ggfmt/diagnostics/diagnostic\.py$")

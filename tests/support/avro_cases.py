@@ -28,11 +28,10 @@ from strategies import plain_operations
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Reader, Reject, SchemaChange
-from ggfmt.formats.avro.logical import plain
+from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.dts import schema as dts_schema
-from ggfmt.formats.goldengate.avro.plan import without_logical_types
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.kernels import native
@@ -378,7 +377,7 @@ def debezium(chance: random.Random) -> Case:
             {"name": "ts_ms", "type": ["null", "long"]},
         ],
     }  # fmt: skip
-    schema = plain(envelope)
+    schema = without_logical_types(envelope)
     events = []
     for _ in range(chance.choice((1, 5, 40))):
         op = chance.choice("cccuudrtmx" if chance.random() < 0.1 else "cuudr")
@@ -486,7 +485,7 @@ def qlik(chance: random.Random) -> Case:
         number = f"{place:032}"
         metadata = qlik_messages.metadata(about, json.dumps(schema), f"T{place}")
         data += metadata.replace(qlik_messages.ID.encode(), number.encode())
-        tables.append((number, columns, schema, plain(schema)))
+        tables.append((number, columns, schema, without_logical_types(schema)))
     for _ in range(chance.choice((1, 5, 40))):
         number, columns, schema, decode = chance.choice(tables)
         payload = datum(decode, _qlik_message(columns, decode, hostile, chance))

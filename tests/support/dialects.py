@@ -16,10 +16,10 @@ from oracle import PlainOperation
 from places import SHARED_DATA
 from strategies import Changes, make_batch, plain_operations
 
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.key_updates import key_updates
+from ggfmt.columnar.images import key_updates
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Layout, Reject, Remark, SchemaChange
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef

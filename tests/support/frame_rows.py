@@ -14,8 +14,7 @@ import pyarrow as pa
 from round_trips import Operation
 from runs import MOMENT
 
-from ggfmt.frames.frame_shape import FrameShape
-from ggfmt.frames.shapes import GENERIC, IMAGES, MISSING, typed
+from ggfmt.frames.shapes import GENERIC, IMAGES, MISSING, FrameShape, typed
 from ggfmt.frames.write import FrameWriter, PartWritten, WriteOptions, writer_of
 from ggfmt.model.table import TableDef
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from round_trips import TABLES
 
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, Request, projection_for
 from ggfmt.model.table import TableDef

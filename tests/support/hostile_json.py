@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import pytest
 from reading import EVERYTHING, Ranges, Read, read
 
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.records import scanning
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

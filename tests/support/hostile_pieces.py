@@ -12,10 +12,20 @@ from ggfmt import kernels
 from ggfmt.arrow.arrays import StringMapArray, as_string_maps, as_strings, narrow
 from ggfmt.columnar import avro
 from ggfmt.columnar.images import differ
-from ggfmt.columnar.join import join, join_binary
-from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Equals, Piece, Repeated, Text
+from ggfmt.columnar.pieces import (
+    COMMA,
+    CommaJoined,
+    Conditional,
+    Encoding,
+    Equals,
+    Piece,
+    Repeated,
+    Text,
+    join,
+    join_binary,
+)
 from ggfmt.columnar.strings import TextPattern, count_texts
-from ggfmt.columnar.xml import foreign
+from ggfmt.formats.goldengate.xml.write import foreign
 from ggfmt.model.change import Image, ImageColumn
 
 _PARTS = [

@@ -23,7 +23,7 @@ from hostile_text import (
 )
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.delimited import DelimitedOptions
 from ggfmt.formats.goldengate.delimited.read import regular_lines
 from ggfmt.formats.records.scanner import ScannedBatch
@@ -69,13 +69,12 @@ def fuzz_xml(draw: Random, counts: Counter[str]) -> None:
         place = 0
         while 0 <= place < len(data):
             prolog = draw.choice([b"", b'<?xml version="1.0"?>'])
-            place, spans = scanner.scan(data, place, 7, prolog)
+            _, place, _, spans, _ = scanner.scan(data, place, -1, 7, prolog)
             counts["XML operations"] += memoryview(spans).nbytes // 16
             place = data.find(b"<operation", place + 1) if place < len(data) else place
         for number in numbers:
             take(scanner, number, tokens)
-            if draw.random() < 0.3:
-                scanner.unbind(number)
+            scanner.unbind(number)
 
 
 def fuzz_delimited(draw: Random, counts: Counter[str]) -> None:
@@ -114,7 +113,8 @@ def fuzz_delimited_freely(draw: Random, counts: Counter[str]) -> None:
     )
     place, ordinal, numbers = 0, 0, []
     while True:
-        place, ordinal, _, unknown = scanner.scan(raw, place, ordinal)
+        lines, place, _, _, unknown = scanner.scan(raw, place, -1, ordinal)
+        ordinal += lines
         if unknown is None:
             break
         if draw.random() < 0.2:

@@ -15,10 +15,10 @@ import pytest
 from dialects import EVERYTHING, Read, chunk_bytes, told
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.xml import attribute_text
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.goldengate.delimited import read as delimited_read
+from ggfmt.formats.goldengate.xml.write import attribute_text
 from ggfmt.formats.records import batching
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, TableDef

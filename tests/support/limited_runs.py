@@ -12,7 +12,7 @@ from runs import JSON_LINES, run_ggfmt
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.model.table import Column, TableDef
 from ggfmt.sinks.messages.run import RunResult
 

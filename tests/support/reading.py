@@ -12,7 +12,7 @@ from oracle import PlainOperation
 from strategies import plain_operations
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import Chunk, Layout, Reject, SchemaChange
 from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.formats.json import files as json_files

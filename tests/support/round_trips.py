@@ -15,9 +15,8 @@ from runs import output_files, run_ggfmt, write_lines
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
-from ggfmt.formats.api.fidelity import Level
-from ggfmt.formats.api.loss import Aspect, Loss, happening
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
+from ggfmt.formats.api.losses import Aspect, Level, Loss, happening
 from ggfmt.model.change import OpType
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

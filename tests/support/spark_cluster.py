@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from ggfmt.spark.home import spark_home
-from ggfmt.spark.java_home import find_java
+from ggfmt.spark.installations import find_java, spark_home
 from ggfmt.spark.jvm import tolerant_home
 
 _START_SECONDS = 120.0

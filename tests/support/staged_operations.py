@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ggfmt.consolidation.staging import Read, RowSink, stage_operations
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import Scan, ScanRequest
@@ -24,4 +25,6 @@ def stage(
 ) -> Read:
     paths = [str(path) for path in ([inputs] if isinstance(inputs, Path) else inputs)]
     request = ScanRequest(paths, input_format, told, definitions or {}, split_size)
-    return stage_operations(Scan(request, request.list()), RowSink(str(directory), **settings), InProcess())
+    return stage_operations(
+        Scan(request, request.list()), RowSink(Location.of(str(directory)), **settings), InProcess()
+    )

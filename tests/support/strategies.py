@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
 
 from ggfmt import kernels
-from ggfmt.columnar.from_python import token_maps
+from ggfmt.columnar.columns import token_maps
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

@@ -44,6 +44,7 @@ from ggfmt.commit.commit import CommitPart, Participant, commit, lock_all
 from ggfmt.commit.records import run_file
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats.api.reading import Layout
+from ggfmt.location import Location
 from ggfmt.scan.checkpoint import open_checkpoint
 from ggfmt.scan.files import open_input
 from ggfmt.scan.listing import list_inputs
@@ -296,7 +297,7 @@ class StubbedMachine(Machine):
 
     def carry_out(self) -> None:
         self.runs += 1
-        run, output = f"run-{self.runs}", Output(str(self.out))
+        run, output = f"run-{self.runs}", Output(Location.of(str(self.out)))
         with ExitStack() as stack:
             checkpoint = open_checkpoint(str(self.seen), None, "error", [output])
             assert checkpoint is not None
@@ -312,7 +313,7 @@ class StubbedMachine(Machine):
             mine = CommitPart(output)
             mine.moves += output.stage([(run_file(run), b"{}")])
             commit(run, [mine, part])
-            self.written.update(number for file in files for number in self.operations(Path(file.path)))
+            self.written.update(number for file in files for number in self.operations(Path(file.location.path)))
 
     def numbers(self) -> Counter[int]:
         return Counter(self.written)

@@ -48,7 +48,7 @@ from ggfmt.consolidation.asked import STATE, Asked
 from ggfmt.consolidation.consolidated import consolidated as made
 from ggfmt.consolidation.operations import TableOperations
 from ggfmt.consolidation.rows import UNTOLD
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.shapes import column_type, ddl_type, quoted
 from ggfmt.model.table import Column, TableDef

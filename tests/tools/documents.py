@@ -36,15 +36,13 @@ from typer.testing import CliRunner
 
 from ggfmt import docs
 from ggfmt.cli import app, common
-from ggfmt.cli.command import COMMON as COMMON_OPTIONS
-from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS
+from ggfmt.cli.typer_commands import COMMON as COMMON_OPTIONS
+from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, COMMON, GOLDENGATE_FORMATS, HANDLER_TYPES, Formats
 from ggfmt.config.handler_file import handler_file
-from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.diagnostics.exit_codes import EXIT_CODES
+from ggfmt.diagnostics.diagnostic import EXIT_CODES, GgfmtError
 from ggfmt.doctor.finding import Finding, State
 from ggfmt.formats import FORMATS
 from ggfmt.formats.dts.schema import record_schema
@@ -57,17 +55,17 @@ from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
 from ggfmt.options.reference import markdown_table
 from ggfmt.options.releases import RELEASES
-from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.diagnostics import diagnostics_text
 from ggfmt.render.doctor import findings_text
 from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
+from ggfmt.scan.progress import STEPS
 from ggfmt.scan.recognition import source_of_handler
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.steps import STEPS
 from ggfmt.sinks.messages.preparation import make_targets
 from ggfmt.sinks.messages.report import field_summary
 from ggfmt.sinks.messages.run import RunSettings, execute
-from ggfmt.spark.java_home import OLDEST as OLDEST_JAVA
+from ggfmt.spark.installations import OLDEST as OLDEST_JAVA
 from ggfmt.version import VERSION
 
 README = ROOT / "README.md"

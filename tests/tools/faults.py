@@ -41,6 +41,7 @@ from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 
 from ggfmt.commit import journal, locking, store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, UsageError
+from ggfmt.location import Location
 from ggfmt.sinks.messages.verification import verify
 
 FIRST, FAULTY, NEXT = (datetime(2020, 1, day) for day in (1, 2, 3))
@@ -233,11 +234,8 @@ def faulty(faults: Faults, kind: str) -> Iterator[None]:
     fs = pafs.PyFileSystem(Handler(faults, kind))
     holds: list[Any] = []
 
-    def file_system(path: str) -> tuple[pafs.FileSystem, str]:
-        return fs, os.path.abspath(path)
-
-    def is_local(fs: pafs.FileSystem) -> bool:
-        return bool(fs.type_name != "py::objects")
+    def file_system(location: Location) -> tuple[pafs.FileSystem, str]:
+        return fs, location.path
 
     def recorded(real: Any) -> Any:
         def release(hold: Any) -> None:
@@ -256,11 +254,15 @@ def faulty(faults: Faults, kind: str) -> Iterator[None]:
         if not faults.dead:
             real_remove(self, name)
 
+    real_init = store.Store.__init__
+
+    def init(self: store.Store, root: Location) -> None:
+        real_init(self, root)
+        self.local = self.renames = kind != "objects"
+
     with ExitStack() as stack:
-        for module in [module for name, module in sys.modules.items() if name.startswith("ggfmt.")]:
-            for name, value in (("file_system", file_system), ("is_local", is_local)):
-                if hasattr(module, name):
-                    stack.enter_context(mock.patch.object(module, name, value))
+        stack.enter_context(mock.patch.object(Location, "file_system", file_system))
+        stack.enter_context(mock.patch.object(store.Store, "__init__", init))
         stack.enter_context(mock.patch.object(locking, "Lock", recorded(locking.Lock)))
         stack.enter_context(mock.patch.object(locking, "Lease", recorded(locking.Lease)))
         stack.enter_context(mock.patch.object(store.Store, "remove_if_empty", remove_if_empty))

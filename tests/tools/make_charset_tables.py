@@ -155,7 +155,7 @@ _MODE = re.compile(rb"(\x1b\$\([A-D]|\x1b\$[@AB]|\x1b\([A-Z]|\x1b\.[A-Z]|\x0e)(.
 
 
 def table(charset: Dumped) -> dict[str, object]:
-    """As `charset_codecs` reads it: modes, each with the bytes that switch to it, and its rows of characters."""
+    """As `charsets` reads it: modes, each with the bytes that switch to it, and its rows of characters."""
     modes: dict[bytes, dict[bytes, list[str]]] = defaultdict(lambda: defaultdict(list))
     pairs: dict[str, str] = {}
     initial = b""
@@ -205,7 +205,7 @@ def made(java_home: str) -> tuple[str, dict[str, object]]:
         lines += textwrap.wrap(line, 120, subsequent_indent=" ", break_long_words=False, break_on_hyphens=False)
     module = (
         '"""The charsets of Java 17, made by tests/tools/make_charset_tables.py: name, what encodes it, aliases.\n\n'
-        "What encodes it is a codec of Python, `unicode` or `table` (see charset_codecs.py), or `none`.\n"
+        "What encodes it is a codec of Python, `unicode` or `table` (see charsets.py), or `none`.\n"
         '"""\n\nfrom __future__ import annotations\n\nNAMES = """\\\n' + "\n".join(lines) + '\n"""\n'
     )
     return module, tables

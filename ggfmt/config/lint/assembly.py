@@ -8,14 +8,24 @@ from typing import Any
 from ggfmt.config.comments import before_comment
 from ggfmt.config.goldengate_keys import (
     ADAPTER_FORMATS,
+    CHOOSING,
     GOLDENGATE_FORMATS,
+    HANDLER_TYPES,
+    Formats,
     GoldenGateProperty,
     listing,
+    names_of,
+    types_having,
 )
-from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, HandlerOptions
-from ggfmt.config.handler_types import CHOOSING, HANDLER_TYPES, Formats, names_of, types_having
-from ggfmt.config.partitioner import is_partitioner, partitioner_property, read_partitioner
-from ggfmt.config.properties import Entry
+from ggfmt.config.handler_options import (
+    DEFAULT_FORMAT,
+    HandlerConfig,
+    HandlerOptions,
+    is_partitioner,
+    partitioner_property,
+    read_partitioner,
+)
+from ggfmt.config.properties import Entry, removed
 from ggfmt.config.property_names import (
     HandlerKey,
     find_option,
@@ -25,7 +35,6 @@ from ggfmt.config.property_names import (
     owner,
     renamed,
 )
-from ggfmt.config.rewrites import removed
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible

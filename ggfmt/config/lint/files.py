@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import BinaryIO
 
-from ggfmt.config.lint.foreign import has_properties
+from ggfmt.config.lint.reading import has_properties
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 
 STANDARD_INPUT = "-"

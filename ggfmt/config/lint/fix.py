@@ -11,8 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ggfmt.config.lint.files import relative_name
-from ggfmt.config.lint.linter import ALL_RULES, lint
-from ggfmt.config.lint.rules import Rules
+from ggfmt.config.lint.reading import ALL_RULES, Rules, lint
 from ggfmt.config.properties import decode
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 

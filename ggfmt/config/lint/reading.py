@@ -1,33 +1,220 @@
-"""One reading of a configuration: what `gg.handlerlist` and the keys below `gg.handler.<name>` say, and what is wrong.
-
-Every finding of every file is collected before anything is done about it. Keys of handlers that are not to run, and
-GoldenGate's keys that ggfmt has no use for (`ggfmt.config.goldengate_keys`), are ignored in silence. Where no handlers
-are listed, those that were probably meant are looked at, so that everything is found in one go.
-"""
+"""Which findings of handler files are told: by code, by the start of codes, and by file."""
 
 from __future__ import annotations
 
+import fnmatch
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
 from ggfmt.config.goldengate_keys import is_outside_scope
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
 from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
-from ggfmt.config.lint.checks import check_handler
-from ggfmt.config.lint.foreign import Template, check_prose, is_foreign, is_sentence
-from ggfmt.config.lint.releases import UNCOVERED, check_releases, refusal
-from ggfmt.config.properties import SETTINGS, Entry, ParsedProperties
+from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_releases, refusal
+from ggfmt.config.properties import (
+    SETTINGS,
+    Entry,
+    ParsedProperties,
+    decode,
+    entries_from_settings,
+    is_utf_16,
+    parse_content,
+    renamed_key,
+)
 from ggfmt.config.property_names import HandlerKey, handler_key, is_placeholder, nearest_handler, nearest_key, renamed
-from ggfmt.config.replacements import is_replacement, read_replacements
-from ggfmt.config.rewrites import renamed_key
-from ggfmt.config.transforms import is_transform, read_transforms
-from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
+from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
+from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
+from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.replacements import Replacements
+
+ALL = "ALL"
+
+# What depends on the machine that a file is checked on.
+_OF_MACHINE = ("GG119",)
+
+# A file that cannot be read has no findings that could be chosen from.
+_ALWAYS = ("GG100",)
+
+_SELECTABLE = tuple(code for code in CODES if code.startswith("GG1"))
+
+
+@dataclass(frozen=True)
+class FileIgnores:
+    """Codes that are not told of some files: `pattern` is a glob below `directory`, or of a file's bare name.
+
+    After `!` it stands for all other files.
+    """
+
+    directory: str
+    pattern: str
+    codes: tuple[str, ...]
+
+    def hold_for(self, path: str) -> bool:
+        """Whether they are those of the file, which is given by its absolute path."""
+        glob = self.pattern.removeprefix("!")
+        below = os.path.join(self.directory, glob)
+        fits = fnmatch.fnmatchcase(path, below) or fnmatch.fnmatchcase(os.path.basename(path), glob)
+        return fits != self.pattern.startswith("!")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The codes that are told of a file: those that are selected more closely than they are ignored.
+
+    `GG11` stands for all codes that start with it, `ALL` for all; the longer start counts for more, `ignore` where both
+    are equal. `never` counts for more than either. `machine`: what depends on the machine is told too.
+    """
+
+    select: tuple[str, ...] = (ALL,)
+    ignore: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    machine: bool = True
+
+    def is_enabled(self, code: str) -> bool:
+        if code in _ALWAYS or code not in _SELECTABLE:
+            return True
+        if (code in _OF_MACHINE and not self.machine) or _closest(code, self.never) >= 0:
+            return False
+        return _closest(code, self.select) > _closest(code, self.ignore)
+
+
+def unknown(selector: str) -> str | None:
+    """What is wrong with what is to stand for codes, and what was probably meant; None if it stands for some."""
+    if selector == ALL or (selector and any(code.startswith(selector) for code in _SELECTABLE)):
+        return None
+    near = did_you_mean(selector, (ALL, *_SELECTABLE))
+    return f"did you mean `{near}`?" if near else "codes of handler files are `GG100` and so on, `GG1`, `GG11`, `ALL`"
+
+
+def _closest(code: str, selectors: Iterable[str]) -> int:
+    """How many characters of the code the closest of the selectors names; -1 if none fits."""
+    return max((0 if one == ALL else len(one) for one in selectors if one == ALL or code.startswith(one)), default=-1)
+
+
+# What a file holds besides properties of GoldenGate: prose, keys of other programs, places to be filled in.
+
+# `GG.` alone is as often the schema of a table, in files of other kinds.
+_OURS = re.compile(r"(?:\A|[\r\n])[ \t\f]*(?:(?:gg|goldengate|ggfmt)\.|(?i:gg\.handler))")
+
+_FAMILY = re.compile(r"(?:gg|goldengate|javawriter|jvm|ggfmt|javax?)\.", re.IGNORECASE)
+_KEY = re.compile(r"[\w$-]+(?:\.[\w$-]+)*")
+_MOST_BLOCKS = 10  # of prose in a file; what is behind them is told at once
+
+# Jinja and Terraform; what is between the marks of a value may be anything, what is between those of a statement not.
+# The limits are for lines that start many and end none.
+_STATEMENT = re.compile(r"\{%-?\s{0,9}\w[^\n]{0,200}?%\}|%\{~?\s{0,9}(?:if|else|endif|for|endfor)\b[^}\n]{0,200}\}")
+_VALUE = re.compile(r"\{\{[^{}\n]+\}\}")
+_VARIABLE = re.compile(r"\$\{[^{}\s]+\}")
+
+# Keys whose values have `${...}` of GoldenGate's own, or of a Java replacement.
+_OWN_TEMPLATE = re.compile(r"template|partitioner|replacestring", re.IGNORECASE)
+
+
+def has_properties(content: bytes) -> bool:
+    """Whether a line of the file starts with a key of GoldenGate or ggfmt; true where that cannot be told."""
+    return is_utf_16(content) or _OURS.search(decode(content).text) is not None
+
+
+def is_foreign(entry: Entry) -> bool:
+    """Whether the key is of no family that GoldenGate has keys of; one that is typed on a command line is not."""
+    return entry.file != SETTINGS and not _FAMILY.match(entry.key)
+
+
+def is_sentence(entry: Entry) -> bool:
+    """Whether the line is prose and no property: a key is one word, and its value is not the rest of a sentence."""
+    if not is_foreign(entry) or is_prose(entry) or not entry.key:
+        return False
+    words = len(entry.value.split())
+    if not _KEY.fullmatch(entry.key):
+        return True
+    if "." in entry.key or "=" in entry.separator:
+        return False
+    return words > 2 if ":" in entry.separator else words != 1
+
+
+def check_prose(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
+    """GG130 for each block of lines of prose; for all that is behind the first blocks of a file, one for all."""
+    for _, of_file in groupby(entries, key=lambda entry: entry.file):
+        blocks = [list(block) for prose, block in groupby(of_file, key=is_sentence) if prose]
+        if len(blocks) > _MOST_BLOCKS:
+            rest = [entry for block in blocks[_MOST_BLOCKS - 1 :] for entry in block]
+            blocks = [*blocks[: _MOST_BLOCKS - 1], rest]
+        for number, block in enumerate(blocks, 1):
+            lines = "a line is no property" if len(block) == 1 else f"{len(block)} lines are no properties"
+            where = " in this and later places" if number == _MOST_BLOCKS else ""
+            yield Diagnostic("GG130", f"{lines}{where}", block[0].key_span, "a comment without `#`?")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A file with places to be filled in: the finding that says so, and the lines that cannot be judged for them.
+
+    `whole`: no line can be, as handlers or formats are filled in too, or statements choose lines.
+    """
+
+    finding: Diagnostic
+    lines: frozenset[int]
+    whole: bool
+
+    def judged(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """The findings that stand whatever is filled in, and the one of the template."""
+        file = self.finding.span.file
+        kept = [found for found in findings if not (found.span.file == file and found.span.line in self.lines)]
+        return [self.finding] if self.whole else [*kept, self.finding]
+
+
+def find_template(entries: Sequence[Entry]) -> Template | None:
+    """What of a file is filled in before GoldenGate reads it; None for a file that is as it is."""
+    places = [(entry, place) for entry in entries if (place := _place(entry)) is not None]
+    if not places:
+        return None
+    entry, (text, _) = places[0]
+    lines = len(places)
+    message = f"`{text}` is filled in before GoldenGate reads the file"
+    message += f", as {lines - 1} other line{'s are' if lines > 2 else ' is'}" if lines > 1 else ""
+    numbers = (range(entry.line, entry.line + 1 + len(entry.continued)) for entry, _ in places)
+    whole = any(decides for _, (_, decides) in places)
+    left = "no line is judged" if whole else "such lines are not judged"
+    span = Span(entry.file, entry.line, entry.column, entry.key_length or 1, entry.source)
+    at = entry.source.find(text)
+    if at >= 0:
+        span = Span(entry.file, entry.line, at + 1, len(text), entry.source)
+    return Template(Diagnostic("GG131", message, span, left), frozenset(n for r in numbers for n in r), whole)
+
+
+def _place(entry: Entry) -> tuple[str, bool] | None:
+    """The first place of an entry that is filled in, and whether it decides on handlers, formats or lines."""
+    line = f"{entry.key}{entry.separator}{entry.value}"
+    statement = _STATEMENT.search(line) or _VALUE.match(line) or _VARIABLE.match(line)
+    if statement is None and is_sentence(entry):
+        return None
+    place = statement or _VALUE.search(line) or _VARIABLE.search(entry.key)
+    if place is None and not _OWN_TEMPLATE.search(entry.key) and not is_outside_scope(entry.key):
+        place = _VARIABLE.search(entry.value)
+    if place is None:
+        return None
+    # A key ends at a blank, which a place may have.
+    in_key = place.string is not entry.value and place.start() < len(entry.key)
+    return "***" if entry.secret else place[0], statement is not None or in_key or _decides(entry)
+
+
+def _decides(entry: Entry) -> bool:
+    key = handler_key(entry.key)
+    if key is None:
+        return entry.key.lower() == "gg.handlerlist"
+    return key.is_format or key.rest.lower() == "type"
+
+
+# One reading of a configuration: what `gg.handlerlist` and the keys below `gg.handler.<name>` say, and what is wrong.
+# Every finding of every file is collected before anything is done about it. Keys of handlers that are not to run, and
+# GoldenGate's keys that ggfmt has no use for (`ggfmt.config.goldengate_keys`), are ignored in silence. Where no
+# handlers are listed, those that were probably meant are looked at, so that everything is found in one go.
 
 _OWN = "ggfmt."
 _TIMESTAMP_MASK = "gg.format.timestamp"
@@ -371,3 +558,24 @@ def _name_span(entry: Entry, name: str) -> Span:
     if match is None:
         return entry.value_span
     return Span(entry.file, entry.line, entry.value_column + match.start(), len(name), entry.source)
+
+
+# The linter: all that is to be said of one handler file. It makes the checks of `ggfmt run`
+# (`ggfmt.config.lint.reading`). Here errors too may be ignored by a comment, notes are told, and what is filled in
+# before GoldenGate reads the file is not judged.
+
+ALL_RULES = Rules()
+
+
+def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = ()) -> tuple[Diagnostic, ...]:
+    """Every finding of a handler file, in the order of its lines and columns, less those that its comments silence.
+
+    `settings` are those of `--set`; what is wrong with them comes last.
+    """
+    parsed = parse_content(content, file)
+    sources = [(file, parsed)]
+    if settings:
+        sources.append((SETTINGS, entries_from_settings(settings)))
+    reading = ConfigurationParser(sources, FORMATS)
+    reading.handlers()
+    return reading.reported(errors_too=True, template=find_template(parsed.entries), tells=rules.is_enabled)

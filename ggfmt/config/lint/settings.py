@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ggfmt.config.lint.rules import ALL, FileIgnores, Rules, unknown
+from ggfmt.config.lint.reading import ALL, FileIgnores, Rules, unknown
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 
 _OWN_FILE, _SHARED_FILE = "ggfmt.toml", "pyproject.toml"

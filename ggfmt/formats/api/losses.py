@@ -1,8 +1,212 @@
-"""The losses that there are, each declared once: formats name theirs among these."""
+"""What a loss is: one way in which messages of a format show less than operations have. A format's declaration lists
+its losses, which are those of `ggfmt.formats.api.losses` narrowed by what is its own: under which settings they
+happen, which tokens are kept. They stand in the order in which they happen. Documents, `ggfmt explain` and the
+fidelity matrix are made from them. Those that happen to single values have a `note`: writers count them, a run
+warns of them, the manifest lists them, and `--strict-fidelity` forbids them.
+"""
 
 from __future__ import annotations
 
-from ggfmt.formats.api.loss import Aspect, Loss
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING
+
+from ggfmt.model.table import Kind
+from ggfmt.options.releases import RELEASES, Metadata
+from ggfmt.options.spec import Options
+
+if TYPE_CHECKING:
+    from ggfmt.formats.api.format import Context, Format
+
+
+class Aspect(str, Enum):
+    """What of operations there is to lose. The first ten are the columns of the fidelity matrix."""
+
+    MISSING = "missing"
+    NULL = "NULL"
+    DIGITS = "digits"
+    MICROSECONDS = "microseconds"
+    TOKENS = "tokens"
+    POSITION = "position"
+    KEYS = "keys"
+    TYPES = "types"
+    TRUNCATE = "truncate"
+    ORDER = "order"
+    BEFORE = "before images"
+    TIMES = "times in columns"
+    KINDS = "kinds of operations"
+    TEXTS = "texts"
+    NAMES = "names of tables"
+    ABSENCE = "absent metadata"
+
+
+MATRIX = tuple(Aspect)[:10]
+INCLUDE_TOKENS = "includeTokens"  # the one setting of these that is a handler's and no format's
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A property of a handler or format and its value, as a properties file has them."""
+
+    name: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value}"
+
+    def holds(self, options: Options, context: Context) -> bool:
+        if self.name == INCLUDE_TOKENS:
+            return context.include_tokens == (self.value == "true")
+        (spec,) = (spec for spec in options.specs() if spec.name == self.name)
+        return spec.text(getattr(options, spec.attr)) == self.value
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One way in which messages show less than operations have.
+
+    id         its name in the manifest
+    aspects    what it concerns
+    sentence   what is lost; `{detail}`, `{names}`, `{system}` and `{unit}` stand for what the format says of it
+    instead    what a reader gets, or of what it gets less, for a cell of the fidelity matrix
+    part       what it concerns is lost in part; otherwise all of it
+    note       of a loss that happens to values: what a warning says of them after their number, by the words of `count`
+    code       of that warning
+    only, unless  it happens under all of these settings, and under none of those
+    names      tokens that are kept, or are not
+    digits     how many digits of a second there are
+    kinds      of which columns it is; empty: of any
+    lacking    keywords of a `metaColumnsTemplate`: where metadata are those of a template, it happens if it has none of
+               these, whatever the settings are
+    system     whose types there are
+    detail     what the format adds to the sentence
+    """
+
+    id: str
+    aspects: tuple[Aspect, ...]
+    sentence: str
+    instead: str
+    part: bool = False
+    note: str = ""
+    code: str = "GG406"
+    only: tuple[Setting, ...] = ()
+    unless: tuple[Setting, ...] = ()
+    names: tuple[str, ...] = ()
+    digits: int = 0
+    kinds: tuple[Kind, ...] = ()
+    lacking: tuple[str, ...] = ()
+    system: str = ""
+    detail: str = ""
+
+    def when(self, *settings: str) -> Loss:
+        """The loss where it happens only under settings, each as `name=value`."""
+        return replace(self, only=_settings(settings))
+
+    def except_when(self, *settings: str) -> Loss:
+        """The loss where it does not happen under any of some settings."""
+        return replace(self, unless=_settings(settings))
+
+    def by_template(self, *keywords: str) -> Loss:
+        """The loss where, with metadata by a template, it happens only without these keywords; with fixed metadata it
+        happens by its settings, and never if it has none."""
+        return replace(self, lacking=keywords)
+
+    def of(self, *kinds: Kind) -> Loss:
+        return replace(self, kinds=kinds)
+
+    def named(self, *names: str) -> Loss:
+        return replace(self, names=names)
+
+    def to(self, digits: int) -> Loss:
+        return replace(self, digits=digits)
+
+    def has(self, system: str) -> Loss:
+        return replace(self, system=system)
+
+    def saying(self, detail: str) -> Loss:
+        return replace(self, detail=detail)
+
+    def partly(self) -> Loss:
+        return replace(self, part=True)
+
+    def happens(self, options: Options, context: Context) -> bool:
+        """Whether a handler with these options has it."""
+        if self.lacking:
+            template = getattr(options, "meta_columns_template", None)
+            if template is not None or RELEASES[context.release].metadata is Metadata.TEMPLATE:
+                return not any(column.keyword in self.lacking for column in template or ())
+            if not self.only and not self.unless:
+                return False
+        held = all(setting.holds(options, context) for setting in self.only)
+        return held and not any(setting.holds(options, context) for setting in self.unless)
+
+    @property
+    def is_of_templates(self) -> bool:
+        """Whether it happens under templates alone."""
+        return bool(self.lacking and not self.only and not self.unless)
+
+    @property
+    def unit(self) -> str:
+        return {0: "seconds", 3: "milliseconds", 6: "microseconds", 9: "nanoseconds"}[self.digits]
+
+    @property
+    def text(self) -> str:
+        """The sentence, with the settings that it depends on."""
+        text = self._filled(self.sentence)
+        if self.lacking and not self.unless:
+            listed = [*([_listed(self.only, "and")] if self.only else ()), self.without]
+            return f"With {' or '.join(listed)}: {_lower(text)}"
+        if self.only:
+            text = f"With {_listed(self.only, 'and')}: {_lower(text)}"
+        if self.unless:
+            start = f"Unless {_listed(self.unless, 'or')}"
+            if self.lacking:
+                start += f", and with {self.without}"
+            text = f"{start}: {_lower(text)}" if not self.only else f"{start}, {_lower(text)}"
+        return text
+
+    @property
+    def without(self) -> str:
+        """The templates under which it happens."""
+        return f"a `metaColumnsTemplate` without {_names(self.lacking)}"
+
+    @property
+    def depends(self) -> bool:
+        """Whether it happens under some settings only."""
+        return bool(self.only or self.unless or self.lacking)
+
+    @property
+    def outcome(self) -> str:
+        return self._filled(self.instead)
+
+    def _filled(self, pattern: str) -> str:
+        return pattern.format(detail=self.detail, names=_names(self.names), system=self.system, unit=self.unit)
+
+
+def happening(losses: Iterable[Loss], options: Options, context: Context) -> tuple[Loss, ...]:
+    """The losses that a handler with these options has."""
+    return tuple(loss for loss in losses if loss.happens(options, context))
+
+
+def _settings(texts: Iterable[str]) -> tuple[Setting, ...]:
+    return tuple(Setting(name, value) for name, _, value in (text.partition("=") for text in texts))
+
+
+def _listed(settings: Iterable[Setting], word: str) -> str:
+    return f" {word} ".join(f"`{setting}`" for setting in settings)
+
+
+def _names(names: tuple[str, ...]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def _lower(text: str) -> str:
+    return text if text[:2].isalpha() and text[:2].isupper() else text[:1].lower() + text[1:]
+
+
+# The losses that there are, each declared once: formats name theirs among these.
 
 # Images
 
@@ -300,3 +504,61 @@ KEY_UPDATE_SPLIT = Loss(
 )
 
 LOSSES = {loss.id: loss for loss in tuple(globals().values()) if isinstance(loss, Loss)}
+
+
+# What survives a format, and a conversion from one to another, by the losses that formats declare.
+
+
+class Level(IntEnum):
+    LOST = 0
+    PART = 1
+    KEPT = 2
+
+
+def level(losses: Iterable[Loss], aspect: Aspect) -> Level:
+    """How much of an aspect is left after all of some losses."""
+    parts = [loss.part for loss in losses if aspect in loss.aspects]
+    return Level.KEPT if not parts else Level.PART if all(parts) else Level.LOST
+
+
+def unavoidable(format: Format) -> tuple[Loss, ...]:
+    """The losses of a format that no setting avoids."""
+    return tuple(loss for loss in format.losses if not loss.depends)
+
+
+def in_words(format: Format, aspect: Aspect) -> str:
+    """How much of an aspect a format keeps: `kept`, `in part` or `lost`, the settings that this depends on, and what a
+    reader gets instead; with the metadata that the format has by itself."""
+    found = [loss for loss in format.losses if aspect in loss.aspects and not loss.is_of_templates]
+    always = [loss for loss in found if not loss.depends]
+    outcomes = "; ".join(dict.fromkeys(loss.outcome for loss in always))
+    left = level(always, aspect)
+    if left is Level.LOST:
+        return f"lost: {outcomes}"
+    text = f"in part: {outcomes}" if left is Level.PART else "kept"
+    depending = [loss for loss in found if loss.depends]
+    if left is Level.KEPT and len(depending) == 1 and not depending[0].only:
+        return f"kept if {_listed(depending[0].unless, 'or')}, else: {depending[0].outcome}"
+    return "; ".join([text, *map(_depending, depending)])
+
+
+def _depending(loss: Loss) -> str:
+    under = []
+    if loss.only:
+        under.append(f"with {_listed(loss.only, 'and')}")
+    if loss.unless:
+        under.append(f"without {_listed(loss.unless, 'or')}")
+    return f"{', '.join(under)}: {loss.outcome}"
+
+
+def survivors(first: Iterable[Loss], second: Iterable[Loss]) -> dict[Aspect, Level]:
+    """What is left of operations that were written with some losses, read, and written with others.
+
+    A part that both keep is taken to be the same part, but for tokens, where names tell.
+    """
+    losses = (*first, *second)
+    found = {aspect: level(losses, aspect) for aspect in Aspect}
+    named = [set(loss.names) for loss in losses if loss.id == TOKENS_BY_NAME.id]
+    if named and not set.intersection(*named):
+        found[Aspect.TOKENS] = Level.LOST
+    return found

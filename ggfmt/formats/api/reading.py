@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple, overload
 
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -274,3 +275,152 @@ class ReadSupport:
     def by(self, source: WriterSettings) -> ReadSupport:
         """What reads messages of a source, whose options are known."""
         return self.other(source) or self
+
+
+# A stream that is read and handed out piece by piece, without ever holding more than a record may have.
+
+PIECE_BYTES = 1 << 20
+
+
+class Source:
+    """`buffer` is what was read and not yet handed out, and lies at `offset` of the file; `ended` tells that nothing
+    follows it. `step` is how many bytes a chunk has, about."""
+
+    def __init__(self, stream: BinaryIO, file: str, layout: Layout, step: int, offset: int = 0) -> None:
+        self.stream = stream
+        self.file = file
+        self.layout = layout
+        self.limit = layout.max_record
+        self.step = min(step, self.limit)
+        self.buffer = b""
+        self.offset = offset
+        self.ended = False
+
+    def grow(self) -> None:
+        """Reads as much again as there is, so that looking at a long record anew takes no more than linear time."""
+        size = len(self.buffer)
+        block = self.stream.read(max(self.step, min(size, self.limit + 1 - size)))
+        self.ended = not block
+        self.buffer += block
+
+    def drop(self, count: int) -> None:
+        self.buffer = self.buffer[count:]
+        self.offset += count
+
+    def pass_until(self, mark: bytes, start: int) -> None:
+        """Drops what comes before the next mark that does not start before `start`, or everything."""
+        found = self.buffer.find(mark, start)
+        while found < 0:
+            kept = max(0, len(self.buffer) - len(mark) + 1)
+            self.drop(kept)
+            start = max(0, start - kept)
+            block = self.stream.read(PIECE_BYTES)
+            self.ended = not block
+            self.buffer += block
+            if not block:
+                self.drop(len(self.buffer))
+                return
+            found = self.buffer.find(mark, start)
+        self.drop(found)
+
+    def pass_record(self, mark: bytes) -> Chunk:
+        """The chunk of a record that is too long, which ends before the first mark behind as many bytes as are allowed;
+        it is dropped."""
+        start, head = self.offset, self.head()
+        self.pass_until(mark, self.limit)
+        return self.long(start, head)
+
+    def head(self) -> bytes:
+        """What is kept of a record that is too long."""
+        return self.buffer[: min(HEAD_OF_LONG, self.limit)]
+
+    def long(self, start: int, head: bytes) -> Chunk:
+        """The chunk of a record that is too long, of `head` and what was dropped since `start`."""
+        problem = too_long(self.offset - start, self.limit)
+        return Chunk(self.file, start, head, self.layout, ((0, len(head)),), last=False, problem=problem)
+
+
+# Where the records of a chunk are.
+
+
+class Spans(Sequence[tuple[int, int]]):
+    """Starts and ends of records, sixteen bytes each."""
+
+    def __init__(self) -> None:
+        self._places = array("q")
+
+    def add(self, start: int, end: int) -> None:
+        self._places.append(start)
+        self._places.append(end)
+
+    def add_all(self, places: Any) -> None:
+        """Adds those of a buffer of int64, starts and ends in turns."""
+        self._places.frombytes(places)
+
+    def follow(self, start: int, ends: array[int]) -> None:
+        """Adds those that follow each other from a start on, by their ends as counted from it."""
+        places = array("q", bytes(2 * ends.itemsize * len(ends)))
+        places[1::2] = array("q", [start + end for end in ends]) if start else ends
+        places[::2] = array("q", [start]) + places[1:-1:2]
+        self._places += places
+
+    def places(self) -> array[int]:
+        """Starts and ends in turns, which are not to be changed."""
+        return self._places
+
+    def drop_last(self) -> None:
+        del self._places[-2:]
+
+    def starts(self, count: int) -> array[int]:
+        """Of the first so many."""
+        return self._places[: 2 * count : 2]
+
+    def before(self, place: int) -> Spans:
+        """Those that start before a place."""
+        kept = Spans()
+        for start, end in self:
+            if start >= place:
+                break
+            kept.add(start, end)
+        return kept
+
+    def __len__(self) -> int:
+        return len(self._places) // 2
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        places = iter(self._places)
+        return zip(places, places, strict=True)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[int, int]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[tuple[int, int]]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[int, int] | Sequence[tuple[int, int]]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = 2 * (index if index >= 0 else len(self) + index)
+        return self._places[place], self._places[place + 1]
+
+
+def starts_of(spans: Sequence[tuple[int, int]], count: int) -> array[int]:
+    """Where the first so many records start."""
+    if isinstance(spans, Spans):
+        return spans.starts(count)
+    return array("q", (spans[index][0] for index in range(count)))
+
+
+def settle_changes(findings: Sequence[list[SchemaChange]], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
+    """The first definition of each table, and a metadata change event wherever another one follows it."""
+    first: dict[str, TableDef] = {}
+    current: dict[str, TableDef] = {}
+    events = []
+    for change in (change for split in findings for change in split):
+        table = catalog.settle(change.table)
+        if table.full_name not in first:
+            first[table.full_name] = table
+        elif current[table.full_name] != table:
+            events.append(replace(change, table=table))
+        current[table.full_name] = table
+    return DiscoveryResult(tuple(first.values()), tuple(events))

@@ -18,27 +18,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    EMPTY_BEFORE_AS_NONE,
-    INSERTS_ONLY,
-    KEYS_NOT_SHOWN,
-    MISSING_AS_NULL,
-    NESTED_AS_TEXT,
-    POSITION_NOT_SHOWN,
-    TEXT_AS_STATE,
-    TIME_DIGITS,
-    TIME_NOT_SHOWN,
-    TOKENS_NOT_SHOWN,
-    TOKENS_RESERVED,
-    TRUNCATE_REFUSED,
-    TYPES_NOT_SHOWN,
-)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
 from ggfmt.options.spec import option
-from ggfmt.options.table_keys import TableKeys
-from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
+from ggfmt.options.value_types import Bool, Choice, Delimiter, TableKeys, Text
 
 REALTIME, SNAPSHOT = "realtime", "snapshot"
 DIRECTORY, FILE = "directory", "file"
@@ -140,19 +125,25 @@ class ArcionCsvOptions(DialectOptions):
 
 
 _COMMON = (
-    NESTED_AS_TEXT,
-    EMPTY_BEFORE_AS_NONE,
-    TIME_DIGITS.to(3),
-    TOKENS_RESERVED.named("timestamp", "log", "position").saying(
+    losses.NESTED_AS_TEXT,
+    losses.EMPTY_BEFORE_AS_NONE,
+    losses.TIME_DIGITS.to(3),
+    losses.TOKENS_RESERVED.named("timestamp", "log", "position").saying(
         ": the cursor has the time and position by these names"
     ),
-    KEYS_NOT_SHOWN,
-    TYPES_NOT_SHOWN,
-    TRUNCATE_REFUSED,
+    losses.KEYS_NOT_SHOWN,
+    losses.TYPES_NOT_SHOWN,
+    losses.TRUNCATE_REFUSED,
 )
 _SNAPSHOT = tuple(
     loss.when(f"mode={SNAPSHOT}")
-    for loss in (INSERTS_ONLY, MISSING_AS_NULL, TIME_NOT_SHOWN, POSITION_NOT_SHOWN, TOKENS_NOT_SHOWN)
+    for loss in (
+        losses.INSERTS_ONLY,
+        losses.MISSING_AS_NULL,
+        losses.TIME_NOT_SHOWN,
+        losses.POSITION_NOT_SHOWN,
+        losses.TOKENS_NOT_SHOWN,
+    )
 )
 
 FORMATS = (
@@ -164,7 +155,7 @@ FORMATS = (
         reads="ggfmt.formats.arcion.read",
         proposed=("fileSuffix=.json",),
         marks=(b'"opType"',),
-        losses=(*_COMMON, TEXT_AS_STATE.saying("NULL")),
+        losses=(*_COMMON, losses.TEXT_AS_STATE.saying("NULL")),
         times_in_utc=True,
     ),
     Format(

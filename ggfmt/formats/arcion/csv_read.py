@@ -16,17 +16,16 @@ from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout
-from ggfmt.formats.api.source import Source
+from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.api.reading import Chunk, Layout, Source
 from ggfmt.formats.arcion import BACKSLASH, FILE, LAST_FIELDS, REALTIME, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, check_op, check_states, images_of
-from ggfmt.formats.json.files import BOM
+from ggfmt.formats.json.cut import BOM
 from ggfmt.formats.json.values import invalid_utf8
 from ggfmt.formats.records.dialect import Change, Meaning
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError
-from ggfmt.options.table_keys import keys_of
+from ggfmt.options.value_types import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
 

@@ -12,15 +12,13 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join
-from ggfmt.columnar.pieces import Piece
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import WriteSupport
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import Piece, join
+from ggfmt.formats.api.format import Context, Projection
+from ggfmt.formats.api.writing import TextFraming, WriteSupport
 from ggfmt.formats.arcion import BACKSLASH, LAST_FIELDS, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
+from ggfmt.formats.arcion.changes import states, values_of
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
-from ggfmt.formats.arcion.states import states, values_of
 from ggfmt.formats.records.formatter import DialectFormatter
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef

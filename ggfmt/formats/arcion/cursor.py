@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_strings
-from ggfmt.columnar.join import join
+from ggfmt.columnar.json_text import json_strings, quote_json
 from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Conditional, Piece
-from ggfmt.columnar.strings import json_strings, quote_json
+from ggfmt.columnar.pieces import Conditional, Piece, join
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.formats.json.values import raw_texts
 from ggfmt.formats.records.refused import RecordError, decoded

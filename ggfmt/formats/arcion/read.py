@@ -2,60 +2,87 @@
 
 The columns of a table are those of `exists`, at first in its order: other columns, but not another order, are another
 definition from there on. A NATIVE message has no `exists`: its columns are found in the images.
+
+`exists` is a part of a record's identity: the scanner takes records with the same states, once the exact reader has
+read one of them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.formats.arcion import scan
-from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, Texts, check_op, check_states, images_of
+from ggfmt.arrow import compute as pc
+from ggfmt.columnar.timestamps import scaled
+from ggfmt.formats.arcion.changes import NEW, OLD, OPS, ArcionDialect, Texts, check_op, check_states, images_of
 from ggfmt.formats.json.values import raw_text, raw_texts
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, non_null
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error
-from ggfmt.formats.records.scanner import NOT_NAMED, Grammar, ScannedBatch
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import NOT_NAMED, ScannedBatch
+from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
 
 _texts = msgspec.json.Decoder(dict[str, str | None]).decode
+_NULL = pa.scalar(None, pa.string())
+_CURSOR_IN_TEXT, _COUNTS_IN_TEXT = "cursor in text", "counts in text"
 
 
 class Namespace(msgspec.Struct, gc=False):
-    catalog: str | None = None
-    schema: str | None = None
-    hash: Raw = ABSENT
+    catalog: Annotated[str | None, roles.identity()] = None
+    schema: Annotated[str | None, roles.identity()] = None
+    hash: Annotated[Raw, roles.skip()] = ABSENT
 
 
 class TableName(msgspec.Struct, gc=False):
-    name: str | None = None
-    namespace: Namespace | None = None
-    hash: Raw = ABSENT
+    namespace: Annotated[Namespace | None, roles.enter(required=False)] = None
+    name: Annotated[str | None, roles.identity()] = None
+    hash: Annotated[Raw, roles.skip()] = ABSENT
+
+
+class ScannedCursor(msgspec.Struct, gc=False):
+    """A cursor as the scanner takes it; the exact reader has `cursor.place_of`.
+
+    A cursor without a position is itself the position: it is odd.
+    """
+
+    timestamp: Annotated[int | None, roles.slot()] = None
+    log: Annotated[Raw, roles.slot()] = ABSENT
+    position: Annotated[Raw, roles.slot(roles.ANY & ~roles.NULL, required=True)] = ABSENT
 
 
 class ArcionRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
-    """The members of a message that are known here; a `payload` shows that it is Debezium's. `raw` is the whole record
-    if it names no table."""
+    """The known members of a message.
 
-    tableName: TableName | None = None
-    opType: str | None = None
-    cursor: Raw = ABSENT
-    before: Raw = ABSENT
-    after: Raw = ABSENT
-    exists: dict[str, str | int | None] | None = None
-    operationcount: Raw = ABSENT
-    payload: Raw = ABSENT
+    payload  shows that the message is one of Debezium
+    raw      the whole record, if it does not name a table
+    """
+
+    tableName: Annotated[TableName | None, roles.enter()] = None
+    opType: Annotated[str | None, roles.op()] = None
+    cursor: Annotated[
+        Raw, roles.enter(ScannedCursor, required=False, others=roles.Token(0), in_text=_CURSOR_IN_TEXT)
+    ] = ABSENT
+    before: Annotated[Raw, roles.before()] = ABSENT
+    after: Annotated[Raw, roles.after()] = ABSENT
+    exists: Annotated[dict[str, str | int | None] | None, roles.identity()] = None
+    operationcount: Annotated[Raw, roles.enter(required=False, others=roles.Token(1), in_text=_COUNTS_IN_TEXT)] = ABSENT
+    payload: Annotated[Raw, roles.skip()] = ABSENT
     raw: Raw = ABSENT
 
 
 class Arcion(ArcionDialect):
     record = ArcionRecord
     scanned = True
+    ops: ClassVar[roles.Ops] = {name: name for name in OPS}
 
     @cached_property
     def decoder(self) -> Any:
@@ -91,10 +118,10 @@ class Arcion(ArcionDialect):
         return (self.change(table, op, images, cursor, counts, record_schema),)
 
     def grammar(self, record: ArcionRecord) -> Grammar | None:
-        notes = self.notes((), ("tableName",), ("tableName", "namespace"))
-        if notes is None or record.tableName is None:
+        if record.tableName is None:
             return None
-        return scan.grammar(not _is_object(record.cursor), not _is_object(record.operationcount), *notes)
+        in_text = ((_CURSOR_IN_TEXT, record.cursor), (_COUNTS_IN_TEXT, record.operationcount))
+        return self.declared_grammar(*(condition for condition, value in in_text if not _is_object(value)))
 
     def states(self, record: ArcionRecord, table: TableDef) -> bytes | None:
         states = record.exists
@@ -103,10 +130,16 @@ class Arcion(ArcionDialect):
         return bytes(int(states[name] or 0) if name in states else NOT_NAMED for name in table.column_names)
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        return scan.heads(scanned)
+        log, position = scanned.values("log"), scanned.values("position")
+        in_log = pc.binary_join_element_wise(log, position, ":")
+        return scaled(scanned.values("timestamp"), 1000), pc.coalesce(in_log, position)
 
     def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
-        return scan.decode_scanned(scanned, self.options.null_literal)
+        null = self.options.null_literal
+        before, after = (
+            tuple(_column_with_nulls(column, null) for column in columns) for columns in (scanned.before, scanned.after)
+        )
+        return replace(scanned, before=before, after=after)
 
     def _table(self, record: ArcionRecord) -> str:
         name = record.tableName
@@ -135,6 +168,13 @@ class Arcion(ArcionDialect):
         if image is None or null not in image.values():
             return image
         return {name: None if value == null else value for name, value in image.items()}
+
+
+def _column_with_nulls(column: ImageColumn, null: str) -> ImageColumn:
+    """The column; a value that is the text `null` is NULL."""
+    equal = pc.equal(column.values, null)
+    values = pc.if_else(equal, _NULL, column.values) if equal.true_count else column.values
+    return ImageColumn(values, column.present)
 
 
 def _chosen(states: dict[str, str | int | None], old: Texts, new: Texts, table: str) -> tuple[Texts, Texts]:

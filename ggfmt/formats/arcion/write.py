@@ -9,18 +9,16 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import ImageObjects
-from ggfmt.columnar.strings import quote_json
+from ggfmt.columnar.json_text import ImageObjects, quote_json
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import escape_json_text, join
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import TEXT_AS_STATE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import ArcionJsonOptions
+from ggfmt.formats.arcion.changes import states, values_of
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
-from ggfmt.formats.arcion.states import states, values_of
 from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, json_object, json_words, quoted, text_output
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef

@@ -1,21 +1,396 @@
-"""Object container files read a block at a time, where all records of a block are in the same place."""
+"""Avro object container files, read: header, blocks, and how a block's bytes are unpacked (Avro specification 1.8)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import BinaryIO, overload
+import bz2
+import hashlib
+import io
+import json
+import lzma
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, BinaryIO, NamedTuple, overload
 
+import pyarrow as pa
+
+from ggfmt.columnar.avro import END, text_bytes
+from ggfmt.columnar.pieces import text_buffer, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import Chunk, Layout, too_long
-from ggfmt.formats.avro.blocks import (
-    Blocks,
-    CorruptContainerError,
-    LongHeader,
-    read_head,
-    read_header,
-    read_varint,
-    unzigzag,
-)
+from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, too_long
+from ggfmt.formats.api.writing import Framing
+from ggfmt.model.table import TableDef
+
+MAGIC = b"Obj\x01"
+SYNC_BYTES = 16
+MOST_VARINT_BYTES = 10
+MIN_HEADER_LIMIT = 1 << 20  # that a header may always have, whatever `--max-record` allows
+MAX_HEADER_ENTRIES = 1 << 16  # Avro's own are two
+MAX_SCHEMA_PARTS = 1 << 22  # of its JSON: a part of three bytes takes some sixty in memory
+_READ_BYTES = 1 << 20
+_XZ_BYTES = 128 << 20  # of memory: the largest dictionary of the `xz` program needs half of it
+
+
+class CorruptContainerError(ValueError):
+    """Bytes that are no container file, or end too early; the message says which."""
+
+
+class Truncated(CorruptContainerError):
+    """Bytes that end too early: what is missing may follow in the file. `needed` bytes are not enough, but fewer never
+    are."""
+
+    def __init__(self, message: str, needed: int = 0) -> None:
+        super().__init__(message)
+        self.needed = needed
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header of a container file: its schema as parsed JSON, its codec and marker, and its own bytes."""
+
+    schema: Any
+    codec: str
+    sync: bytes
+    data: bytes
+
+
+class LongHeader(Exception):
+    """A header has more bytes than it may have: `head` are the first bytes of the file, `problem` says so."""
+
+    def __init__(self, head: bytes, limit: int) -> None:
+        message = f"the header of the container file has more than {limit:,} bytes"
+        super().__init__(message)
+        self.head = head[:HEAD_OF_LONG]
+        help = "give a larger `--max-record` if the file is right; its schema may take ten times as much memory"
+        self.problem = Diagnostic("GG316", message, help=help)
+
+
+def _undeflated(data: bytes, limit: int) -> bytes:
+    stream = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
+    unpacked = stream.decompress(data, limit + 1)
+    if not stream.eof and len(unpacked) <= limit:
+        raise CorruptContainerError("a block cannot be unpacked: its data have no end")
+    return unpacked
+
+
+def _unsnap(data: bytes, limit: int) -> bytes:
+    # The size of what is packed stands first, as a varint, in the snappy format itself.
+    size, _ = read_varint(data, 0)
+    if size > limit:
+        raise CorruptContainerError(
+            f"a block says that it unpacks to {size:,} bytes, and `--max-record` allows {limit:,}"
+        )
+    unpacked: bytes = pa.Codec("snappy").decompress(data[:-4], decompressed_size=size, asbytes=True)
+    if zlib.crc32(unpacked).to_bytes(4, "big") != data[-4:]:
+        raise CorruptContainerError("the checksum of a block is wrong")
+    return unpacked
+
+
+def _unzstd(data: bytes, limit: int) -> bytes:
+    unpacked: bytes = pa.input_stream(pa.py_buffer(data), compression="zstd").read(limit + 1)
+    return unpacked
+
+
+def _unbzip(data: bytes, limit: int) -> bytes:
+    with bz2.open(io.BytesIO(data)) as stream:
+        return stream.read(limit + 1)
+
+
+def _unxz(data: bytes, limit: int) -> bytes:
+    stream = lzma.LZMADecompressor(memlimit=_XZ_BYTES)
+    unpacked = stream.decompress(data, limit + 1)
+    if not stream.eof and len(unpacked) <= limit:
+        raise CorruptContainerError("a block cannot be unpacked: its data have no end")
+    return unpacked
+
+
+UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
+    "null": lambda data, limit: data,
+    "deflate": _undeflated,
+    "snappy": _unsnap,
+    "bzip2": _unbzip,
+    "xz": _unxz,
+    "zstandard": _unzstd,
+}
+
+
+def read_varint(data: bytes, start: int) -> tuple[int, int]:
+    """The unsigned varint at a place, and the place behind it; CorruptContainerError if there is none."""
+    value = shift = 0
+    for place in range(start, min(len(data), start + MOST_VARINT_BYTES)):
+        value |= (data[place] & 0x7F) << shift
+        if data[place] < 0x80:
+            return value, place + 1
+        shift += 7
+    if len(data) - start < MOST_VARINT_BYTES:
+        raise Truncated("the file ends in the middle of a number")
+    raise CorruptContainerError("a number has too many bytes")
+
+
+def unzigzag(value: int) -> int:
+    return (value >> 1) ^ -(value & 1)
+
+
+def read_header(data: bytes) -> Header:
+    """The header at the start of `data`; CorruptContainerError if there is none, or an unknown codec; Truncated if
+    `data` end before
+    it does."""
+    metadata, place, end = _header_entries(data)
+    codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
+    if codec not in UNPACK:
+        raise CorruptContainerError(f"the codec `{codec}` is none of {', '.join(f'`{known}`' for known in UNPACK)}")
+    text = metadata.get("avro.schema", b"")
+    if sum(map(text.count, (b",", b"[", b"{"))) > MAX_SCHEMA_PARTS:
+        raise CorruptContainerError(f"the schema in the header has more than {MAX_SCHEMA_PARTS:,} parts")
+    return Header(_parse_schema(text), codec, data[place:end], data[:end])
+
+
+@lru_cache(maxsize=2)  # every chunk of a file starts with the header
+def _parse_schema(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise CorruptContainerError("the header has no schema that can be read") from None
+
+
+def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
+    """The metadata in a header, the place of the marker behind it, and the end of the header."""
+    if not data.startswith(MAGIC):
+        raise CorruptContainerError("the file does not start as an Avro object container")
+    metadata: dict[str, bytes] = {}
+    place, entries = len(MAGIC), 0
+    while True:
+        count, place = _long(data, place)
+        if count == 0:
+            break
+        if count < 0:  # then the size of the entries in bytes follows
+            count = -count
+            _, place = _long(data, place)
+        entries += count
+        if entries > MAX_HEADER_ENTRIES:
+            raise CorruptContainerError(f"the header has more than {MAX_HEADER_ENTRIES:,} entries")
+        for _ in range(count):
+            name, place = _bytes(data, place)
+            metadata[name.decode("utf-8", "replace")], place = _bytes(data, place)
+    end = place + SYNC_BYTES
+    if len(data) < end:
+        raise Truncated("the file ends in its header", end)
+    return metadata, place, end
+
+
+def read_head(stream: BinaryIO, limit: int) -> bytes:
+    """The first bytes of a file, with all of the header if a container file starts here; LongHeader for a header of
+    more bytes than `limit` and `MIN_HEADER_LIMIT`. What else is wrong with a header, `read_header` reports."""
+    limit = max(limit, MIN_HEADER_LIMIT)
+    head = stream.read(_READ_BYTES)
+    while head.startswith(MAGIC):
+        try:
+            _, _, end = _header_entries(head)
+        except Truncated as error:
+            if max(error.needed, len(head) + 1) > limit:
+                raise LongHeader(head, limit) from None
+            more = stream.read(min(len(head), limit - len(head)))  # twice as much, so that little is looked at twice
+            if not more:
+                break
+            head += more
+        except CorruptContainerError:
+            break
+        else:
+            if end > limit:
+                raise LongHeader(head, limit)
+            break
+    return head
+
+
+class Block(NamedTuple):
+    """A block of a container file with its marker, at `offset` of the file; or a stretch that is none, up to the next
+    marker. One of more bytes than are allowed has a `size` that is not that of its `data`, which are its first."""
+
+    offset: int
+    data: bytes
+    size: int
+
+    @property
+    def long(self) -> bool:
+        return self.size != len(self.data)
+
+
+class Blocks:
+    """The blocks of a container file behind its header. A block may have `limit` bytes."""
+
+    def __init__(self, read: bytes, stream: BinaryIO, header: Header, limit: int) -> None:
+        self._buffer = read[len(header.data) :]
+        self._offset = len(header.data)
+        self._stream = stream
+        self._sync = header.sync
+        self._limit = limit
+        self._ended = False
+
+    def __iter__(self) -> Iterator[Block]:
+        """All blocks; where one is damaged, the next starts behind the next marker."""
+        while self._fill(1):
+            size = self._framed()
+            yield self._stretch() if size is None else self._take(size, size)
+
+    def _fill(self, size: int) -> bool:
+        """Whether there are so many bytes."""
+        while len(self._buffer) < size and not self._ended:
+            more = self._stream.read(max(_READ_BYTES, size - len(self._buffer)))
+            self._ended = not more
+            self._buffer += more
+        return len(self._buffer) >= size
+
+    def _take(self, shown: int, size: int) -> Block:
+        block = Block(self._offset, self._buffer[:shown], size)
+        self._offset += size
+        self._buffer = self._buffer[shown:]
+        return block
+
+    def _framed(self) -> int | None:
+        """The size of the block that starts here, by its own word, if the marker stands behind it."""
+        self._fill(2 * MOST_VARINT_BYTES)
+        try:
+            _, place = read_varint(self._buffer, 0)
+            size, place = _long(self._buffer, place)
+        except CorruptContainerError:
+            return None
+        end = place + size + SYNC_BYTES
+        if size < 0 or end > self._limit or not self._fill(end):
+            return None
+        return end if self._buffer.startswith(self._sync, end - SYNC_BYTES) else None
+
+    def _stretch(self) -> Block:
+        """What there is up to and with the next marker, or to the end."""
+        seen = 0
+        while (place := self._buffer.find(self._sync, seen)) < 0 and len(self._buffer) <= self._limit:
+            seen = max(0, len(self._buffer) - SYNC_BYTES + 1)
+            if not self._fill(len(self._buffer) + 1):
+                return self._take(len(self._buffer), len(self._buffer))
+        if 0 <= place <= self._limit - SYNC_BYTES:
+            return self._take(place + SYNC_BYTES, place + SYNC_BYTES)
+        offset, head = self._offset, self._buffer[: min(HEAD_OF_LONG, self._limit)]
+        while place < 0:
+            kept = self._buffer[len(self._buffer) - SYNC_BYTES + 1 :]
+            self._offset += len(self._buffer) - len(kept)
+            self._buffer = kept
+            if not self._fill(len(kept) + 1):
+                place = len(kept) - SYNC_BYTES
+                break
+            place = self._buffer.find(self._sync)
+        self._take(place + SYNC_BYTES, place + SYNC_BYTES)
+        return Block(offset, head, self._offset - offset)
+
+
+def parts(data: bytes, header: Header, limit: int) -> Iterator[tuple[int, int, int, bytes | CorruptContainerError]]:
+    """Of each block behind the header its start and end in `data`, its number of records and their bytes, unpacked, of
+    which it may have `limit`; or what is wrong with it, which goes up to the next marker."""
+    place = len(header.data)
+    unpacked: bytes | CorruptContainerError
+    while place < len(data):
+        start = place
+        count, unpacked = 0, CorruptContainerError("a block is cut off, or does not end with the marker of the file")
+        try:
+            number, place = _long(data, place)
+            packed, place = _bytes(data, place)
+        except CorruptContainerError:
+            number = -1
+        if number >= 0 and data.startswith(header.sync, place):
+            try:
+                count, unpacked = number, _unpacked(packed, header.codec, limit)
+            except CorruptContainerError as error:
+                count, unpacked = 0, error
+        else:
+            marker = data.find(header.sync, start)
+            place = len(data) - SYNC_BYTES if marker < 0 else marker
+        place += SYNC_BYTES
+        yield start, place, count, unpacked
+
+
+def _unpacked(packed: bytes, codec: str, limit: int) -> bytes:
+    try:
+        unpacked = UNPACK[codec](packed, limit)
+    except CorruptContainerError:
+        raise
+    except (OSError, ValueError, EOFError, MemoryError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+        raise CorruptContainerError(f"a block cannot be unpacked: {_reason(error)}") from None
+    if len(unpacked) > limit:
+        raise CorruptContainerError(f"a block unpacks to more than {limit:,} bytes, and `--max-record` allows no more")
+    return unpacked
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).splitlines() or ["it is damaged"])[0]
+
+
+def _long(data: bytes, start: int) -> tuple[int, int]:
+    value, place = read_varint(data, start)
+    return unzigzag(value), place
+
+
+def _bytes(data: bytes, start: int) -> tuple[bytes, int]:
+    size, place = _long(data, start)
+    if size < 0 or place + size > len(data):
+        message = "the file ends in the middle of a block"
+        raise CorruptContainerError(message) if size < 0 else Truncated(message, place + size)
+    return data[place : place + size], place + size
+
+
+def unsafe(schema: Any) -> str | None:
+    """Why data of a schema could be decoded without end: items of an array that have no bytes, so that a few bytes make
+    any number of them, or a type that is within itself; None if it could not."""
+    try:
+        _least(schema, {}, set())
+    except CorruptContainerError as error:
+        return str(error)
+    except RecursionError:
+        return "the schema is nested too deeply"
+    return None
+
+
+def _least(schema: Any, known: dict[str, int], within: set[str]) -> int:
+    """At least how many bytes a datum has; CorruptContainerError for an unsafe schema."""
+    if isinstance(schema, list):
+        return 1 + min((_least(branch, known, within) for branch in schema), default=0)
+    if isinstance(schema, str):
+        if schema in within:
+            raise CorruptContainerError(f"the type `{schema}` of the schema is within itself")
+        return known.get(schema, _LEAST.get(schema, 1))
+    if not isinstance(schema, dict):
+        return 1
+    kind = schema.get("type")
+    if kind == "array":
+        if not _least(schema.get("items"), known, within):
+            raise CorruptContainerError("the schema has an array of items without bytes")
+        return 1
+    if kind == "map":
+        _least(schema.get("values"), known, within)
+        return 1
+    if kind not in ("record", "error"):
+        size = schema.get("size") if kind == "fixed" else None
+        least = size if isinstance(size, int) else _least(kind, known, within)
+        known.update(dict.fromkeys(_names(schema), least))
+        return least
+    names = _names(schema)
+    inside = within.union(names)
+    fields = schema.get("fields")
+    least = sum(_least(field.get("type"), known, inside) for field in (fields if isinstance(fields, list) else ()))
+    known.update(dict.fromkeys(names, least))
+    return least
+
+
+def _names(schema: dict[str, Any]) -> list[str]:
+    """The names by which a type may be called further on."""
+    name, space = schema.get("name"), schema.get("namespace")
+    if not isinstance(name, str):
+        return []
+    return [name, name.rpartition(".")[2], f"{space}.{name}"]
+
+
+_LEAST = {"null": 0, "float": 4, "double": 8}
+
+
+# Object container files read a block at a time, where all records of a block are in the same place.
 
 _MOST_RECORDS = 1 << 27  # that a block may say it has
 
@@ -71,3 +446,67 @@ class RecordsOfBlock(Sequence[tuple[int, int]]):
 
     def __getitem__(self, index: int | slice) -> tuple[int, int] | Sequence[tuple[int, int]]:
         return self._span if isinstance(index, int) else [self._span] * len(range(*index.indices(self._count)))
+
+
+# Avro object container files (Avro specification 1.8, "Object Container Files"): header and blocks. A file
+# starts with the schema, the codec and a sync marker of 16 bytes; then come blocks: a number of messages, the
+# size of their bytes, these bytes as the codec compresses them, and the marker again. The marker is made from
+# the schema and the definition of the table and not by chance, so that blocks of one table and definition may
+# stand in any of its files.
+
+BLOCK_BYTES = 1 << 18  # of messages in a block, before compression: readers hold a block in memory
+
+
+def _deflate(data: pa.Buffer) -> bytes:
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)  # without the header and checksum of zlib
+    return compressor.compress(data) + compressor.flush()
+
+
+def _snappy(data: pa.Buffer) -> bytes:
+    compressed: bytes = pa.Codec("snappy").compress(data, asbytes=True)
+    return compressed + zlib.crc32(data).to_bytes(4, "big")
+
+
+def _zstandard(data: pa.Buffer) -> bytes:
+    compressed: bytes = pa.Codec("zstd").compress(data, asbytes=True)
+    return compressed
+
+
+_COMPRESS: dict[str, Callable[[pa.Buffer], pa.Buffer | bytes]] = {
+    "null": lambda data: data,
+    "deflate": _deflate,
+    "snappy": _snappy,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstandard": _zstandard,
+}
+
+
+class MessageStream(Framing):
+    """Binary messages, one after the other; delimiters are part of the messages."""
+
+    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
+        return text_buffer(messages), 0
+
+
+class ObjectContainer(Framing):
+    """Messages of one schema in blocks. `schema` is the schema as compact JSON, `codec` a key of `CODECS`."""
+
+    def __init__(self, table: TableDef, schema: str, codec: str) -> None:
+        self._compress = _COMPRESS[codec]
+        identity = (table.full_name, table.columns, schema, codec)
+        self.sync = hashlib.sha256(repr(identity).encode("utf-8", "surrogatepass")).digest()[:16]
+        metadata = {"avro.schema": schema, "avro.codec": codec}
+        entries = b"".join(text_bytes(name) + text_bytes(value) for name, value in metadata.items())
+        self.header = MAGIC + zigzag_varint(len(metadata)) + entries + END + self.sync
+
+    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
+        size = text_buffer(messages).size
+        count = len(messages)
+        step = max(1, count * BLOCK_BYTES // max(size, BLOCK_BYTES))
+        parts: list[pa.Buffer | bytes] = []
+        for start in range(0, count, step):
+            block = messages.slice(start, step)
+            data = self._compress(text_buffer(block))
+            parts += [zigzag_varint(len(block)) + zigzag_varint(len(data)), data, self.sync]
+        return b"".join(parts), 0

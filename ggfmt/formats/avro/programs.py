@@ -1,6 +1,8 @@
-"""Programs of the native kernels for Avro, trees of readers as a schema has them: of the one that takes records into
-columns (`kernels/avro_scan.c`), where some readers put what they read somewhere, and of the one that writes data as
-JSON (`kernels/avro_json.c`)."""
+"""Programs of the native kernels for Avro: trees of nodes as a schema has them (`kernels/avro_program.h`).
+
+The scanner takes records into columns by a program some of whose nodes have an action on their value
+(`kernels/avro_scan.c`). The writer makes JSON of data by a program without actions (`kernels/avro_json.c`).
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,15 @@ from typing import Any
 import msgspec
 
 Schema = Any  # a parsed JSON document
-Program = tuple[Any, ...]  # type, action, place, how it is shown, argument, children
+Program = tuple[Any, ...]  # type, how it is shown, size, texts, children, and, if there is one, an action and its place
 Path = tuple[str, ...]  # the names of the fields that lead to a value
 
-# As in avro_scan.c.
+# As in avro_program.h.
 NULL, BOOLEAN, LONG, FLOAT, DOUBLE, BYTES, STRING, ENUM, FIXED, UNION, RECORD, ARRAY, MAP = range(13)
-(SKIP, CELL, SLOT, OP, FLAG, TOKEN, TOKENS, IMAGE, NAME) = range(9)
-(PLAIN, MICROS, DECIMAL) = range(3)
+(PLAIN, AS_TEXT, DATE, TIME, STAMP, DECIMAL) = range(6)
 
-# As in avro_json.c: how a value is written that is no JSON of its own.
-(IN_JSON, AS_TEXT, DATE, TIME, STAMP, AS_DECIMAL) = range(6)
+# As in avro_scan.c.
+(SKIP, CELL, SLOT, OP, FLAG, TOKEN, TOKENS, IMAGE, NAME) = range(9)
 
 _PRIMITIVES = {
     "null": NULL, "boolean": BOOLEAN, "int": LONG, "long": LONG, "float": FLOAT, "double": DOUBLE,
@@ -35,60 +36,63 @@ class UnsupportedSchemaError(ValueError):
 
 @dataclass(frozen=True)
 class Use:
-    """What becomes of a value. `argument` is the scale of a DECIMAL, the name of a TOKEN."""
+    """What becomes of a value: an action and its place, how it is shown, with a size, and the name of a TOKEN."""
 
     action: int = SKIP
     place: int = 0
     show: int = PLAIN
-    argument: int | bytes | None = None
+    size: int | None = None
+    token: bytes | None = None
 
 
 _NO_USE = Use()
 
 
-def program(schema: Schema, uses: Mapping[Path, Use]) -> Program:
-    """The program of a schema as fastavro's `parse_schema` has it. A use of a union is one of its branches."""
-    return _Maker(schema.get("__named_schemas", {}), uses).node(schema, (), 0)
+def program(schema: Schema, uses: Mapping[Path, Use] | None = None) -> Program:
+    """The program of a schema as fastavro's `parse_schema` has it; without uses, the one that writes JSON. A use of a
+    union is one of its branches."""
+    return _node(schema, (), 0, schema.get("__named_schemas", {}), uses or {})
 
 
 def record(fields: Sequence[Program]) -> Program:
-    """The program of a record of fields."""
-    return (RECORD, SKIP, 0, PLAIN, None, tuple(fields))
-
-
-def json_program(schema: Schema) -> Program:
-    """The program that writes data of a schema, as fastavro's `parse_schema` has it, as JSON."""
-    return _json_node(schema, schema.get("__named_schemas", {}), 0)
+    """The program of a record of fields without names."""
+    return (RECORD, PLAIN, None, (b"",) * len(fields), tuple(fields))
 
 
 def enclosed(inner: Program) -> Program:
     """The program of bytes that are data of a program."""
-    return (BYTES, IN_JSON, None, (), (inner,))
+    return (BYTES, PLAIN, None, (), (inner,))
 
 
-def _json_node(schema: Schema, named: Mapping[str, Schema], depth: int) -> Program:
-    """Type, how it is shown, size, texts, children."""
+def _node(schema: Schema, path: Path, depth: int, named: Mapping[str, Schema], uses: Mapping[Path, Use]) -> Program:
     if depth > _MOST_DEPTH:
         raise UnsupportedSchemaError("the schema is nested too deeply")
     if isinstance(schema, list):
-        return (UNION, IN_JSON, None, (), tuple(_json_node(branch, named, depth + 1) for branch in schema))
+        return (UNION, PLAIN, None, (), tuple(_node(branch, path, depth + 1, named, uses) for branch in schema))
+    use = uses.get(path, _NO_USE)
+    action = () if use.action == SKIP else (use.action, use.place)
     if isinstance(schema, str):
-        if schema in _PRIMITIVES:
-            return (_PRIMITIVES[schema], IN_JSON, None, (), ())
-        return _json_node(_named_as(schema, named), named, depth + 1)
+        kind = _PRIMITIVES.get(schema)
+        if kind is None:
+            return _node(_named_as(schema, named), path, depth + 1, named, uses)
+        if kind == NULL and use.action in (FLAG, TOKENS, IMAGE):
+            action = ()
+        show, size = (use.show, use.size) if kind in (LONG, BYTES) else (PLAIN, None)
+        return (kind, show, size, () if use.token is None else (use.token,), (), *action)
     kind = schema["type"]
     if kind in ("record", "error"):
         fields = _fields_of(schema)
         names = tuple(msgspec.json.encode(field["name"]) + b":" for field in fields)
-        return (RECORD, IN_JSON, None, names, tuple(_json_node(field["type"], named, depth + 1) for field in fields))
+        inner = tuple(_node(field["type"], (*path, field["name"]), depth + 1, named, uses) for field in fields)
+        return (RECORD, PLAIN, None, names, inner, *action)
     if kind in ("array", "map"):
-        inner = schema["items" if kind == "array" else "values"]
-        return (ARRAY if kind == "array" else MAP, IN_JSON, None, (), (_json_node(inner, named, depth + 1),))
+        item = _node(schema["items" if kind == "array" else "values"], (), depth + 1, named, {})
+        return (ARRAY if kind == "array" else MAP, PLAIN, None, (), (item,), *action)
     if kind == "enum":
-        return (ENUM, IN_JSON, None, tuple(map(msgspec.json.encode, schema["symbols"])), ())
+        return (ENUM, PLAIN, None, tuple(map(msgspec.json.encode, schema["symbols"])), (), *action)
     if kind == "fixed":
-        return (FIXED, IN_JSON, schema["size"], (), ())
-    return _json_node(kind, named, depth + 1)
+        return (FIXED, PLAIN, schema["size"], (), (), *action)
+    return _node(kind, path, depth + 1, named, uses)
 
 
 def _fields_of(schema: Schema) -> list[Schema]:
@@ -102,41 +106,3 @@ def _named_as(name: str, named: Mapping[str, Schema]) -> Schema:
     if name not in named:
         raise UnsupportedSchemaError("a name that stands for nothing")
     return named[name]
-
-
-class _Maker:
-    def __init__(self, named: Mapping[str, Schema], uses: Mapping[Path, Use]) -> None:
-        self._named = named
-        self._uses = uses
-
-    def node(self, schema: Schema, path: Path, depth: int) -> Program:
-        if depth > _MOST_DEPTH:
-            raise UnsupportedSchemaError("the schema is nested too deeply")
-        if isinstance(schema, list):
-            children = tuple(self.node(branch, path, depth + 1) for branch in schema)
-            return (UNION, SKIP, 0, PLAIN, None, children)
-        use = self._uses.get(path, _NO_USE)
-        if isinstance(schema, str):
-            kind = _PRIMITIVES.get(schema)
-            if kind is None:
-                return self.node(_named_as(schema, self._named), path, depth + 1)
-            action = SKIP if kind == NULL and use.action in (FLAG, TOKENS, IMAGE) else use.action
-            show = use.show if kind in (LONG, BYTES) else PLAIN
-            return (kind, action, use.place, show, use.argument, ())
-        kind = schema["type"]
-        if kind in ("record", "error"):
-            fields = _fields_of(schema)
-            inner = tuple(self.node(field["type"], (*path, field["name"]), depth + 1) for field in fields)
-            return (RECORD, use.action, use.place, PLAIN, use.argument, inner)
-        if kind == "array":
-            return (ARRAY, use.action, use.place, PLAIN, None, (self._passed_over(schema["items"], depth),))
-        if kind == "map":
-            return (MAP, use.action, use.place, PLAIN, None, (self._passed_over(schema["values"], depth),))
-        if kind == "enum":
-            return (ENUM, use.action, use.place, PLAIN, len(schema["symbols"]), ())
-        if kind == "fixed":
-            return (FIXED, use.action, use.place, PLAIN, schema["size"], ())
-        return self.node(kind, path, depth + 1)
-
-    def _passed_over(self, schema: Schema, depth: int) -> Program:
-        return _Maker(self._named, {}).node(schema, (), depth + 1)

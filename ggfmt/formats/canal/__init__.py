@@ -15,16 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    BEFORE_OVERLAID,
-    CATALOG_NOT_SHOWN,
-    NESTED_AS_TEXT,
-    POSITION_BY_GTID,
-    TIME_DIGITS,
-    TOKENS_BY_NAME,
-    TYPES_NEAREST,
-)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Choice, Int
@@ -58,13 +50,13 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"isDdl"', b'"type"'),
         losses=(
-            NESTED_AS_TEXT,
-            BEFORE_OVERLAID,
-            TIME_DIGITS.to(3),
-            POSITION_BY_GTID,
-            TOKENS_BY_NAME.named("id", "gtid"),
-            TYPES_NEAREST.has("MySQL"),
-            CATALOG_NOT_SHOWN,
+            losses.NESTED_AS_TEXT,
+            losses.BEFORE_OVERLAID,
+            losses.TIME_DIGITS.to(3),
+            losses.POSITION_BY_GTID,
+            losses.TOKENS_BY_NAME.named("id", "gtid"),
+            losses.TYPES_NEAREST.has("MySQL"),
+            losses.CATALOG_NOT_SHOWN,
         ),
         times_in_utc=True,
     ),

@@ -5,23 +5,24 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.by_value import booleans, by_value
+from ggfmt.columnar.strings import booleans, by_value
 from ggfmt.columnar.timestamps import scaled
-from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.canal import DELETE_IN_OLD, scan
+from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.canal import DELETE_IN_OLD
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.mysql.types import sql_type
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, converting, non_null
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": "I"}
@@ -38,37 +39,39 @@ _BY_KIND = {Kind.BINARY: converting(by_value(_base64)), Kind.BOOLEAN: converting
 
 
 class Tidb(msgspec.Struct, gc=False):
-    """What TiCDC adds to a message."""
+    """The member that TiCDC adds to a message."""
 
-    commitTs: int | str | None = None
-    watermarkTs: int | str | None = None
-    onlyHandleKey: bool | None = None
-    claimCheckLocation: str | None = None
+    commitTs: Annotated[int | str | None, roles.Token(3, unless="")] = None
+    watermarkTs: Annotated[int | str | None, roles.skip(roles.NULL)] = None
+    onlyHandleKey: Annotated[bool | None, roles.same(b"false")] = None
+    claimCheckLocation: Annotated[str | None, roles.skip(roles.NULL)] = None
 
 
 class CanalRecord(msgspec.Struct, gc=False):
-    """The members of a message that are known here."""
+    """The known members of a message."""
 
-    type: str | None = None
-    database: str | None = None
-    table: str | None = None
-    isDdl: bool | None = None
-    data: list[Raw] | None = None
-    old: list[Raw] | None = None
-    mysqlType: Raw = ABSENT
-    sqlType: Raw = ABSENT
-    pkNames: tuple[str, ...] | None = None
-    es: int | str | None = None
-    ts: int | str | None = None
-    id: int | str | None = None
-    gtid: str | None = None
-    sql: str | None = None
-    tidb: Tidb | None = msgspec.field(default=None, name="_tidb")
+    data: Annotated[list[Raw] | None, roles.row(listed=True)] = None
+    database: Annotated[str | None, roles.identity()] = None
+    es: Annotated[int | str | None, roles.slot(roles.INTEGER | roles.NULL)] = None
+    id: Annotated[int | str | None, roles.slot(), roles.Token(0, unless="")] = None
+    isDdl: Annotated[bool | None, roles.same(b"false")] = None
+    mysqlType: Annotated[Raw, roles.identity()] = ABSENT
+    old: Annotated[list[Raw] | None, roles.old(listed=True)] = None
+    pkNames: Annotated[tuple[str, ...] | None, roles.identity()] = None
+    sql: Annotated[str | None, roles.skip()] = None
+    sqlType: Annotated[Raw, roles.skip()] = ABSENT
+    table: Annotated[str | None, roles.identity()] = None
+    ts: Annotated[int | str | None, roles.skip()] = None
+    type: Annotated[str | None, roles.op()] = None
+    gtid: Annotated[str | None, roles.slot(), roles.Token(1, unless="")] = None
+    tidb: Annotated[Tidb | None, roles.enter(required=False)] = msgspec.field(default=None, name="_tidb")
 
 
 class Canal(Dialect):
     record = CanalRecord
     scanned = True
+    ops: ClassVar[roles.Ops] = {**_OPS, "INIT": roles.OpToken("I", "snapshot", "true", rank=2)}
+    row_token = "row"
     overlay = True
     ordered = False
     by_kind = _BY_KIND
@@ -127,10 +130,6 @@ class Canal(Dialect):
             )
         return changes
 
-    def grammar(self, record: CanalRecord) -> Grammar | None:
-        notes = self.notes((), ("_tidb",))
-        return None if notes is None else scan.grammar(*notes)
-
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         gtid, identity = scanned.values("gtid"), scanned.values("id")
         position = pc.if_else(pc.not_equal(gtid, "").fill_null(False), gtid, identity)
@@ -151,10 +150,11 @@ class Canal(Dialect):
         identity = None if record.id is None else str(record.id)
         tokens: dict[str, str] = {}
         if self.with_tokens:
-            snapshot = "true" if record.type == "INIT" else None
-            commit = None if record.tidb is None or record.tidb.commitTs is None else str(record.tidb.commitTs)
-            named = (("id", identity), ("gtid", record.gtid), ("snapshot", snapshot), ("commitTs", commit))
-            tokens = {name: text for name, text in named if text}
+            tokens = roles.tokens_of(CanalRecord, record)
+            if record.type == "INIT":
+                tokens["snapshot"] = "true"
+            if record.tidb is not None:
+                tokens |= roles.tokens_of(Tidb, record.tidb)
         return op_ts, record.gtid or identity, tokens
 
     @staticmethod

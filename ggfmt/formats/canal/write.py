@@ -16,15 +16,12 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
-from ggfmt.columnar.by_value import by_value, json_texts
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import count_missing, differs_or_missing, updates_from
-from ggfmt.columnar.join import join
-from ggfmt.columnar.pieces import Conditional, Encoding, Equals, Piece, Repeated
-from ggfmt.columnar.strings import json_number, quote_json
-from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context
+from ggfmt.columnar.json_text import json_number, json_texts, quote_json
+from ggfmt.columnar.metadata import Clock, token
+from ggfmt.columnar.pieces import Conditional, Encoding, Equals, Piece, Repeated, escape_json_text, join
+from ggfmt.columnar.strings import by_value
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import BEFORE_OVERLAID
 from ggfmt.formats.canal import DELETE_IN_OLD, CanalOptions
 from ggfmt.formats.mysql.types import type_text

@@ -14,22 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    CATALOG_NOT_SHOWN,
-    MISSING_AS_NULL,
-    NESTED_AS_TEXT,
-    NUMBER_SPELLING,
-    POSITION_WHOLE_NUMBER,
-    SIZES_NOT_SHOWN,
-    TIME_CUT,
-    TIME_DIGITS,
-    TIME_FILLED,
-    TOKENS_WHOLE_NUMBERS,
-    TRUNCATE_REFUSED,
-    TYPES_NEAREST,
-    ZONE_CUT,
-)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
@@ -64,19 +50,21 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"message_version"',),
         losses=(
-            NESTED_AS_TEXT,
-            MISSING_AS_NULL,
-            NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
-            TIME_CUT.to(3).except_when(f"timestamps={TEXT}"),
-            ZONE_CUT.except_when(f"timestamps={TEXT}"),
-            TIME_FILLED.to(6).except_when(f"timestamps={TEXT}"),
-            TIME_DIGITS.to(3),
-            POSITION_WHOLE_NUMBER,
-            TOKENS_WHOLE_NUMBERS.named("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type"),
-            TYPES_NEAREST.has("CDL").saying(": dates, times of day and intervals are texts, other numbers decimals"),
-            SIZES_NOT_SHOWN,
-            CATALOG_NOT_SHOWN,
-            TRUNCATE_REFUSED,
+            losses.NESTED_AS_TEXT,
+            losses.MISSING_AS_NULL,
+            losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
+            losses.TIME_CUT.to(3).except_when(f"timestamps={TEXT}"),
+            losses.ZONE_CUT.except_when(f"timestamps={TEXT}"),
+            losses.TIME_FILLED.to(6).except_when(f"timestamps={TEXT}"),
+            losses.TIME_DIGITS.to(3),
+            losses.POSITION_WHOLE_NUMBER,
+            losses.TOKENS_WHOLE_NUMBERS.named("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type"),
+            losses.TYPES_NEAREST.has("CDL").saying(
+                ": dates, times of day and intervals are texts, other numbers decimals"
+            ),
+            losses.SIZES_NOT_SHOWN,
+            losses.CATALOG_NOT_SHOWN,
+            losses.TRUNCATE_REFUSED,
         ),
         times_in_utc=True,
     ),

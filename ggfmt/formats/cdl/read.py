@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.columnar.timestamps import scaled
-from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.cdl import scan
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.json.values import scalar_text
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import (
@@ -25,14 +26,22 @@ from ggfmt.formats.records.refused import (
     missing_member_error,
     no_op,
 )
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, TableDef
 
+_V1, _V2 = "1.0", "2.0"
 _OPS = {
-    "1.0": {"INSERT": "I", "UPDATE": "U", "DELETE": "D"},
-    "2.0": {"c": "I", "r": "I", "u": "U", "d": "D"},
+    _V1: {"INSERT": "I", "UPDATE": "U", "DELETE": "D"},
+    _V2: {"c": "I", "r": "I", "u": "U", "d": "D"},
+}
+_SCANNED_OPS: Mapping[str, roles.Ops] = {
+    _V1: _OPS[_V1],
+    _V2: {**_OPS[_V2], "r": roles.OpToken("I", "snapshot", "true", rank=60)},
 }
 _CHANGE = "0"
+_SNAPSHOTS = ("true", "first", "last")  # the values of `snapshot` that are tokens
+_NO_SNAPSHOTS = (None, "false")
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _field = msgspec.json.Decoder(PayloadField).decode
@@ -44,47 +53,47 @@ class Property(msgspec.Struct, gc=False):
 
 
 class Transaction(msgspec.Struct, gc=False):
-    properties: list[Property] | None = None
+    properties: Annotated[list[Property] | None, roles.token_list("lsn", 0)] = None
 
 
 class Origin(msgspec.Struct, gc=False):
     """`source` of version 2.0."""
 
-    db: str | None = None
-    schema: str | None = None
-    table: str | None = None
-    ts_ms: int | None = None
-    lsn: Raw = ABSENT
-    txId: Raw = ABSENT
-    version: Raw = ABSENT
-    connector: Raw = ABSENT
-    name: Raw = ABSENT
-    snapshot: Raw = ABSENT
+    db: Annotated[str | None, roles.identity()] = None
+    schema: Annotated[str | None, roles.identity()] = None
+    table: Annotated[str | None, roles.identity()] = None
+    snapshot: Annotated[Raw, roles.identity(), roles.Token(60, unless="false")] = ABSENT
+    ts_ms: Annotated[int | None, roles.slot()] = None
+    lsn: Annotated[Raw, roles.slot()] = ABSENT
+    txId: Annotated[Raw, roles.Token(20)] = ABSENT
+    version: Annotated[Raw, roles.Token(21)] = ABSENT
+    connector: Annotated[Raw, roles.Token(22)] = ABSENT
+    name: Annotated[Raw, roles.Token(23)] = ABSENT
 
 
 class Payload(msgspec.Struct, gc=False):
-    message_version: str | None = None
-    message_type: str | None = None
-    before: Raw = ABSENT
-    unique: Raw = ABSENT
-    LOB_COLUMNS: Raw = ABSENT
-    HEARTBEAT_IDENTIFIER: Raw = ABSENT
-    DATA_STORE: Raw = ABSENT
-    SEG_OWNER: str | None = None
-    TABLE_NAME: str | None = None
-    TIMESTAMP: int | None = None
-    OPERATION: str | None = None
-    transaction: Transaction | None = None
-    data: Raw = ABSENT
-    after: Raw = ABSENT
-    source: Origin | None = None
-    op: str | None = None
-    ts_ms: Raw = ABSENT
+    message_version: Annotated[str | None, roles.identity()] = None
+    message_type: Annotated[str | None, roles.Token(50, unless=_CHANGE)] = None
+    before: Annotated[Raw, roles.before()] = ABSENT
+    unique: Annotated[Raw, roles.names()] = ABSENT
+    LOB_COLUMNS: Annotated[Raw, roles.Token(30)] = ABSENT
+    HEARTBEAT_IDENTIFIER: Annotated[Raw, roles.Token(40)] = ABSENT
+    ts_ms: Annotated[Raw, roles.skip()] = ABSENT
+    DATA_STORE: Annotated[Raw, roles.skip(), roles.Token(10, unless="", when=_V1)] = ABSENT
+    SEG_OWNER: Annotated[str | None, roles.identity(when=_V1), roles.skip()] = None
+    TABLE_NAME: Annotated[str | None, roles.identity(when=_V1), roles.skip()] = None
+    TIMESTAMP: Annotated[int | None, roles.slot(when=_V1), roles.skip()] = None
+    OPERATION: Annotated[str | None, roles.op(when=_V1), roles.skip()] = None
+    transaction: Annotated[Transaction | None, roles.enter(required=False, when=_V1), roles.skip(roles.NULL)] = None
+    data: Annotated[Raw, roles.after(when=_V1), roles.skip()] = ABSENT
+    source: Annotated[Origin | None, roles.enter(when=_V2), roles.skip(roles.NULL)] = None
+    op: Annotated[str | None, roles.op(when=_V2), roles.skip()] = None
+    after: Annotated[Raw, roles.after(when=_V2), roles.skip()] = ABSENT
 
 
 class CdlRecord(msgspec.Struct, gc=False):
-    payload: Payload | None = None
-    schema: Raw = ABSENT
+    schema: Annotated[Raw, roles.identity()] = ABSENT
+    payload: Annotated[Payload | None, roles.enter()] = None
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ class Cdl(Dialect):
             if version is None:
                 raise missing_member_error("message_version", "every message of CDL has one", what="`payload`")
             raise RecordError("GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0")
-        kind, tag = (payload.OPERATION, "OPERATION") if version == "1.0" else (payload.op, "op")
+        kind, tag = (payload.OPERATION, "OPERATION") if version == _V1 else (payload.op, "op")
         if kind is None and payload.message_type is not None and payload.message_type != _CHANGE:
             return f"message type {payload.message_type[:40]}"
         table = self._table(payload, version)
@@ -132,28 +141,26 @@ class Cdl(Dialect):
         record_schema = self._describe(record, table, version)
         position, tokens = self._tokens(payload, version, kind)
         origin = payload.source or Origin()
-        millis = payload.TIMESTAMP if version == "1.0" else origin.ts_ms
-        after = non_null(payload.data if version == "1.0" else payload.after)
+        millis = payload.TIMESTAMP if version == _V1 else origin.ts_ms
+        after = non_null(payload.data if version == _V1 else payload.after)
         op_ts = None if millis is None else millis * 1000
         return (Change(table, op, op_ts, position, non_null(payload.before), after, tokens, record_schema),)
 
     def grammar(self, record: CdlRecord) -> Grammar | None:
         payload = record.payload
-        transaction, source = ("payload", "transaction"), ("payload", "source")
-        notes = self.notes((), ("payload",), source, transaction)
-        if notes is None or payload is None or payload.message_version is None:
+        if payload is None or payload.message_version is None:
             return None
         snapshot = None if payload.source is None else _text(payload.source.snapshot, "snapshot")
-        if snapshot not in (*scan.NO_SNAPSHOTS, *scan.SNAPSHOTS):
+        if snapshot not in (*_NO_SNAPSHOTS, *_SNAPSHOTS):
             return None
-        return scan.grammar(payload.message_version, *notes)
+        return self.declared_grammar(payload.message_version, ops=_SCANNED_OPS[payload.message_version])
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         time = "TIMESTAMP" if "TIMESTAMP" in scanned.places else "ts_ms"
         return scaled(scanned.values(time), 1000), scanned.values("lsn")
 
     def _table(self, payload: Payload, version: str) -> str:
-        if version == "1.0":
+        if version == _V1:
             parts = (self.options.database_name, payload.SEG_OWNER, payload.TABLE_NAME)
             tag = "TABLE_NAME"
         else:
@@ -167,7 +174,7 @@ class Cdl(Dialect):
     def _tokens(self, payload: Payload, version: str, kind: str) -> tuple[str | None, dict[str, str]]:
         """The position and the tokens of a change."""
         values: dict[str, Raw] = {}
-        if version == "1.0":
+        if version == _V1:
             properties = (payload.transaction or Transaction()).properties or ()
             values = {item.name: item.value for item in properties if item.name is not None}
             values["DATA_STORE"] = payload.DATA_STORE
@@ -186,7 +193,7 @@ class Cdl(Dialect):
         if payload.message_type is not None and payload.message_type != _CHANGE:
             tokens["message_type"] = payload.message_type
         snapshot = None if payload.source is None else _text(payload.source.snapshot, "snapshot")
-        if snapshot in scan.SNAPSHOTS:
+        if snapshot in _SNAPSHOTS:
             tokens["snapshot"] = snapshot
         elif kind == "r":
             tokens["snapshot"] = "true"
@@ -223,7 +230,7 @@ def _parsed(data: bytes, version: str) -> _Schema:
     members = decoded(_field, data, "`schema` is no schema of Kafka Connect").fields or ()
     images = {member.field: member.fields or () for member in members}
     fields: dict[str, PayloadField] = {}
-    for image in ("data" if version == "1.0" else "after", "before"):
+    for image in ("data" if version == _V1 else "after", "before"):
         for field in images.get(image, ()):
             if field.field:
                 fields.setdefault(field.field, field)

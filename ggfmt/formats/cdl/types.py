@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ggfmt.columnar.strings import json_booleans, json_numbers
+from ggfmt.columnar.json_text import json_booleans, json_numbers
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.values import read_as, whole
 from ggfmt.formats.records.dialect import Convert, converting

@@ -13,17 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import and_present, with_nulls
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import ImageObjects
-from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Conditional, Piece
-from ggfmt.columnar.strings import json_strings, quote_json
+from ggfmt.columnar.json_text import ImageObjects, json_strings, quote_json
+from ggfmt.columnar.metadata import Clock, token, token_texts
+from ggfmt.columnar.pieces import Conditional, Piece, escape_json_text, join
 from ggfmt.columnar.timestamps import floor_millis, zoned
-from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import TIME_CUT, ZONE_CUT
 from ggfmt.formats.cdl import TEXT, CdlOptions
 from ggfmt.formats.cdl.types import VALUES, field_of

@@ -17,22 +17,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    CATALOG_NOT_SHOWN,
-    DIGITS_OF_DOUBLE,
-    KEYS_NOT_SHOWN,
-    MISSING_AS_NULL,
-    NESTED_AS_TEXT,
-    NUMBER_SPELLING,
-    PLACEHOLDER_AS_MISSING,
-    SCALE_OF_COLUMN,
-    TIME_FILLED,
-    TIME_SPELLING,
-    TOKENS_NOT_SHOWN,
-    TYPES_BY_ENCODING,
-    TYPES_BY_VALUE,
-)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Kind
@@ -232,7 +218,7 @@ class DebeziumAvroOptions(EventOptions):
 
 _FINER = "; a finer one is a reject"
 
-_OF_FLOATS = DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction")
+_OF_FLOATS = losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction")
 _WITHOUT_PLACEHOLDER = (kind for kind in Kind if kind not in (Kind.STRING, Kind.INTERVAL, Kind.BINARY))
 
 FORMATS = (
@@ -253,29 +239,29 @@ FORMATS = (
             b'"data_collections"',
         ),
         losses=(
-            NESTED_AS_TEXT.when("schemasEnable=true"),
-            PLACEHOLDER_AS_MISSING,
-            NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
-            NUMBER_SPELLING.of(Kind.DECIMAL, Kind.NUMBER).when(f"decimalHandlingMode={DOUBLE}"),
-            SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
-            TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
-            TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
-            TIME_SPELLING.when(f"timePrecisionMode={ISO_STRING}").except_when("schemasEnable=true"),
-            TOKENS_NOT_SHOWN.partly()
+            losses.NESTED_AS_TEXT.when("schemasEnable=true"),
+            losses.PLACEHOLDER_AS_MISSING,
+            losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
+            losses.NUMBER_SPELLING.of(Kind.DECIMAL, Kind.NUMBER).when(f"decimalHandlingMode={DOUBLE}"),
+            losses.SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
+            losses.TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
+            losses.TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
+            losses.TIME_SPELLING.when(f"timePrecisionMode={ISO_STRING}").except_when("schemasEnable=true"),
+            losses.TOKENS_NOT_SHOWN.partly()
             .saying(" that a source block has no member for")
             .except_when("includeTokens=true"),
-            KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
-            TYPES_BY_VALUE.except_when("schemasEnable=true"),
-            TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
+            losses.KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
+            losses.TYPES_BY_VALUE.except_when("schemasEnable=true"),
+            losses.TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
                 f"decimalHandlingMode={PRECISE}"
             ),
             *(
-                TYPES_BY_ENCODING.saying("A time without a scale is read with that of its unit.").when(
+                losses.TYPES_BY_ENCODING.saying("A time without a scale is read with that of its unit.").when(
                     f"timePrecisionMode={mode}"
                 )
                 for mode in (ADAPTIVE_TIME_MICROS, CONNECT)
             ),
-            CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
+            losses.CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
         ),
         times_in_utc=True,
     ),
@@ -291,29 +277,29 @@ FORMATS = (
         schema_in_run=False,
         by_table=True,
         losses=(
-            NESTED_AS_TEXT,
-            MISSING_AS_NULL.except_when(f"missing={AS_PLACEHOLDER}"),
-            MISSING_AS_NULL.of(*_WITHOUT_PLACEHOLDER).partly().when(f"missing={AS_PLACEHOLDER}"),
-            PLACEHOLDER_AS_MISSING,
-            NUMBER_SPELLING.of(Kind.INTEGER),
+            losses.NESTED_AS_TEXT,
+            losses.MISSING_AS_NULL.except_when(f"missing={AS_PLACEHOLDER}"),
+            losses.MISSING_AS_NULL.of(*_WITHOUT_PLACEHOLDER).partly().when(f"missing={AS_PLACEHOLDER}"),
+            losses.PLACEHOLDER_AS_MISSING,
+            losses.NUMBER_SPELLING.of(Kind.INTEGER),
             _OF_FLOATS.partly().except_when(f"decimalHandlingMode={PRECISE}"),
             _OF_FLOATS.when(f"decimalHandlingMode={PRECISE}"),
-            DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER).when(f"decimalHandlingMode={DOUBLE}"),
-            SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
-            TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
-            TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
-            TOKENS_NOT_SHOWN.except_when("includeTokens=true"),
-            KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
-            TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
+            losses.DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER).when(f"decimalHandlingMode={DOUBLE}"),
+            losses.SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
+            losses.TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
+            losses.TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
+            losses.TOKENS_NOT_SHOWN.except_when("includeTokens=true"),
+            losses.KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
+            losses.TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
                 f"decimalHandlingMode={PRECISE}"
             ),
             *(
-                TYPES_BY_ENCODING.saying("A time without a scale is read with that of its unit.").when(
+                losses.TYPES_BY_ENCODING.saying("A time without a scale is read with that of its unit.").when(
                     f"timePrecisionMode={mode}"
                 )
                 for mode in (ADAPTIVE_TIME_MICROS, CONNECT)
             ),
-            CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
+            losses.CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
         ),
         times_in_utc=True,
     ),

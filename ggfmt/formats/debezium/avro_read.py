@@ -19,17 +19,24 @@ from fastavro.types import Schema as FastSchema
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.avro import confluent
-from ggfmt.formats.avro.blocks import MAGIC, CorruptContainerError, parts, read_header, unsafe
-from ggfmt.formats.avro.containers import RecordsOfBlock, container_chunks, read_file_head
-from ggfmt.formats.avro.logical import plain
-from ggfmt.formats.avro.programs import json_program
+from ggfmt.formats.avro.containers import (
+    MAGIC,
+    CorruptContainerError,
+    RecordsOfBlock,
+    container_chunks,
+    parts,
+    read_file_head,
+    read_header,
+    unsafe,
+)
+from ggfmt.formats.avro.programs import program
+from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
-from ggfmt.formats.debezium.read import Debezium, Schema
-from ggfmt.formats.debezium.record import DebeziumRecord
+from ggfmt.formats.debezium.read import Debezium, DebeziumRecord, Schema
 from ggfmt.formats.records.batching import BATCH_ROWS
 from ggfmt.formats.records.classification import classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
@@ -207,7 +214,7 @@ class DebeziumAvro(Debezium):
         try:
             if reason is None:
                 words = Raw(msgspec.json.encode(connect_schema(schema)))
-                decode = fastavro.parse_schema(plain(schema))
+                decode = fastavro.parse_schema(without_logical_types(schema))
                 head = b'{"schema":%d,"payload":' % len(self._numbered_here)
                 plan = _Plan(decode, words, _to_json(schema, {}), _writer(decode), head)
                 self._numbered_here.append(words)
@@ -224,7 +231,7 @@ _TAIL = b"}"
 def _writer(schema: FastSchema) -> Any:
     """What writes data of a schema as JSON; None without a kernel, or where the kernel cannot."""
     try:
-        return None if native is None else native.AvroToJson(json_program(schema))
+        return None if native is None else native.AvroToJson(program(schema))
     except REFUSALS:
         return None
 

@@ -18,40 +18,33 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, narrow, non_null_values
-from ggfmt.columnar.avro import (
-    NULL,
-    VALUE,
-    AvroEncoder,
-    Columns,
-    Encoded,
-    longs,
-    optional_booleans,
-    optional_doubles,
-    optional_floats,
-    optional_longs,
-    optional_strings,
-    string_maps,
-    strings,
-    zigzag_varint,
-)
+from ggfmt.columnar import avro
 from ggfmt.columnar.avro import text_bytes as text
-from ggfmt.columnar.by_value import rows_where
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.from_python import token_maps
-from ggfmt.columnar.join import join, join_binary
-from ggfmt.columnar.json_image import Values
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.columns import token_maps
+from ggfmt.columnar.json_text import Values
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import Piece, join, join_binary, zigzag_varint
+from ggfmt.columnar.strings import rows_where
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.show import Show, ShownMessage, hex_lines, json_lines, laid_out
-from ggfmt.formats.api.writing import Framing, RowErrors, SchemaFile, WriteSupport
+from ggfmt.formats.api.writing import (
+    Framing,
+    RowErrors,
+    SchemaFile,
+    Show,
+    ShownMessage,
+    WriteSupport,
+    hex_lines,
+    json_lines,
+    laid_out,
+)
 from ggfmt.formats.avro import confluent
-from ggfmt.formats.avro.container import MessageStream, ObjectContainer
-from ggfmt.formats.avro.names import is_name
+from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
+from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.connect.avro import avro_schema
-from ggfmt.formats.connect.decimals import bytes_of
+from ggfmt.formats.connect.values import bytes_of
 from ggfmt.formats.debezium import CONTAINER, OWN, DebeziumAvroOptions
 from ggfmt.formats.debezium.encode import Encoding
 from ggfmt.formats.debezium.envelope import EventColumns, TokenColumns
@@ -71,33 +64,35 @@ _MOST_MICROS = ((1 << 63) - 1) // 1000  # that are nanoseconds of 64 bits
 _BINARY = pa.binary()
 
 
-def encoder(kind: Kind, encoding: Encoding) -> AvroEncoder:
+def encoder(kind: Kind, encoding: Encoding) -> avro.AvroEncoder:
     """What makes unions of null and a value of texts of a column."""
     type = encoding.schema["type"]
     if type == "boolean":
-        return optional_booleans
+        return avro.optional_booleans
     if type == "float32":
-        return optional_floats
+        return avro.optional_floats
     if type == "float64":
-        return optional_doubles
+        return avro.optional_doubles
     if type in ("int32", "int64"):
-        return _of_json(encoding.values, optional_longs, lambda text: text)
+        return _of_json(encoding.values, avro.optional_longs, lambda text: text)
     if type == "bytes" and kind is Kind.BINARY:
         return _by_value(_decoded)
     if type == "bytes":
         return _of_json(encoding.values, _by_value(_decoded), _unquoted)
     if type == "struct":
         return _of_json(encoding.values, _by_value(_variable), lambda text: text)
-    return optional_strings if encoding.as_it_is else _of_json(encoding.values, optional_strings, _unquoted)
+    return avro.optional_strings if encoding.as_it_is else _of_json(encoding.values, avro.optional_strings, _unquoted)
 
 
-def _of_json(values: Values, encode: AvroEncoder, text_of: Callable[[pa.StringArray], pa.StringArray]) -> AvroEncoder:
+def _of_json(
+    values: Values, encode: avro.AvroEncoder, text_of: Callable[[pa.StringArray], pa.StringArray]
+) -> avro.AvroEncoder:
     """What encodes the JSON values that stand for texts; rows whose text is no value of the type are told."""
 
-    def encoder(column: pa.StringArray) -> Encoded:
+    def encoder(column: pa.StringArray) -> avro.Encoded:
         made, wrong = values(column)
         if wrong:
-            return [NULL], wrong
+            return [avro.NULL], wrong
         json = join([made])
         there = pc.and_(column.is_valid(), pc.not_equal(json, "null"))
         return encode(pc.if_else(there, text_of(json), pa.scalar(None, pa.string())))
@@ -110,20 +105,20 @@ def _unquoted(json: pa.StringArray) -> pa.StringArray:
     return pc.utf8_slice_codeunits(json, 1, -1)
 
 
-def _by_value(make: Callable[[str], bytes]) -> AvroEncoder:
+def _by_value(make: Callable[[str], bytes]) -> avro.AvroEncoder:
     """What encodes each distinct text by a function that raises a ValueError for a wrong one."""
 
-    def encoder(column: pa.StringArray) -> Encoded:
+    def encoder(column: pa.StringArray) -> avro.Encoded:
         distinct = column.dictionary_encode()
         made: list[bytes | None] = []
         for value in non_null_values(as_strings(distinct.dictionary)):
             try:
-                made.append(VALUE + make(value))
+                made.append(avro.VALUE + make(value))
             except ValueError:
                 made.append(None)
         values = pa.array(made, _BINARY).take(distinct.indices)
         wrong = rows_where(pc.and_(column.is_valid(), values.is_null()))
-        return [pc.fill_null(values, pa.scalar(NULL, _BINARY))], wrong
+        return [pc.fill_null(values, pa.scalar(avro.NULL, _BINARY))], wrong
 
     return encoder
 
@@ -146,7 +141,7 @@ class DebeziumAvroFormatter(DebeziumFormatter):
         super().__init__(table, options.as_in_json(), context, clock)
         self._problem = _problem(table)
         kinds = [column.type.kind for column in table.columns]
-        self._columns = Columns(list(map(encoder, kinds, self.encodings)), flagged=False)
+        self._columns = avro.Columns(list(map(encoder, kinds, self.encodings)), flagged=False)
         self._head = b""
         if options.file_framing != CONTAINER and self._problem is None:
             number = _schema_number(table, options, self.schema)
@@ -180,7 +175,7 @@ class DebeziumAvroFormatter(DebeziumFormatter):
                 *self._source(event, tokens, micros, batch.position),
                 *_transaction(event, rows),
                 _OPS.take(code),
-                *(join_binary([VALUE, *longs(now.slice(unit, 1))], 1)[0].as_py() for unit in range(3)),
+                *(join_binary([avro.VALUE, *avro.longs(now.slice(unit, 1))], 1)[0].as_py() for unit in range(3)),
             ],
             rows,
         )
@@ -206,16 +201,16 @@ class DebeziumAvroFormatter(DebeziumFormatter):
         nanos = pc.multiply(pc.if_else(fits, micros, pa.scalar(None, pa.int64())), 1000)
         pieces: list[Piece] = [
             text(OWN),
-            *strings(event.connector.fill_null(OWN)),
-            *strings(event.name.fill_null(self._options.topic_prefix)),
+            *avro.strings(event.connector.fill_null(OWN)),
+            *avro.strings(event.name.fill_null(self._options.topic_prefix)),
             *_longs(floor_millis(micros)),
-            *optional_strings(pc.fill_null(event.snapshot, "false"))[0],
+            *avro.optional_strings(pc.fill_null(event.snapshot, "false"))[0],
             *_strings(event.database),
             *_strings(event.schema),
             text(self.table.name),
             *_longs(micros),
             *_longs(nanos),
-            *optional_strings(position)[0],
+            *avro.optional_strings(position)[0],
         ]
         if self.include_tokens:
             pieces += _tokens(tokens)
@@ -225,33 +220,33 @@ class DebeziumAvroFormatter(DebeziumFormatter):
 def _strings(texts: pa.StringArray | str | None) -> list[Piece]:
     """n unions of null and string, of n texts or of one for all."""
     if texts is None or isinstance(texts, str):
-        return [NULL] if texts is None else [VALUE + text(texts)]
-    return optional_strings(texts)[0]
+        return [avro.NULL] if texts is None else [avro.VALUE + text(texts)]
+    return avro.optional_strings(texts)[0]
 
 
 def _longs(numbers: pa.Int64Array) -> list[Piece]:
     """n unions of null and long."""
-    return optional_longs(pc.cast(numbers, pa.string()))[0]
+    return avro.optional_longs(pc.cast(numbers, pa.string()))[0]
 
 
 def _tokens(tokens: TokenColumns) -> list[Piece]:
     """n unions of null and a map of the tokens that have no other place."""
     objects = join([tokens.others()], tokens.rows)
     if pc.all(pc.equal(objects, "null"), min_count=0).as_py():
-        return [NULL]
+        return [avro.NULL]
     listed = [msgspec.json.decode(item) or {} for item in non_null_values(objects)]
-    maps = join_binary([VALUE, string_maps(token_maps(listed))], tokens.rows)
-    return [pc.if_else(pc.equal(objects, "null"), pa.scalar(NULL, pa.binary()), maps)]
+    maps = join_binary([avro.VALUE, avro.string_maps(token_maps(listed))], tokens.rows)
+    return [pc.if_else(pc.equal(objects, "null"), pa.scalar(avro.NULL, pa.binary()), maps)]
 
 
 def _transaction(event: EventColumns, rows: int) -> list[Piece]:
     there = event.in_transaction
     if not there.true_count:
-        return [NULL]
-    members: list[Piece] = [VALUE]
+        return [avro.NULL]
+    members: list[Piece] = [avro.VALUE]
     for name, values in event.transaction.items():
-        members += optional_strings(values)[0] if name == "id" else optional_longs(values)[0]
-    return [pc.if_else(there, join_binary(members, rows), pa.scalar(NULL, pa.binary()))]
+        members += avro.optional_strings(values)[0] if name == "id" else avro.optional_longs(values)[0]
+    return [pc.if_else(there, join_binary(members, rows), pa.scalar(avro.NULL, pa.binary()))]
 
 
 # Schemas

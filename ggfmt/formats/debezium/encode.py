@@ -13,21 +13,21 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.by_value import by_value, json_texts, json_values
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import JsonValues, Values
-from ggfmt.columnar.pieces import Conditional, Text
-from ggfmt.columnar.strings import TextPattern, all_match, json_booleans, json_numbers, json_strings
+from ggfmt.columnar.json_text import (
+    JsonValues,
+    Values,
+    json_booleans,
+    json_numbers,
+    json_strings,
+    json_texts,
+    json_values,
+)
+from ggfmt.columnar.pieces import Conditional, Text, join
+from ggfmt.columnar.strings import TextPattern, all_match, by_value
 from ggfmt.formats.api.writing import RIGHT_TYPE
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.formats.connect.decimals import base64_of, encoded, unscaled
-from ggfmt.formats.debezium import CONNECT, DOUBLE, ISO_STRING, PRECISE, TEXT, DebeziumOptions, placeholder_bytes
-from ggfmt.formats.debezium.types import (
-    SOURCE_LENGTH,
-    SOURCE_SCALE,
-    SOURCE_TYPE,
-    VARIABLE_DECIMAL,
-)
+from ggfmt.formats.connect.values import base64_of, encoded, unscaled
+from ggfmt.formats.debezium import CONNECT, DOUBLE, ISO_STRING, PRECISE, TEXT, DebeziumOptions, placeholder_bytes, types
 from ggfmt.formats.debezium.values import DIGITS, TimeUnit
 from ggfmt.formats.records.formatter import quoted
 from ggfmt.model.table import Kind, SqlType
@@ -97,12 +97,12 @@ def encoding_of(type: SqlType, options: DebeziumOptions) -> Encoding:
 
 
 def _parameters(type: SqlType) -> dict[str, str]:
-    parameters = {SOURCE_TYPE: _SOURCE_TYPES.get(type.kind, "")}
+    parameters = {types.SOURCE_TYPE: _SOURCE_TYPES.get(type.kind, "")}
     length = type.length if type.kind in (Kind.STRING, Kind.BINARY, Kind.INTERVAL) else type.precision
     if length is not None:
-        parameters[SOURCE_LENGTH] = str(length)
+        parameters[types.SOURCE_LENGTH] = str(length)
     if type.scale is not None:
-        parameters[SOURCE_SCALE] = str(type.scale)
+        parameters[types.SOURCE_SCALE] = str(type.scale)
     return parameters
 
 
@@ -148,7 +148,13 @@ def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, A
             {"type": "int32", "optional": False, "field": "scale"},
             {"type": "bytes", "optional": False, "field": "value"},
         ]
-        schema = {"type": "struct", "fields": fields, "name": VARIABLE_DECIMAL, "version": 1, "parameters": parameters}
+        schema = {
+            "type": "struct",
+            "fields": fields,
+            "name": types.VARIABLE_DECIMAL,
+            "version": 1,
+            "parameters": parameters,
+        }
         return Encoding(json_values(by_value(_variable)), schema, help=help)
     sizes = {"scale": str(scale)} | ({} if type.precision is None else {connect.PRECISION: str(type.precision)})
     schema = {"type": "bytes", "name": connect.DECIMAL, "version": 1, "parameters": sizes | parameters}

@@ -17,10 +17,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
-from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text
-from ggfmt.columnar.strings import json_number, json_strings
-from ggfmt.columnar.tokens import token
+from ggfmt.columnar.json_text import json_number, json_strings
+from ggfmt.columnar.metadata import token
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text, escape_json_text
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.debezium import OWN, DebeziumOptions
 from ggfmt.formats.json.values import compact_json

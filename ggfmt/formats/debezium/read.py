@@ -1,31 +1,33 @@
-"""Debezium's JSON, read."""
+"""Debezium's JSON, read: the members of an envelope stay as they are; other records are known by their members."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
-from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions, scan
+from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions
 from ggfmt.formats.debezium import source as sources
-from ggfmt.formats.debezium.record import DebeziumRecord, RecordDecoder, kind_of
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
 from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.shapes import Encoding
 from ggfmt.formats.json.unread import MONGODB, unread_record
 from ggfmt.formats.json.values import raw_members
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError, decoded
-from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, ScannedBatch
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, Kind, TableDef
 
 _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
@@ -35,6 +37,78 @@ _NO_BEFORE = (
     "PostgreSQL tells the row of a delete by its replica identity: give the table a primary key, or say "
     "`ALTER TABLE ... REPLICA IDENTITY FULL`"
 )
+
+
+class Envelope(msgspec.Struct, gc=False):
+    """The known members of an envelope."""
+
+    before: Annotated[Raw, roles.before()] = ABSENT
+    after: Annotated[Raw, roles.after()] = ABSENT
+    source: Annotated[Raw, roles.enter(sources.ScannedSource, others=roles.Token())] = ABSENT
+    op: Annotated[Raw, roles.op()] = ABSENT
+    ts_ms: Annotated[Raw, roles.skip()] = ABSENT
+    ts_us: Annotated[Raw, roles.skip()] = ABSENT
+    ts_ns: Annotated[Raw, roles.skip()] = ABSENT
+    transaction: Annotated[Raw, roles.enter(required=False, others=roles.Token(2, "transaction."))] = ABSENT
+
+
+class DebeziumRecord(Envelope, gc=False, rename={"raw": "\x7fraw"}):
+    """The known members of an envelope, or of the message around an envelope.
+
+    raw  the whole record, if it is neither
+    """
+
+    schema: Annotated[Raw, roles.identity(required=True)] = ABSENT
+    payload: Annotated[Raw, roles.enter(Envelope)] = ABSENT
+    raw: Raw = ABSENT
+
+    @property
+    def is_envelope(self) -> bool:
+        there = self.source is not ABSENT or self.after is not ABSENT or self.before is not ABSENT
+        return there and self.op is not ABSENT
+
+    @property
+    def is_payload(self) -> bool:
+        """Whether the record is a `schema` and a `payload`."""
+        return self.payload is not ABSENT and self.schema is not ABSENT and self.op is ABSENT
+
+
+class RecordDecoder(KeepingDecoder):
+    """Decodes records, or what is in their `payload`."""
+
+    def __init__(self) -> None:
+        super().__init__(DebeziumRecord, lambda record: bool(record.is_envelope or record.is_payload))
+
+
+_TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}
+_NOTIFICATION = {"id", "aggregate_type", "type"}
+_SIGNALS = frozenset(
+    f'"{kind}"'.encode()
+    for kind in (
+        "log", "schema-changes", "execute-snapshot", "execute-incremental-snapshot", "stop-snapshot", "pause-snapshot",
+        "resume-snapshot", "snapshot-window-open", "snapshot-window-close",
+    )
+)  # fmt: skip
+_KEYS = ({"databaseName"}, {"serverName"})
+
+
+def kind_of(members: Mapping[str, Raw], schema_name: str | None) -> str | None:
+    """The kind of a record that is neither a change nor a schema change; None if it is none that is known."""
+    names = set(members)
+    if "status" in names and "id" in names and names & {"ts_ms", "data_collections", "event_count"}:
+        kind = _TRANSACTION.get(bytes(members["status"]))
+        if kind is not None:
+            return kind
+    if "ts_ms" in names and names <= {"ts_ms", "ts_us", "ts_ns"}:
+        return "heartbeat"
+    if names >= _NOTIFICATION and names <= _NOTIFICATION | {"additional_data", "timestamp"}:
+        return "notification"
+    if names in ({"type", "data"}, {"id", "type", "data"}) and bytes(members["type"]) in _SIGNALS:
+        return "signal"
+    if names in _KEYS or (schema_name or "").endswith("Key"):
+        return "key"
+    return None
+
 
 # Debezium's schema changes: the definitions that their `tableChanges` tell.
 
@@ -94,6 +168,13 @@ _NO_SCHEMA = Schema(None, None)
 class Debezium(Dialect):
     record = DebeziumRecord
     scanned = True
+    ops: ClassVar[roles.Ops] = {
+        "c": "I",
+        "r": roles.OpToken("I", "snapshot", "true", rank=3),
+        "u": "U",
+        "d": "D",
+        "t": "T",
+    }
     keeps_json = frozenset({Kind.STRING, Kind.DECIMAL})
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -157,15 +238,19 @@ class Debezium(Dialect):
         of_message = self.decoder.learned()
         of_envelope = self._payloads.learned() if record.is_payload else of_message
         block = non_null(inner.source)
-        if block is None or not inner.is_envelope or not scan.is_regular(block):
+        if block is None or not inner.is_envelope or not sources.is_scannable(block):
             return None
-        if of_message is None or of_envelope is None or len(of_message) + len(of_envelope) > MOST_NOTES:
+        if of_message is None or of_envelope is None or len(of_message) + len(of_envelope) > roles.MAX_NOTES:
             return None
         in_name = sources.database_in_name(sources.decode(block), self.options)
-        return scan.grammar(record.is_payload, in_name, tuple(of_message), tuple(of_envelope))
+        conditions = () if in_name else (sources.DATABASE_IS_TOKEN,)
+        notes = ((), tuple(map(roles.note, of_message))), (("payload",), tuple(map(roles.note, of_envelope)))
+        if record.is_payload:
+            return self.make_grammar(DebeziumRecord, conditions, notes, inherited=False)
+        return self.make_grammar(Envelope, conditions, notes[:1])
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        return scan.micros(scanned), scan.positions(scanned)
+        return sources.micros(scanned), sources.positions(scanned)
 
     # Changes
 

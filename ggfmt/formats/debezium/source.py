@@ -12,76 +12,79 @@ connector sets it by events of the binlog alone), and PostgreSQL microseconds in
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
+import pyarrow as pa
 from msgspec import UNSET, Raw
 
+from ggfmt.arrow import compute as pc
+from ggfmt.columnar.timestamps import scaled
 from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts, scalar_text
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, non_null
 from ggfmt.formats.records.refused import RecordError, decoded
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import join_name
+
+DATABASE_IS_TOKEN = "database is token"  # the condition that the database is no part of the table's name
+
+_SCALAR = roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL
+_Time: TypeAlias = Annotated[int | str | None, roles.slot(roles.INTEGER | roles.NULL)]
+_Part: TypeAlias = Annotated[Any, roles.slot(_SCALAR), roles.Token()]  # of a position
 
 
 class SourceBlock(msgspec.Struct, gc=False):
-    """The members of a source block that mean something here, of all connectors."""
+    """The known members of a source block, of all connectors."""
 
-    db: str | None = None
-    schema: str | None = None
-    table: str | None = None
-    keyspace: str | None = None
-    collection: str | None = None
-    ts_ms: int | str | None = None
-    ts_us: int | str | None = None
-    ts_sec: int | str | None = None
-    ts_usec: int | str | None = None
-    position: Any = UNSET
-    file: Any = None
-    pos: Any = None
-    row: Any = None
-    commit_scn: Any = None
-    scn: Any = None
-    rs_id: Any = None
-    ssn: Any = None
-    commit_lsn: Any = None
-    change_lsn: Any = None
-    event_serial_no: Any = None
-    sequence: Any = None
-    lsn: Any = None
-    vgtid: Any = None
-    ts_hlc: Any = None
-    position_scn: Any = None
-    server_transaction_id: Any = None
-    mod_number: Any = None
-    commit_ts: Any = None
+    db: Annotated[str | None, roles.identity(), roles.Token(unless="", when=DATABASE_IS_TOKEN)] = None
+    schema: Annotated[str | None, roles.identity()] = None
+    table: Annotated[str | None, roles.identity()] = None
+    keyspace: Annotated[str | None, roles.identity()] = None
+    collection: Annotated[str | None, roles.identity()] = None
+    ts_ms: _Time = None
+    ts_us: _Time = None
+    ts_sec: _Time = None
+    ts_usec: _Time = None
+    position: Annotated[Any, roles.slot(_SCALAR)] = UNSET
+    file: _Part = None
+    pos: _Part = None
+    row: _Part = None
+    commit_scn: _Part = None
+    scn: _Part = None
+    rs_id: _Part = None
+    ssn: _Part = None
+    commit_lsn: _Part = None
+    change_lsn: _Part = None
+    event_serial_no: _Part = None
+    sequence: _Part = None
+    lsn: _Part = None
+    vgtid: _Part = None
+    ts_hlc: _Part = None
+    position_scn: _Part = None
+    server_transaction_id: _Part = None
+    mod_number: _Part = None
+    commit_ts: _Part = None
+
+
+class ScannedSource(SourceBlock, gc=False):
+    """A source block as the scanner takes it, with members that the exact reader knows by name alone."""
+
+    connector: Annotated[Raw, roles.identity(), roles.Token(unless=OWN)] = ABSENT
+    name: Annotated[Raw, roles.identity(), roles.Token(unless=OWN)] = ABSENT
+    snapshot: Annotated[Raw, roles.Token(unless="false")] = ABSENT
+    version: Annotated[Raw, roles.skip()] = ABSENT
+    ts_ns: Annotated[Raw, roles.skip()] = ABSENT
+    tokens: Annotated[dict[str, str] | None, roles.tokens(roles.STRING, rank=1)] = None
 
 
 NO_SOURCE = SourceBlock()
-TIMES = ("ts_ms", "ts_us", "ts_sec", "ts_usec")
-# What positions are made of, besides `position`; they are tokens too.
-PARTS = (
-    *("file", "pos", "row", "commit_scn", "scn", "rs_id", "ssn", "commit_lsn", "change_lsn", "event_serial_no"),
-    *("sequence", "lsn", "vgtid", "ts_hlc", "position_scn", "server_transaction_id", "mod_number", "commit_ts"),
-)
-# What is no token: the version of the connector, the name of the table, the position, and times.
-STRUCTURE = frozenset(
-    {
-        "version",
-        "schema",
-        "table",
-        "keyspace",
-        "collection",
-        "position",
-        "tokens",
-        "ts_ms",
-        "ts_us",
-        "ts_ns",
-        "ts_sec",
-        "ts_usec",
-    }
-)
+# Parts of positions, besides `position`; they are tokens too.
+_PARTS = roles.token_names(SourceBlock)
+# The members that are no tokens: the version of the connector, the name of the table, the position, and times.
+_STRUCTURE = frozenset(ScannedSource.__struct_fields__) - {*roles.token_names(ScannedSource), "db"}
 
 decode = msgspec.json.Decoder(SourceBlock).decode
 _texts = msgspec.json.Decoder(dict[str, str]).decode
@@ -180,7 +183,7 @@ def tokens_of(source: Raw, in_name: bool) -> dict[str, str]:
 def member_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
     tokens = {}
     for name, value in members.items():
-        if name not in STRUCTURE:
+        if name not in _STRUCTURE:
             text = raw_text(value)
             if text is not None:
                 tokens[name] = text
@@ -207,3 +210,63 @@ def transaction_tokens(transaction: Raw) -> dict[str, str]:
     """The tokens of the member `transaction`."""
     texts = decoded(raw_texts, transaction, "`transaction` is no object")
     return {f"transaction.{name}": text for name, text in texts.items() if text is not None}
+
+
+# Source blocks that the scanner took, a column at a time
+
+
+def is_scannable(source: Raw) -> bool:
+    """Whether the scanner makes the same tokens of a source block as the exact reader."""
+    members = raw_texts(source)
+    return members.get("connector") != OWN or members.get("name") in (OWN, None)
+
+
+def micros(scanned: ScannedBatch) -> pa.Int64Array:
+    """As `op_micros`, of scanned changes."""
+    seconds = scaled(scanned.values("ts_sec"), 1_000_000)
+    return pc.coalesce(
+        scaled(scanned.values("ts_us"), 1),
+        scaled(scanned.values("ts_ms"), 1000),
+        scaled(scanned.values("ts_usec"), 1),
+        pc.if_else(pc.equal(seconds, 0), pa.scalar(None, pa.int64()), seconds),
+    )
+
+
+def positions(scanned: ScannedBatch) -> pa.StringArray:
+    """As `position`, of scanned changes."""
+    rows = len(scanned)
+    parts = {name: scanned.values(name) for name in _PARTS}
+    there = {name for name, values in parts.items() if values.null_count < rows}
+
+    def joined(*names: str) -> pa.StringArray:
+        text = pc.binary_join_element_wise(*(parts[name].fill_null("") for name in names), ":")
+        text = pc.ascii_rtrim(text, ":")
+        return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+    cases: list[tuple[pa.BooleanArray, pa.StringArray]] = []
+    own = scanned.slots[scanned.places["position"]]
+    if own.present is None:
+        return own.values
+    if own.present.true_count:
+        cases.append((own.present, own.values))
+    if "file" in there:
+        cases.append((parts["file"].is_valid(), joined("file", "pos", "row")))
+    if there & {"commit_scn", "scn"}:
+        scn = pc.or_(parts["commit_scn"].is_valid(), parts["scn"].is_valid())
+        cases.append((scn, joined("commit_scn", "scn", "rs_id", "ssn")))
+    if there & {"commit_lsn", "change_lsn"}:
+        lsn = pc.or_(parts["commit_lsn"].is_valid(), parts["change_lsn"].is_valid())
+        cases.append((lsn, joined("commit_lsn", "change_lsn", "event_serial_no")))
+    for name in ("sequence", "lsn", "vgtid", "ts_hlc", "position_scn"):
+        if name in there:
+            cases.append((parts[name].is_valid(), parts[name]))
+    if "server_transaction_id" in there:
+        cases.append((parts["server_transaction_id"].is_valid(), joined("server_transaction_id", "mod_number")))
+    return _first_of(cases, parts["commit_ts"])
+
+
+def _first_of(cases: Sequence[tuple[pa.BooleanArray, pa.StringArray]], otherwise: pa.StringArray) -> pa.StringArray:
+    """In each row the texts of the first case that is there."""
+    for where, values in reversed(cases):
+        otherwise = values if where.true_count == len(where) else pc.if_else(where, values, otherwise)
+    return otherwise

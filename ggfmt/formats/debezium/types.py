@@ -13,10 +13,10 @@ from functools import lru_cache
 import msgspec
 import pyarrow as pa
 
-from ggfmt.columnar.by_value import Converted, Kernel, booleans, none
+from ggfmt.columnar.strings import Converted, Kernel, booleans, reject_all
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.formats.connect.decimals import decimals
 from ggfmt.formats.connect.schemas import SchemaField
+from ggfmt.formats.connect.values import decimals
 from ggfmt.formats.debezium import (
     ADAPTIVE,
     ADAPTIVE_TIME_MICROS,
@@ -97,7 +97,7 @@ class Types:
             precision = field.number(connect.PRECISION) or field.number(SOURCE_LENGTH)
             if scale is None:
                 help = "the schema of the field lacks the parameter `scale`"
-                return SqlType(Kind.NUMBER), ValueDecoding(self.placeholders, none, values.numbers, help)
+                return SqlType(Kind.NUMBER), ValueDecoding(self.placeholders, reject_all, values.numbers, help)
             reading = ValueDecoding(self.placeholders, decimals(scale), values.numbers)
             return SqlType(Kind.DECIMAL, precision=precision, scale=scale), reading
         if name == VARIABLE_DECIMAL:
@@ -154,7 +154,7 @@ class Types:
             return ValueDecoding(self.placeholders, values.numbers, _number_or_struct, help)
         if scale is None:
             help = "give the scale of the column by `--definitions`: a decimal in Base64 does not tell it"
-            return ValueDecoding(self.placeholders, none, _number_or_struct, help)
+            return ValueDecoding(self.placeholders, reject_all, _number_or_struct, help)
         help = "by `decimalFormat=base64` it should be Base64"
         return ValueDecoding(self.placeholders, decimals(scale), _number_or_struct, help)
 
@@ -162,13 +162,13 @@ class Types:
         mode = self.options.time_precision
         if mode == TEXT:
             help = "say by `timePrecision` with `--input-option` of what unit the number is"
-            return ValueDecoding(self.placeholders, None, none, help)
+            return ValueDecoding(self.placeholders, None, reject_all, help)
         if type.kind is Kind.DATE:
             return ValueDecoding(self.placeholders, None, values.dates)
         unit = _unit(mode, type)
         if unit is None:
             help = "give the scale of the column by `--definitions`, or the unit by `timePrecision`"
-            return ValueDecoding(self.placeholders, None, none, help)
+            return ValueDecoding(self.placeholders, None, reject_all, help)
         make: Callable[[values.TimeUnit], Kernel] = values.timestamps if type.kind is Kind.TIMESTAMP else values.clocks
         return ValueDecoding(self.placeholders, None, make(unit))
 

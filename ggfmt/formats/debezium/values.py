@@ -19,10 +19,10 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.by_value import Converted, Kernel, by_value, rows_where
-from ggfmt.columnar.escapes import text_buffer
-from ggfmt.columnar.from_python import JsonColumn, texts
-from ggfmt.formats.connect.decimals import bytes_of, decoded
+from ggfmt.columnar.columns import JsonColumn, texts
+from ggfmt.columnar.pieces import text_buffer
+from ggfmt.columnar.strings import Converted, Kernel, by_value, rows_where
+from ggfmt.formats.connect.values import bytes_of, decoded
 from ggfmt.formats.debezium import placeholder_bytes
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind

@@ -8,12 +8,11 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join
-from ggfmt.columnar.pieces import Conditional, Piece
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import Conditional, Piece, join
 from ggfmt.columnar.strings import count_texts
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import PLACEHOLDER_AS_MISSING
 from ggfmt.formats.debezium import AS_PLACEHOLDER, DebeziumOptions
 from ggfmt.formats.debezium.encode import encoding_of

@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dms import DmsOptions
 from ggfmt.formats.json.values import raw_members, raw_texts
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text

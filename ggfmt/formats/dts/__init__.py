@@ -29,19 +29,8 @@ import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    DIGITS_OF_DOUBLE,
-    NESTED_AS_TEXT,
-    NOTHING_FOR_ZERO,
-    SIZES_NOT_SHOWN,
-    TIME_CUT,
-    TIME_DIGITS,
-    TIME_FILLED,
-    TOKENS_RESERVED,
-    TRUNCATE_REFUSED,
-    TYPES_NEAREST,
-)
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.model.table import Kind
@@ -102,19 +91,21 @@ FORMATS = (
         proposed=("fileSuffix=.dts",),
         marks=(b"\0", b"Obj\x01", *_in_base64(KEYS_TAG.encode())),
         losses=(
-            NESTED_AS_TEXT,
-            DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
-            *(loss.to(6).except_when(f"sourceType={ORACLE}") for loss in (TIME_CUT, TIME_FILLED)),
-            *(loss.to(9).when(f"sourceType={ORACLE}") for loss in (TIME_CUT, TIME_FILLED)),
-            TIME_DIGITS.to(0),
-            NOTHING_FOR_ZERO,
-            TOKENS_RESERVED.named("source.sourceType", KEYS_TAG).saying(": the options and the key say what they are"),
-            TYPES_NEAREST.has("the source").saying(
+            losses.NESTED_AS_TEXT,
+            losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
+            *(loss.to(6).except_when(f"sourceType={ORACLE}") for loss in (losses.TIME_CUT, losses.TIME_FILLED)),
+            *(loss.to(9).when(f"sourceType={ORACLE}") for loss in (losses.TIME_CUT, losses.TIME_FILLED)),
+            losses.TIME_DIGITS.to(0),
+            losses.NOTHING_FOR_ZERO,
+            losses.TOKENS_RESERVED.named("source.sourceType", KEYS_TAG).saying(
+                ": the options and the key say what they are"
+            ),
+            losses.TYPES_NEAREST.has("the source").saying(
                 ": a boolean of MySQL or Oracle is 1 or 0, a time or an interval of Oracle a text, "
                 "a date of Oracle has a time"
             ),
-            SIZES_NOT_SHOWN,
-            TRUNCATE_REFUSED.partly().saying(" of a table whose name has one part"),
+            losses.SIZES_NOT_SHOWN,
+            losses.TRUNCATE_REFUSED.partly().saying(" of a table whose name has one part"),
         ),
         times_in_utc=True,
     ),

@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, non_null_values
-from ggfmt.columnar.avro import NULL, VALUE, doubles, longs, strings, text_bytes, zigzag_varint
-from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.avro import NULL, VALUE, doubles, longs, strings, text_bytes
+from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.formats.dts.schema import BRANCHES, EMPTY_OBJECTS
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
 from ggfmt.model.change import ImageColumn

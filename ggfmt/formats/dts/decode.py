@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ggfmt.formats.avro.blocks import read_varint, unzigzag
+from ggfmt.formats.avro.containers import read_varint, unzigzag
 from ggfmt.formats.dts.charsets import BINARY
 from ggfmt.formats.dts.schema import BRANCHES, OPERATIONS, SOURCE_TYPES
 

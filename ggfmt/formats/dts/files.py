@@ -22,14 +22,11 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.escapes import text_buffer
-from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.pieces import join_binary, text_buffer
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import Chunk, Layout
-from ggfmt.formats.api.source import Source
+from ggfmt.formats.api.reading import Chunk, Layout, Source
 from ggfmt.formats.api.writing import Framing
-from ggfmt.formats.avro.blocks import MAGIC
-from ggfmt.formats.avro.containers import RecordsOfBlock, container_chunks, read_file_head
+from ggfmt.formats.avro.containers import MAGIC, RecordsOfBlock, container_chunks, read_file_head
 from ggfmt.formats.json import files as json_files
 
 PREFIX_BYTES = 4

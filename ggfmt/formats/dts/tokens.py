@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, list_array
-from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, zigzag_varint
-from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.pieces import Piece
-from ggfmt.columnar.tokens import token
+from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings
+from ggfmt.columnar.metadata import token
+from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts.decode import DtsRecord
 from ggfmt.formats.json.values import compact_json

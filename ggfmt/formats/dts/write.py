@@ -6,17 +6,15 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, text_bytes, zigzag_varint
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, text_bytes
 from ggfmt.columnar.images import and_present
-from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.metadata import OpKeys
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.metadata import Clock, OpKeys
+from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import TIME_CUT
 from ggfmt.formats.api.writing import Framing, RowErrors, WriteSupport
-from ggfmt.formats.avro.container import ObjectContainer
+from ggfmt.formats.avro.containers import ObjectContainer
 from ggfmt.formats.dts import BASE64, CONTAINER, KEYS_TAG, DtsOptions
 from ggfmt.formats.dts.cells import cells_of
 from ggfmt.formats.dts.ddl import statement

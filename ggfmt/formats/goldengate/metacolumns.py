@@ -1,10 +1,8 @@
-"""Which metadata columns messages have: those of `metaColumnsTemplate`, or the fixed ones of earlier releases.
-
-A template is a list of items `${keyword[field].argument}`, divided by commas. The field is called as it says, or as the
-keyword in lower case; keywords are matched without regard to case. Some keywords have an argument, all others none.
-
-Followed are Oracle's manuals of 19.1 and 21.1 and public handler files. What is known from memory of manuals alone is
-marked as `assumed`.
+"""Which metadata columns messages have: those of `metaColumnsTemplate`, or the fixed ones of earlier releases. A
+template is a list of items `${keyword[field].argument}`, divided by commas. The field is called as it says, or as
+the keyword in lower case; keywords are matched without regard to case. Some keywords have an argument, all others
+none. Followed are Oracle's manuals of 19.1 and 21.1 and public handler files. What is known from memory of manuals
+alone is marked as `assumed`.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import suggestion
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import Options, option
@@ -253,3 +251,52 @@ def variables_of(
         else:
             found[str(column)] = value
     return found, lacking
+
+
+# What the metadata columns of a message tell a reader of its operation.
+
+_NAME_PARTS = ("catalog", "schema", "table")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The places, counted from 0, of the columns with what a reader wants; None where there is none.
+
+    name     of the parts of the table's name, in order; empty: messages do not name their table
+    micros   of the operation time stamp in microseconds, where it does not stand there as text
+    single   of columns that each are one token, with its name
+    """
+
+    op: int | None
+    name: tuple[int, ...]
+    op_ts: int | None
+    micros: int | None
+    position: int | None
+    key_columns: int | None
+    tokens: int | None
+    single: tuple[tuple[int, str], ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[MetaColumn]) -> Roles:
+        places = {column.keyword: place for place, column in reversed(list(enumerate(columns)))}
+        if OBJECT_NAME in places:
+            name: tuple[int, ...] = (places[OBJECT_NAME],)
+        elif "table" in places:
+            name = tuple(places[part] for part in _NAME_PARTS if part in places)
+        else:
+            name = ()
+        single = (
+            (place, column.argument if column.keyword == "token" else column.keyword)
+            for place, column in enumerate(columns)
+            if column.keyword == "token" or KEYWORDS[column.keyword].tokens
+        )
+        return cls(
+            places.get(OP_TYPE),
+            name,
+            places.get(TIMESTAMP),
+            places.get("timestampmicro"),
+            places.get(POSITION),
+            places.get(KEY_COLUMNS),
+            places.get(ALL_TOKENS),
+            tuple((place, token) for place, token in single if token),
+        )

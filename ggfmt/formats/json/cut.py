@@ -21,8 +21,7 @@ import re
 
 import msgspec
 
-from ggfmt.formats.api.reading import Layout
-from ggfmt.formats.api.spans import Spans
+from ggfmt.formats.api.reading import Layout, Spans
 
 WHITE = b" \t\r\n"
 BOM = b"\xef\xbb\xbf"

@@ -16,6 +16,7 @@ such message is handed on as no JSON, and its reason beside it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +29,6 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, KafkaMessage, Layout
 from ggfmt.formats.json import files
 from ggfmt.formats.json.cut import BOM, WHITE
-from ggfmt.formats.json.kafka_keys import is_key
 from ggfmt.formats.json.values import decode, invalid_utf8, json_kind, parse
 
 KCAT, PAIRS, LINES = "kcat", "pairs", "lines"
@@ -49,6 +49,89 @@ _LINE = re.compile(
 _KCAT_START = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,')
 _TEXTS_ONLY = "dump it with a consumer that makes JSON of it, or read the files of a sink"
 _LOSES = "`kcat -J` loses the bytes of such messages"
+
+# Keys before a TAB, as `kafka-console-consumer` prints them. A key is one JSON value that is no change record (a number,
+# a text, the columns of a primary key, with or without a schema of Connect), or a text without a change record. Anything
+# else may be records that another tool wrote before a TAB: they must not vanish as a key.
+
+# Members of change records that hold an object or array.
+_PARTS = {"before", "after", "data", "old", "message", "meta", "metadata", "headers", "source", "columns", "def"}
+# Members that together identify a change record, with any values.
+_SIGNS = (
+    {"table", "op_type"},
+    {"qual_table", "op_type"},
+    {"ddl", "op_type"},
+    {"tableName", "opType"},
+    {"before", "after", "op"},
+    {"database", "table", "type"},
+    {"status", "event_count"},
+    {"isDdl"},
+    {"headers_operation"},
+    {"message_version"},
+    {"__op"},
+    {"__deleted"},
+)
+_SCALED = {"scale", "value"}  # Debezium's VariableScaleDecimal: a number of any scale, which may be a key
+
+_START = re.compile(r'\{\s*"')
+_MOST_FAILURES = 64  # each takes time in proportion to the text
+_lenient = json.JSONDecoder(parse_int=str, strict=False).raw_decode  # Python makes no int of thousands of digits
+
+
+def is_key(text: bytes) -> bool:
+    """Whether the text before a TAB can be a key: no change record stands in it."""
+    if b"{" not in text:
+        return True
+    try:
+        value = decode(text)
+    except (ValueError, RecursionError):
+        return _is_text_key(text.decode("latin-1"))
+    return is_key(value.encode(errors="replace")) if isinstance(value, str) else not _holds_record(value)
+
+
+def _is_text_key(text: str) -> bool:
+    """As `is_key`, of a text that is not one JSON value: several values in a row are no key either."""
+    try:
+        return not any(text.startswith("{") or _holds_record(value) for value in _objects_in(text))
+    except _Unclear:
+        return False
+
+
+class _Unclear(Exception):
+    """A text has too many starts of objects that do not end."""
+
+
+def _objects_in(text: str) -> Iterator[Any]:
+    """The JSON objects in a text, one after the other."""
+    place = failures = 0
+    while (found := _START.search(text, place)) is not None:
+        try:
+            value, place = _lenient(text, found.start())
+        except (ValueError, RecursionError):
+            place = found.start() + 1
+            failures += 1
+            if failures > _MOST_FAILURES:
+                raise _Unclear from None
+        else:
+            yield value
+
+
+def _holds_record(value: Any) -> bool:
+    """Whether a value is a change record, or an array with one."""
+    if isinstance(value, list):
+        return any(map(_holds_record, value))
+    if not isinstance(value, dict):
+        return False
+    payload = value.get("payload")
+    if isinstance(payload, dict) and value.keys() <= {"schema", "payload"}:
+        value = payload
+    if any(value.keys() >= sign for sign in _SIGNS):
+        return True
+    return any(_is_part(value[name]) for name in _PARTS & value.keys())
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, dict) and value.keys() != _SCALED)
 
 
 class KcatLine(msgspec.Struct, gc=False):

@@ -21,8 +21,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import from_buffers
-from ggfmt.formats.api.reading import Chunk, Layout, SplitBoundaryError
-from ggfmt.formats.api.source import Source
+from ggfmt.formats.api.reading import Chunk, Layout, Source, SplitBoundaryError
 from ggfmt.formats.json.cut import BOM as BOM
 from ggfmt.formats.json.cut import Nesting, RecordBoundaries
 from ggfmt.formats.json.values import decode

@@ -19,21 +19,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    BEFORE_OVERLAID,
-    CATALOG_NOT_SHOWN,
-    KEYS_NOT_SHOWN,
-    MISSING_AS_NULL,
-    NULL_AS_MISSING,
-    NUMBER_SPELLING,
-    POSITION_NOT_SHOWN,
-    TIME_DIGITS,
-    TOKENS_BY_NAME,
-    TRUNCATE_REFUSED,
-    TYPES_BY_VALUE,
-    UNCHANGED_BEFORE_AS_NONE,
-)
 from ggfmt.formats.records.options import (
     ABSENT_MISSING,
     ABSENT_NULL,
@@ -73,24 +60,24 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"database"',),
         losses=(
-            NULL_AS_MISSING.partly()
+            losses.NULL_AS_MISSING.partly()
             .saying(" in a whole row")
             .when("outputNulls=false", f"absentMeans={ABSENT_MISSING}"),
-            MISSING_AS_NULL.saying(" of a whole row").when(f"absentMeans={ABSENT_NULL}"),
-            UNCHANGED_BEFORE_AS_NONE,
-            BEFORE_OVERLAID,
-            NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE),
-            TIME_DIGITS.to(0),
-            POSITION_NOT_SHOWN.saying(", but for a token `gtid`, which is then read as it").when(
+            losses.MISSING_AS_NULL.saying(" of a whole row").when(f"absentMeans={ABSENT_NULL}"),
+            losses.UNCHANGED_BEFORE_AS_NONE,
+            losses.BEFORE_OVERLAID,
+            losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE),
+            losses.TIME_DIGITS.to(0),
+            losses.POSITION_NOT_SHOWN.saying(", but for a token `gtid`, which is then read as it").when(
                 "outputPosition=false"
             ),
-            TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS, COMMIT, SNAPSHOT).saying(
+            losses.TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS, COMMIT, SNAPSHOT).saying(
                 ", nor those of a number that are none, nor an `xoffset` beside a `commit`"
             ),
-            KEYS_NOT_SHOWN.when("outputPrimaryKeyColumns=false"),
-            TYPES_BY_VALUE,
-            CATALOG_NOT_SHOWN,
-            TRUNCATE_REFUSED,
+            losses.KEYS_NOT_SHOWN.when("outputPrimaryKeyColumns=false"),
+            losses.TYPES_BY_VALUE,
+            losses.CATALOG_NOT_SHOWN,
+            losses.TRUNCATE_REFUSED,
         ),
         times_in_utc=True,
     ),

@@ -6,7 +6,7 @@ a bootstrap, are counted. Rows that are encrypted cannot be read.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import pyarrow as pa
@@ -14,14 +14,15 @@ from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import scaled
-from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.maxwell import COMMIT, NUMBER_TOKENS, SNAPSHOT, TEXT_TOKENS, scan
+from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.maxwell import SNAPSHOT
 from ggfmt.formats.mysql.types import sql_type
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error, no_op
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 _OPS = {"insert": "I", "update": "U", "delete": "D", "bootstrap-insert": "I"}
@@ -30,29 +31,29 @@ _STATEMENTS = ("table-", "database-")
 
 
 class MaxwellRecord(msgspec.Struct, gc=False):
-    """The members of a message that are known here."""
+    """The known members of a message."""
 
-    type: str | None = None
-    database: str | None = None
-    table: str | None = None
-    ts: int | None = None
-    data: Raw = ABSENT
-    old: Raw = ABSENT
-    definition: Raw = msgspec.field(default=ABSENT, name="def")
-    encrypted: Raw = ABSENT
-    position: str | None = None
-    primary_key_columns: tuple[str, ...] | None = None
-    xid: int | None = None
-    xoffset: int | None = None
-    commit: bool | None = None
-    gtid: str | None = None
-    server_id: int | None = None
-    thread_id: int | None = None
-    schema_id: int | None = None
-    push_ts: int | None = None
-    query: str | None = None
-    primary_key: Raw = ABSENT
-    sql: Raw = ABSENT
+    database: Annotated[str | None, roles.identity()] = None
+    table: Annotated[str | None, roles.identity()] = None
+    type: Annotated[str | None, roles.op()] = None
+    ts: Annotated[int | None, roles.slot()] = None
+    xid: Annotated[int | None, roles.Token(0)] = None
+    xoffset: Annotated[int | None, roles.Token(1)] = None
+    server_id: Annotated[int | None, roles.Token(2)] = None
+    thread_id: Annotated[int | None, roles.Token(3)] = None
+    schema_id: Annotated[int | None, roles.Token(4)] = None
+    push_ts: Annotated[int | None, roles.Token(5)] = None
+    commit: Annotated[bool | None, roles.Token(8, unless="false")] = None
+    position: Annotated[str | None, roles.slot()] = None
+    gtid: Annotated[str | None, roles.slot(), roles.Token(7)] = None
+    query: Annotated[str | None, roles.Token(6)] = None
+    primary_key: Annotated[Raw, roles.skip()] = ABSENT
+    primary_key_columns: Annotated[tuple[str, ...] | None, roles.identity()] = None
+    data: Annotated[Raw, roles.row()] = ABSENT
+    old: Annotated[Raw, roles.old()] = ABSENT
+    encrypted: Annotated[Raw, roles.skip(roles.NULL)] = ABSENT
+    definition: Annotated[Raw, roles.skip()] = msgspec.field(default=ABSENT, name="def")
+    sql: Annotated[Raw, roles.skip()] = ABSENT
 
 
 class MaxwellColumn(msgspec.Struct, gc=False):
@@ -79,6 +80,7 @@ _table = msgspec.json.Decoder(MaxwellTable).decode
 class Maxwell(Dialect):
     record = MaxwellRecord
     scanned = True
+    ops: ClassVar[roles.Ops] = {**_OPS, "bootstrap-insert": roles.OpToken("I", SNAPSHOT, "true", rank=9)}
     empty_old_is_none = True
     overlay = True
     keeps_json = frozenset({Kind.STRING})
@@ -122,27 +124,13 @@ class Maxwell(Dialect):
         tokens = self._tokens(record, kind) if self.with_tokens else {}
         return (Change(table, op, op_ts, record.position or record.gtid, before, after, tokens),)
 
-    def grammar(self, record: MaxwellRecord) -> Grammar | None:
-        notes = self.notes(())
-        return None if notes is None else scan.grammar(*notes)
-
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         position, gtid = scanned.values("position"), scanned.values("gtid")
         position = pc.if_else(pc.not_equal(position, "").fill_null(False), position, gtid)
         return scaled(scanned.values("ts"), 1_000_000), position
 
     def _tokens(self, record: MaxwellRecord, kind: str) -> dict[str, str]:
-        tokens = {}
-        for name in NUMBER_TOKENS:
-            number = getattr(record, name)
-            if number is not None:
-                tokens[name] = str(number)
-        for name in TEXT_TOKENS:
-            text = getattr(record, name)
-            if text is not None:
-                tokens[name] = text
-        if record.commit:
-            tokens[COMMIT] = "true"
+        tokens = roles.tokens_of(MaxwellRecord, record)
         if kind == "bootstrap-insert":
             tokens[SNAPSHOT] = "true"
         return tokens

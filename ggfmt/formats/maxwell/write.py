@@ -11,36 +11,26 @@ from dataclasses import replace
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import and_present, any_present, count_missing, differs_or_missing, updates_from, with_nulls
-from ggfmt.columnar.join import join
-from ggfmt.columnar.pieces import Piece
-from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context
+from ggfmt.columnar.metadata import Clock, token
+from ggfmt.columnar.pieces import Piece, escape_json_text, join
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import BEFORE_OVERLAID, UNCHANGED_BEFORE_AS_NONE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions
-from ggfmt.formats.records.formatter import (
-    DialectFormatter,
-    json_object,
-    json_words,
-    native_values,
-    quoted_if_valid,
-    text_output,
-    whole_numbers,
-)
+from ggfmt.formats.records import formatter
+from ggfmt.formats.records.formatter import DialectFormatter
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.model.change import ChangeBatch, Image, OpType
 from ggfmt.model.table import Kind, TableDef
 
-_TYPES = json_words(["insert", "update", "delete"])
+_TYPES = formatter.json_words(["insert", "update", "delete"])
 _NOTHING = pa.scalar(None, pa.string())
 
 
 class MaxwellFormatter(DialectFormatter):
     def __init__(self, table: TableDef, options: MaxwellOptions, context: Context, clock: Clock) -> None:
-        self._values = native_values(table)
+        self._values = formatter.native_values(table)
         keeps = [column.type.kind is Kind.STRING for column in table.columns]
         super().__init__(table, context, clock, self._values, keeps)
         self.options = options
@@ -54,7 +44,7 @@ class MaxwellFormatter(DialectFormatter):
         rows = len(batch)
 
         def number(name: str) -> pa.StringArray:
-            return whole_numbers(token(batch.tokens, name, rows))
+            return formatter.whole_numbers(token(batch.tokens, name, rows))
 
         first = pc.and_(pc.equal(batch.op, OpType.INSERT.value), token(batch.tokens, SNAPSHOT, rows).is_valid())
         whole = pc.floor_temporal(self.micros(batch).cast(pa.timestamp("us")), unit="second")
@@ -67,19 +57,19 @@ class MaxwellFormatter(DialectFormatter):
         position = None
         if self.options.output_position:
             named = pc.equal(batch.position, gtid).fill_null(False)
-            position = quoted_if_valid(pc.if_else(named, _NOTHING, batch.position))
-        message = json_object(
+            position = formatter.quoted_if_valid(pc.if_else(named, _NOTHING, batch.position))
+        message = formatter.json_object(
             {
                 "database": self._database,
                 "table": self._name,
-                "query": quoted_if_valid(token(batch.tokens, "query", rows)),
+                "query": formatter.quoted_if_valid(token(batch.tokens, "query", rows)),
                 "type": pc.if_else(first, '"bootstrap-insert"', _TYPES.of(batch.op)),
                 "ts": pc.fill_null(seconds, "null"),
                 "xid": number("xid"),
                 "commit": pc.if_else(commit, "true", _NOTHING),
                 "xoffset": pc.if_else(commit, _NOTHING, number("xoffset")),
                 "position": position,
-                "gtid": quoted_if_valid(gtid),
+                "gtid": formatter.quoted_if_valid(gtid),
                 **{name: number(name) for name in ("server_id", "thread_id", "schema_id", "push_ts")},
                 "primary_key": self._keys(batch) if self.options.output_primary_keys else None,
                 "primary_key_columns": self._key_names,
@@ -127,4 +117,4 @@ class MaxwellFormatter(DialectFormatter):
         return ["[", *pieces[1:], "]"] if pieces else None
 
 
-WRITE_SIDES = {"maxwell_json": text_output(MaxwellFormatter)}
+WRITE_SIDES = {"maxwell_json": formatter.text_output(MaxwellFormatter)}

@@ -22,19 +22,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    BEFORE_MISSING_AS_NULL,
-    BEFORE_NULL_AS_MISSING,
-    CATALOG_NOT_SHOWN,
-    DIGITS_OF_DOUBLE,
-    NESTED_AS_TEXT,
-    NUMBER_SPELLING,
-    TIME_DIGITS,
-    TOKENS_BY_NAME,
-    TRUNCATE_REFUSED,
-    TYPES_NEAREST,
-)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
@@ -77,16 +66,16 @@ class QlikAvroOptions(QlikOptions):
 TOKENS = ("transactionId", "transactionEventCounter", "transactionLastEvent", "externalSchemaId")
 
 _LOSSES = (
-    NESTED_AS_TEXT,
-    BEFORE_MISSING_AS_NULL,
-    BEFORE_NULL_AS_MISSING,
-    TIME_DIGITS.to(3),
-    TOKENS_BY_NAME.named(CHANGE_SEQUENCE, *TOKENS, "snapshot").saying(
+    losses.NESTED_AS_TEXT,
+    losses.BEFORE_MISSING_AS_NULL,
+    losses.BEFORE_NULL_AS_MISSING,
+    losses.TIME_DIGITS.to(3),
+    losses.TOKENS_BY_NAME.named(CHANGE_SEQUENCE, *TOKENS, "snapshot").saying(
         f"; with `position={CHANGE_SEQUENCE}`, `{STREAM_POSITION}` is one of them in its place"
     ),
-    TYPES_NEAREST.has("Qlik Replicate"),
-    CATALOG_NOT_SHOWN,
-    TRUNCATE_REFUSED,
+    losses.TYPES_NEAREST.has("Qlik Replicate"),
+    losses.CATALOG_NOT_SHOWN,
+    losses.TRUNCATE_REFUSED,
 )
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE)
 
@@ -99,7 +88,7 @@ FORMATS = (
         reads="ggfmt.formats.qlik.read",
         proposed=("fileSuffix=.json",),
         marks=(b'"atMSG"', b'"changeSequence"', b'"headers_operation"'),
-        losses=(*_LOSSES, NUMBER_SPELLING.of(*_NUMBERS)),
+        losses=(*_LOSSES, losses.NUMBER_SPELLING.of(*_NUMBERS)),
         times_in_utc=True,
     ),
     Format(
@@ -112,8 +101,8 @@ FORMATS = (
         marks=(b"atMSG\x04",),
         losses=(
             *_LOSSES,
-            DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
-            NUMBER_SPELLING.of(Kind.INTEGER),
+            losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
+            losses.NUMBER_SPELLING.of(Kind.INTEGER),
         ),
         times_in_utc=True,
     ),

@@ -1,38 +1,384 @@
-"""Qlik Replicate's messages in Avro, read."""
+"""Qlik Replicate's messages in Avro, read.
+
+The schema of a change decides how the values of each column become texts. Of the logical types, dates, times, time
+stamps and decimals are known. fastavro decodes them as the plain numbers and bytes, so that no digit is lost, and no
+date outside of Python's range.
+
+If changes are regular, one kernel makes JSON of them for the native scanner (`JsonOfChanges`), in which values are the
+same texts. A schema has a number there, which is a part of the identity of its records: masks and rows depend on it.
+"""
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import struct
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, BinaryIO
 
 import fastavro
 import msgspec
+import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
-from ggfmt.formats.avro.logical import plain
-from ggfmt.formats.qlik import BIG_ENDIAN, scan
+from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Spans
+from ggfmt.formats.avro import programs
+from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError
+from ggfmt.formats.avro.schemas import without_logical_types
+from ggfmt.formats.connect.values import decimal_text
+from ggfmt.formats.qlik import BIG_ENDIAN
 from ggfmt.formats.qlik import envelope as envelopes
-from ggfmt.formats.qlik.avro_scan import JsonOfChanges, Plan
-from ggfmt.formats.qlik.avro_values import Maker, columns_of
-from ggfmt.formats.qlik.dialect import OPS, SNAPSHOT, Qlik
-from ggfmt.formats.qlik.envelope import AvroEnvelope, EnvelopeError, Truncated, read_envelope, read_head
-from ggfmt.formats.qlik.messages import QlikBody, QlikHeaders, QlikRecord
+from ggfmt.formats.qlik.envelope import MOST_BYTES, AvroEnvelope, EnvelopeError, Truncated, read_envelope, read_head
+from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHeaders, QlikRecord
+from ggfmt.formats.qlik.read import Qlik
 from ggfmt.formats.records.classification import Examination, classify_records
 from ggfmt.formats.records.dialect import Meaning
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.refused import RecordError
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch, places_of
+from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ImageColumn
 
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 _MASKS = ("changeMask", "columnMask")
+
+Schema = Any  # a parsed JSON document
+Maker = Callable[[Any], str]
+
+_EPOCH = datetime(1970, 1, 1)
+_MICROS = {"millis": 1000, "micros": 1, "nanos": 0}
+_DAY = 86_400_000_000
+
+
+def named_types(schema: Schema, names: dict[str, Schema] | None = None) -> dict[str, Schema]:
+    """The records, enumerations and fixed types of a schema by their names, without namespaces."""
+    names = {} if names is None else names
+    if isinstance(schema, list):
+        for branch in schema:
+            named_types(branch, names)
+    elif isinstance(schema, dict):
+        if isinstance(schema.get("name"), str) and schema.get("type") in ("record", "enum", "fixed"):
+            names[schema["name"].rpartition(".")[2]] = schema
+        for inner in (schema.get("type"), schema.get("items"), schema.get("values")):
+            if isinstance(inner, (dict, list)):
+                named_types(inner, names)
+        for field in schema.get("fields") or ():
+            named_types(field.get("type"), names)
+    return names
+
+
+def value_of(schema: Schema, names: Mapping[str, Schema]) -> Schema:
+    """The type of a value that may be null besides, names replaced by what they stand for."""
+    if isinstance(schema, list):
+        branches = [branch for branch in schema if branch != "null" and branch != {"type": "null"}]
+        return value_of(branches[0], names) if len(branches) == 1 else schema
+    if isinstance(schema, str):
+        return names.get(schema.rpartition(".")[2], schema)
+    if isinstance(schema, dict) and isinstance(schema.get("type"), (dict, list)):
+        return value_of(schema["type"], names)
+    return schema
+
+
+def columns_of(schema: Schema, member: str) -> dict[str, Maker | None]:
+    """The columns of a member of a change that is a row, with what makes texts of their values, None where they are
+    texts; ValueError if the schema has no such member."""
+    names = named_types(schema)
+    fields = {field["name"]: field["type"] for field in schema["fields"]} if isinstance(schema, dict) else {}
+    row = value_of(fields.get(member), names)
+    if not isinstance(row, dict) or "fields" not in row:
+        raise ValueError
+    return {field["name"]: _maker(value_of(field["type"], names)) for field in row["fields"]}
+
+
+def _maker(schema: Schema) -> Maker | None:
+    if schema in ("string", {"type": "string"}):
+        return None
+    if not isinstance(schema, dict):
+        return single_text if schema == "float" else to_text
+    kind, logical = schema.get("type"), schema.get("logicalType")
+    if logical == "date" and kind == "int":
+        return date_text
+    prefix, _, unit = str(logical).rpartition("-")
+    if prefix == "time" and kind in ("int", "long") and _MICROS.get(unit):
+        return partial(time_text, _MICROS[unit])
+    if prefix in ("timestamp", "local-timestamp") and kind == "long" and _MICROS.get(unit):
+        return partial(stamp_text, _MICROS[unit])
+    if logical == "decimal" and kind in ("bytes", "fixed") and isinstance(schema.get("scale", 0), int):
+        return partial(unscaled_text, schema.get("scale", 0))
+    return single_text if kind == "float" else to_text
+
+
+def to_text(value: Any) -> str:
+    """A value of a primitive type as a text; ValueError for one of another type."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _NOT_FINITE.get(repr(value), repr(value))
+    raise ValueError
+
+
+_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def single_text(value: float) -> str:
+    """The fewest digits that are this number of 32 bits."""
+    text: str = pa.scalar(value, pa.float32()).cast(pa.string()).as_py()
+    return _NOT_FINITE.get(text, text)
+
+
+def date_text(value: int) -> str:
+    return (_EPOCH + timedelta(value)).date().isoformat()
+
+
+def time_text(unit: int, value: int) -> str:
+    if not 0 <= value * unit < _DAY:
+        raise ValueError
+    return _moment(value * unit).rpartition(" ")[2]
+
+
+def stamp_text(unit: int, value: int) -> str:
+    return _moment(value * unit)
+
+
+def _moment(micros: int) -> str:
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat(" ", "microseconds")
+
+
+def unscaled_text(scale: int, value: bytes) -> str:
+    return decimal_text(int.from_bytes(value, "big", signed=True), scale)
+
+
+Rows = Mapping[str, Mapping[str, Maker | None]]  # by the member, and by the column
+
+_WORDS = frozenset({programs.NULL, programs.STRING, programs.ENUM})
+_HEADER = _WORDS | {programs.LONG, programs.BOOLEAN}
+_MASK = _WORDS | {programs.BYTES, programs.FIXED}
+_AS_THEY_ARE = _HEADER | _MASK | {programs.DOUBLE}
+_ODD = b"?"  # no JSON: in the place of a record that is for the exact reader
+_TAIL = b"}"
+_MOST_MARKS = 1024  # that are remembered
+_FEW = 16  # records that are made JSON at once, after some that were no records
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How messages of one schema are decoded, the schema as fastavro's `parse_schema` has it; of changes also, for each
+    row, what makes texts of values."""
+
+    decode: Any
+    rows: Rows
+
+
+class JsonOfChanges:
+    """Makes JSON of the records of chunks. `plan_of` gives the plan of changes that start with some bytes, up to their
+    message, and the id of their schema; None for records that are no changes, or none that can be decoded."""
+
+    def __init__(self, plan_of: Callable[[bytes], tuple[Plan, str | None] | None]) -> None:
+        self._plan_of = plan_of
+        self._forms: dict[bytes, _Form | None] = {}  # by what the records start with
+        self._writers: dict[Plan, tuple[Any, int]] = {}  # with their numbers
+        self._size = 0  # of what stood before the message of the last record
+
+    def of(self, chunk: Chunk) -> Chunk:
+        """The chunk with a record of JSON, or what is none, for each of its records."""
+        if len(chunk.data) > MOST_BYTES:
+            return chunk
+        data, places = chunk.data, places_of(chunk.spans or ())
+        count = len(places) // 2
+        made: list[bytes] = []
+        spans = Spans()
+        place = size = 0
+        most = count
+        while place < count:
+            start, end = places[2 * place], places[2 * place + 1]
+            mark, form = self._form(data, start, end)
+            taken = 0
+            if form is not None:
+                asked = min(most, count - place)
+                done, stop, text, sizes = form.writer.write(data, start, asked, mark, form.head, _TAIL)
+                if done == 1 and stop == end:  # records of several tables stand in turns
+                    made.append(text)
+                    spans.add(size, size + len(text))
+                    size += len(text)
+                    place += 1
+                    continue
+                borders = array("q")
+                borders.frombytes(sizes)
+                taken = _first_other(borders[::2], places[2 * place + 1 : 2 * place + len(borders) : 2])
+                most = 4 * asked if 2 * taken == len(borders) else _FEW
+                if taken:
+                    ends = borders[1 : 2 * taken : 2]
+                    made.append(text[: ends[-1]])
+                    spans.follow(size, ends)
+                    size += ends[-1]
+            if not taken:
+                taken = 1
+                made.append(_ODD)
+                spans.add(size, size + len(_ODD))
+                size += len(_ODD)
+            place += taken
+        return replace(chunk, data=b"".join(made), spans=spans)
+
+    def _form(self, data: bytes, start: int, end: int) -> tuple[bytes, _Form | None]:
+        """What stands before the message of a record, and the form of those that start so."""
+        mark = data[start : start + self._size]
+        if not mark or mark not in self._forms:
+            try:
+                *_, self._size = read_head(data[start:end], 0)
+            except EnvelopeError:
+                return b"", None
+            mark = data[start : start + self._size]
+            if mark not in self._forms:
+                if len(self._forms) >= _MOST_MARKS:
+                    self._forms.clear()
+                self._forms[mark] = self._form_of(mark)
+        return mark, self._forms[mark]
+
+    def _form_of(self, mark: bytes) -> _Form | None:
+        found = self._plan_of(mark)
+        if found is None:
+            return None
+        plan, schema_id = found
+        if plan not in self._writers:
+            self._writers[plan] = _writer(plan), len(self._writers)
+        writer, number = self._writers[plan]
+        if writer is None:
+            return None
+        head = b'{"schema":%d,"messageSchemaId":%s,"message":' % (number, msgspec.json.encode(schema_id))
+        return _Form(writer, head)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What makes JSON of changes that start alike; `head` is what stands before each."""
+
+    writer: Any
+    head: bytes
+
+
+def _first_other(numbers: array[int], others: array[int]) -> int:
+    """How many numbers are the same, up to one that is not."""
+    if numbers == others:
+        return len(numbers)
+    return next(place for place, pair in enumerate(zip(numbers, others, strict=True)) if pair[0] != pair[1])
+
+
+def _writer(plan: Plan) -> Any:
+    """What writes messages of a plan as JSON; None where the kernel cannot, and where the JSON of messages that are to
+    be refused could be taken for that of others."""
+    try:
+        return native.AvroToJson(programs.enclosed(_program(programs.program(plan.decode), plan.rows)))
+    except REFUSALS:
+        return None
+
+
+def _program(message: Program, rows: Rows) -> Program:
+    made = _with_fields(message, {name: partial(_row, columns) for name, columns in rows.items()})
+    members: dict[str, Callable[[Program], Program]] = {
+        "headers": _headers,
+        "schema": partial(_only, _WORDS),
+        "table": partial(_only, _WORDS),
+    }
+    return _with_fields(made, members)
+
+
+def _with_fields(record: Program, makers: Mapping[str, Callable[[Program], Program]]) -> Program:
+    """The program of a record with some of its fields made anew."""
+    if record[0] != programs.RECORD:
+        raise UnsupportedSchemaError("a record that is none")
+    *head, names, fields = record
+    made = (
+        makers[name](field) if (name := _name(text)) in makers else field
+        for text, field in zip(names, fields, strict=True)
+    )
+    return (*head, names, tuple(made))
+
+
+def _name(text: bytes) -> str:
+    name: str = msgspec.json.decode(text[:-1])
+    return name
+
+
+def _branches(node: Program, make: Callable[[Program], Program]) -> Program:
+    """A program with all that its values can be made anew, but for null."""
+    if node[0] == programs.UNION:
+        return (*node[:4], tuple(_branches(branch, make) for branch in node[4]))
+    return node if node[0] == programs.NULL else make(node)
+
+
+def _only(kinds: Iterable[int], node: Program) -> Program:
+    """The program; UnsupportedSchemaError if values of other types are among those that it reads."""
+
+    def checked(branch: Program) -> Program:
+        if branch[0] not in kinds:
+            raise UnsupportedSchemaError("a value of a type that JSON does not tell from another")
+        return branch
+
+    return _branches(node, checked)
+
+
+def _headers(node: Program) -> Program:
+    known = {name: partial(_only, _MASK if name in _MASKS else _HEADER) for name in QlikHeaders.__struct_fields__}
+    return _branches(node, lambda branch: _with_fields(branch, known))
+
+
+def _row(columns: Mapping[str, Maker | None], node: Program) -> Program:
+    makers = {name: partial(_column, maker) for name, maker in columns.items()}
+
+    def made(row: Program) -> Program:
+        if row[0] != programs.RECORD or list(map(_name, row[3])) != list(makers):
+            raise UnsupportedSchemaError("a row of other columns")
+        return _with_fields(row, makers)
+
+    return _branches(node, made)
+
+
+def _column(maker: Maker | None, node: Program) -> Program:
+    """The program of the texts that are made of a column's values."""
+    kinds, show, size = _shown(maker)
+
+    def made(branch: Program) -> Program:
+        kind, _, own_size, names, children = branch
+        if kind not in kinds:
+            raise UnsupportedSchemaError("a value of a type that no column has")
+        if show == programs.PLAIN:
+            return (kind, programs.AS_TEXT if kind == programs.DOUBLE else show, own_size, names, children)
+        return (kind, show, size, names, children)
+
+    return _branches(node, made)
+
+
+def _shown(maker: Maker | None) -> tuple[frozenset[int], int, int | None]:
+    """Values of which types a maker makes texts of, and how the kernel does that."""
+    if maker is None:
+        return frozenset({programs.STRING}), programs.PLAIN, None
+    if maker is to_text:
+        return _AS_THEY_ARE, programs.PLAIN, None
+    if maker is single_text:
+        return frozenset({programs.FLOAT}), programs.AS_TEXT, None
+    if maker is date_text:
+        return frozenset({programs.LONG}), programs.DATE, None
+    assert isinstance(maker, partial)
+    show = {time_text: programs.TIME, stamp_text: programs.STAMP}.get(maker.func)
+    if show is not None:
+        return frozenset({programs.LONG}), show, maker.args[0]
+    if maker.func is unscaled_text:
+        return frozenset({programs.BYTES}), programs.DECIMAL, maker.args[0]
+    raise UnsupportedSchemaError("a value that the kernel makes no text of")
 
 
 class QlikAvro(Qlik):
@@ -87,7 +433,7 @@ class QlikAvro(Qlik):
         table, known = self.known(change, change.message)
         if not self.shown_whole(change.message, table, known) or not self.tells_the_same(table, known):
             return None
-        return scan.avro_grammar(tuple(OPS.items()), SNAPSHOT, self.other)
+        return self.make_grammar(QlikAvroChange, (AVRO, self.other), ())
 
     def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
         return replace(
@@ -179,7 +525,7 @@ class QlikAvro(Qlik):
                 schema = json.loads(text)
                 members = ("data", "beforeData") if rows else ()
                 makers = {name: columns_of(schema, name) for name in members if name == "data" or _has(schema, name)}
-                self._plans[key] = Plan(fastavro.parse_schema(plain(schema)), makers)
+                self._plans[key] = Plan(fastavro.parse_schema(without_logical_types(schema)), makers)
             except Exception:  # a schema can be wrong in more ways than its parser has exceptions for
                 self._plans[key] = None
         plan = self._plans[key]

@@ -8,22 +8,12 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import from_buffers, narrow
-from ggfmt.columnar.avro import (
-    NULL,
-    VALUE,
-    Columns,
-    optional_booleans,
-    optional_longs,
-    optional_strings,
-    strings,
-    zigzag_varint,
-)
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.pieces import Piece
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.columnar import avro
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.writing import RowErrors, WriteSupport
-from ggfmt.formats.avro.container import MessageStream
+from ggfmt.formats.avro.containers import MessageStream
 from ggfmt.formats.qlik import LITTLE_ENDIAN, QlikAvroOptions
 from ggfmt.formats.qlik.masks import BYTES, mask_pieces
 from ggfmt.formats.qlik.metadata import OPERATIONS, envelope_head, name_problem, table_messages
@@ -43,8 +33,8 @@ class QlikAvroFormatter(QlikFormatter):
         self._problem = name_problem(table)
         super().__init__(table, options, context, clock, [quoted] * len(table.columns))
         types = [avro_type(column.type) for column in table.columns]
-        self._columns = Columns(["string" if kind == "bytes" else kind for kind in types], flagged=False)
-        self._head = envelope_head("DT", self.common.schema_id) + NULL
+        self._columns = avro.Columns(["string" if kind == "bytes" else kind for kind in types], flagged=False)
+        self._head = envelope_head("DT", self.common.schema_id) + avro.NULL
 
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:
         if self._problem is not None:
@@ -63,17 +53,17 @@ class QlikAvroFormatter(QlikFormatter):
             *data,
             *before,
             _OPERATIONS.take(parts.operation),
-            *strings(parts.sequence),
-            *strings(parts.timestamp),
-            *strings(parts.place),
-            *strings(parts.transaction),
+            *avro.strings(parts.sequence),
+            *avro.strings(parts.timestamp),
+            *avro.strings(parts.place),
+            *avro.strings(parts.transaction),
             self._mask(parts.changed, parts.has_changed, rows),
             self._mask(parts.present, parts.has_present, rows),
-            *optional_longs(parts.counter)[0],
-            *optional_booleans(parts.last)[0],
-            *optional_strings(parts.external)[0],
+            *avro.optional_longs(parts.counter)[0],
+            *avro.optional_booleans(parts.last)[0],
+            *avro.optional_strings(parts.external)[0],
         ]
-        return join_binary([self._head, *strings(join_binary(message, rows))], rows)
+        return join_binary([self._head, *avro.strings(join_binary(message, rows))], rows)
 
     def _row(self, image: Image, rows: int, required: bool) -> tuple[list[Piece], set[tuple[int, int]]]:
         """The pieces of a row of the table; and (row, column) of values that cannot be written."""
@@ -93,8 +83,8 @@ class QlikAvroFormatter(QlikFormatter):
         pieces = mask_pieces(bits, BYTES)
         if self.options.avro_mask_byte_order == LITTLE_ENDIAN:
             pieces.reverse()
-        mask = join_binary([VALUE + zigzag_varint(len(pieces)), *pieces], rows)
-        return pc.if_else(there, mask, pa.scalar(NULL, pa.binary()))
+        mask = join_binary([avro.VALUE + zigzag_varint(len(pieces)), *pieces], rows)
+        return pc.if_else(there, mask, pa.scalar(avro.NULL, pa.binary()))
 
 
 def _bytes(column: ImageColumn) -> tuple[ImageColumn, list[int]]:

@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from ggfmt.formats.api.reading import Chunk, Layout
-from ggfmt.formats.api.source import Source
-from ggfmt.formats.api.spans import Spans
-from ggfmt.formats.avro.blocks import unzigzag
+from ggfmt.formats.api.reading import Chunk, Layout, Source, Spans
+from ggfmt.formats.avro.containers import unzigzag
 from ggfmt.kernels import native
 
 MAGIC = b"atMSG"

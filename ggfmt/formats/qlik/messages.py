@@ -1,15 +1,30 @@
-"""The members of Qlik Replicate's messages that their readers know."""
+"""The known members of Qlik Replicate's messages.
+
+Masks are parts of a record's identity: the exact reader checks each mask once. The scanner takes no record whose mask
+leaves columns out.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from operator import getitem
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import msgspec
 from msgspec import Raw
 
+from ggfmt.formats.qlik import CHANGE_SEQUENCE, STREAM_POSITION
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT
 
 MAGIC = "atMSG"
+
+# Conditions: the message has an envelope; headers are members of the message, with a prefix; the message was in Avro.
+# Of CHANGE_SEQUENCE and STREAM_POSITION, the header that is a token and not the position is a condition too.
+ENVELOPED, FLATTENED, AVRO = "enveloped", "flattened", "avro"
+PREFIX = "headers_"
+
+_TEXT = roles.STRING | roles.NULL
 
 
 class QlikColumn(msgspec.Struct, gc=False):
@@ -40,56 +55,88 @@ class QlikLineage(msgspec.Struct, gc=False):
 class QlikHeaders(msgspec.Struct, gc=False):
     """The headers of a change; masks are hexadecimal digits."""
 
-    operation: str | None = None
-    changeSequence: str | int | None = None
-    timestamp: str | None = None
-    streamPosition: str | int | None = None
-    transactionId: str | int | None = None
-    changeMask: str | None = None
-    columnMask: str | None = None
-    transactionEventCounter: str | int | None = None
-    transactionLastEvent: str | bool | None = None
-    externalSchemaId: str | int | None = None
+    operation: Annotated[str | None, roles.op()] = None
+    timestamp: Annotated[str | None, roles.slot(roles.STAMP | roles.NULL)] = None
+    changeSequence: Annotated[str | int | None, roles.slot(), roles.Token(4, unless="", when=CHANGE_SEQUENCE)] = None
+    streamPosition: Annotated[str | int | None, roles.slot(), roles.Token(4, unless="", when=STREAM_POSITION)] = None
+    transactionId: Annotated[str | int | None, roles.skip(_TEXT), roles.Token(0, unless="")] = None
+    changeMask: Annotated[str | None, roles.identity()] = None
+    columnMask: Annotated[str | None, roles.identity()] = None
+    transactionEventCounter: Annotated[str | int | None, roles.Token(1, unless="")] = None
+    transactionLastEvent: Annotated[
+        str | bool | None, roles.skip(roles.BOOLEAN | roles.NULL), roles.Token(2, unless="")
+    ] = None
+    externalSchemaId: Annotated[str | int | None, roles.skip(_TEXT), roles.Token(3, unless="")] = None
 
 
-class QlikBody(msgspec.Struct, gc=False):
+def _flattened_field(field: msgspec.structs.FieldInfo) -> tuple[str, Any, Any]:
+    """Declare a header as a member of the message itself."""
+    kind, *meanings = get_args(field.type)
+    made = []
+    for meaning in meanings:
+        when = FLATTENED if meaning.when is None else PREFIX + meaning.when
+        if isinstance(meaning, roles.Token):
+            made.append(meaning._replace(name=field.name, when=when))
+        else:
+            made.append(replace(meaning, when=when))
+    return PREFIX + field.name, getitem(Annotated, (kind, *made)), None
+
+
+if TYPE_CHECKING:
+    _FlattenedHeaders = msgspec.Struct
+else:
+    _FlattenedHeaders = msgspec.defstruct(
+        "_FlattenedHeaders", map(_flattened_field, msgspec.structs.fields(QlikHeaders)), gc=False
+    )
+
+
+class QlikBody(_FlattenedHeaders, gc=False):
     """The members of `message`, or of a message without an envelope.
 
     `data` and `beforeData` are JSON, or from other encodings dicts of texts. Headers may be members of the message,
     with names that start with `headers_`.
     """
 
-    data: Raw = ABSENT
-    beforeData: Raw = ABSENT
-    headers: QlikHeaders | None = None
-    operation: str | None = None
-    schema: str | None = None
-    table: str | None = None
-    headers_operation: str | None = None
-    headers_changeSequence: str | int | None = None
-    headers_timestamp: str | None = None
-    headers_streamPosition: str | int | None = None
-    headers_transactionId: str | int | None = None
-    headers_changeMask: str | None = None
-    headers_columnMask: str | None = None
-    headers_transactionEventCounter: str | int | None = None
-    headers_transactionLastEvent: str | bool | None = None
-    headers_externalSchemaId: str | int | None = None
+    data: Annotated[Raw, roles.row()] = ABSENT
+    beforeData: Annotated[Raw, roles.before()] = ABSENT
+    schema: Annotated[str | None, roles.identity()] = None
+    table: Annotated[str | None, roles.identity()] = None
+    operation: Annotated[str | None, roles.skip(roles.ANY, when=AVRO), roles.skip()] = None
+    headers: Annotated[
+        QlikHeaders | None,
+        roles.skip(roles.NULL, when=FLATTENED),
+        roles.enter(others=True, when=AVRO),
+        roles.enter(),
+    ] = None
     schemaId: str | None = None
     lineage: QlikLineage | None = None
     tableStructure: QlikStructure | None = None
     dataSchema: str | None = None
 
     def flattened(self) -> QlikHeaders:
-        """The headers that are members of the message."""
-        return QlikHeaders(**{name: getattr(self, f"headers_{name}") for name in QlikHeaders.__struct_fields__})
+        """Collect the headers that are members of the message."""
+        return QlikHeaders(**{name: getattr(self, PREFIX + name) for name in QlikHeaders.__struct_fields__})
 
 
 class QlikRecord(QlikBody, gc=False):
-    """A message with its envelope, as far as it has one."""
+    """A message with its envelope, or without one."""
 
-    magic: str | None = None
-    type: str | None = None
-    messageSchemaId: str | None = None
-    messageSchema: str | None = None
-    message: QlikBody | None = None
+    magic: Annotated[str | None, roles.same(f'"{MAGIC}"'.encode(), when=ENVELOPED)] = None
+    type: Annotated[str | None, roles.same(b'"DT"', when=ENVELOPED)] = None
+    headers: Annotated[
+        QlikHeaders | None,
+        roles.skip(roles.NULL, when=ENVELOPED),
+        roles.skip(roles.NULL, when=FLATTENED),
+        roles.enter(),
+    ] = None
+    messageSchemaId: Annotated[str | None, roles.identity()] = None
+    messageSchema: Annotated[str | None, roles.skip(when=ENVELOPED)] = None
+    message: Annotated[QlikBody | None, roles.enter(when=ENVELOPED)] = None
+
+
+class QlikAvroChange(msgspec.Struct, gc=False):
+    """A change in Avro as the scanner takes it: JSON from `avro_scan`. `schema` is the number of the schema."""
+
+    schema: Annotated[int, roles.identity()]
+    messageSchemaId: Annotated[str | None, roles.identity()]
+    message: Annotated[QlikBody, roles.enter(others=True)]

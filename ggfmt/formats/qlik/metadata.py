@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ggfmt.columnar.avro import FALSE, NULL, TRUE, VALUE, text_bytes, zigzag_varint
+from ggfmt.columnar.avro import FALSE, NULL, TRUE, VALUE, text_bytes
+from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.qlik import QlikOptions

@@ -1,19 +1,329 @@
-"""Qlik Replicate's messages in JSON, read."""
+"""Qlik Replicate's messages, read: the parts that JSON and Avro share, and JSON.
+
+An id may turn out to belong to several tables. So a change can be understood only when every metadata message of the
+input is known: until a discovery has read the whole input, changes are refused as those of an unknown table.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
 
 import msgspec
+import pyarrow as pa
 
+from ggfmt.arrow import compute as pc
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.json.values import raw_members
-from ggfmt.formats.qlik import scan
-from ggfmt.formats.qlik.dialect import OPS, SNAPSHOT, Qlik
-from ggfmt.formats.qlik.messages import QlikRecord
-from ggfmt.formats.qlik.values import CONVERTS
-from ggfmt.formats.records.dialect import non_null
+from ggfmt.formats.qlik import CHANGE_SEQUENCE, STREAM_POSITION
+from ggfmt.formats.qlik.masks import Ordinals, mask_of
+from ggfmt.formats.qlik.messages import ENVELOPED, FLATTENED, MAGIC, PREFIX, QlikBody, QlikHeaders, QlikRecord
+from ggfmt.formats.qlik.types import CONVERTS, sql_type
+from ggfmt.formats.records import roles
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null, stamp_text
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.scanner import Grammar
+from ggfmt.formats.records.refused import RecordError, UndiscoveredTableError, missing_member_error, no_op
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.model.table import Column, TableDef, split_name
+
+_OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
+_SNAPSHOTS = ("REFRESH", "READ")
+_MOST_COLUMNS = 1 << 16
+_SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
+_TABLE_HELP = (
+    "read the file with its metadata message too, or give the table by `tableName` with `--input-option` and its "
+    "definition by `--definitions`"
+)
+
+
+@dataclass(frozen=True)
+class QlikDefinition:
+    """The content of a metadata message: the definition, the ordinals of its columns, and the Avro schema of changes."""
+
+    table: TableDef
+    ordinals: tuple[int, ...]
+    schema: str | None
+
+
+@dataclass(eq=False)
+class KnownDefinition:
+    """Metadata for reading changes, and the tokens that the changes get from it."""
+
+    metadata: QlikDefinition
+    record_schema: RecordSchema
+    ordinals: Ordinals
+    tokens: dict[str, str]
+
+
+class Qlik(Dialect):
+    """The parts that both encodings share; their images differ."""
+
+    ops: ClassVar[roles.Ops] = {
+        form: roles.OpToken(op, "snapshot", "true", rank=5) if name in _SNAPSHOTS else op
+        for name, op in _OPS.items()
+        for form in (name, name.lower())
+    }
+
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        self.position, self.other = STREAM_POSITION, CHANGE_SEQUENCE  # the header that is the position, and the token
+        if self.options.position == CHANGE_SEQUENCE:
+            self.position, self.other = self.other, self.position
+        self._searched = _SEARCHED in self.learned
+        self._ordinals: dict[str, Ordinals] = {}
+        self._time: tuple[str, str] = ("", "")
+        self._by_id: dict[str, list[KnownDefinition]] = {}
+        self._by_name: dict[str, list[KnownDefinition]] = {}
+        self._told: dict[str, dict[str, str]] = {}  # tokens of the metadata, by table
+        for key, tokens in self.learned.items():
+            if key != _SEARCHED:
+                schema_id, metadata = key
+                self._know(schema_id, metadata, tokens)
+        self.learned[_SEARCHED] = {}
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        if members.get("magic") == MAGIC:
+            return f"the `magic` {MAGIC}"
+        headers = members.get("headers")
+        if "data" in members and isinstance(headers, dict) and "operation" in headers and "changeSequence" in headers:
+            return "`data`, and an operation and a change sequence in `headers`"
+        if "headers_operation" in members:
+            return "`headers_operation`"
+        return None
+
+    # What the scanner takes
+
+    def tells_the_same(self, table: str, known: KnownDefinition | None) -> bool:
+        """Whether the metadata of a change give its table the tokens that others gave it."""
+        tokens = {} if known is None else known.tokens
+        return self._told.setdefault(table, tokens) == tokens
+
+    def common_tokens(self, table: TableDef) -> dict[str, str]:
+        return self._told.get(table.full_name, {})
+
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
+        prefix = "" if "timestamp" in scanned.places else "headers_"
+        position = scanned.values(f"{prefix}{self.position}")
+        position = pc.if_else(pc.equal(position, ""), pa.scalar(None, pa.string()), position)
+        return scanned.values(f"{prefix}timestamp"), position
+
+    # What an image is
+
+    def image(self, value: Any) -> Any:
+        """The image that a member of a message is, None for none."""
+        raise NotImplementedError
+
+    def width(self, image: Any) -> int:
+        """How many columns an image has."""
+        raise NotImplementedError
+
+    def without(self, image: Any, names: frozenset[str], null: bool) -> Any:
+        """The image less some columns, with `null` only where their value is null."""
+        raise NotImplementedError
+
+    def changes(self, record: QlikRecord) -> Meaning:
+        if record.magic is not None and record.magic != MAGIC:
+            raise RecordError("GG308", f"`magic` is not `{MAGIC}`")
+        if record.type not in (None, "MD", "DT"):
+            raise RecordError(
+                "GG308", f"`type` cannot be `{in_message(record.type)}`", "legal values are `MD` and `DT`"
+            )
+        body = record.message if record.message is not None else record
+        if body.tableStructure is not None:
+            return [self._learn(record, body)]
+        if record.type == "MD":
+            raise missing_member_error("tableStructure", what="a metadata message")
+        if record.type == "DT" and record.message is None:
+            raise missing_member_error("message")
+        self.wait()
+        return [self._change(record, body)]
+
+    def wait(self) -> None:
+        """Refused unless a discovery has seen the whole input."""
+        if not self._searched:
+            self.lacking = True
+            help = "let the metadata messages of the whole input be found first"
+            raise UndiscoveredTableError("the metadata messages of the input are not known yet", help)
+
+    # Metadata
+
+    def _learn(self, record: QlikRecord, body: QlikBody) -> RecordSchema:
+        assert body.tableStructure is not None
+        if body.lineage is None:
+            raise RecordError("GG305", "a metadata message has no `lineage`, which names its table")
+        name = _full_name(body.lineage.schema, body.lineage.table)
+        columns = sorted(body.tableStructure.tableColumns.items(), key=lambda item: item[1].ordinal)
+        ordinals = tuple(column.ordinal for _, column in columns)
+        if len(set(ordinals)) < len(ordinals) or (ordinals and not 1 <= ordinals[0] <= ordinals[-1] <= _MOST_COLUMNS):
+            raise RecordError("GG308", "the columns have no ordinals of their own from 1 on", None, name)
+        definition = TableDef(
+            name,
+            tuple(
+                Column(
+                    column_name,
+                    sql_type(column.type, column.length or 0, column.precision or 0, column.scale or 0),
+                    column.nullable is not False,
+                    max(column.primaryKeyPosition or 0, 0),
+                )
+                for column_name, column in columns
+            ),
+        )
+        metadata = QlikDefinition(definition, ordinals, body.dataSchema)
+        tokens = {"server": body.lineage.server, "task": body.lineage.task}
+        key = (body.schemaId or record.messageSchemaId or "", metadata)
+        self.learned.setdefault(key, {name: text for name, text in tokens.items() if text})
+        return self.described(metadata, lambda: metadata.table)
+
+    def _know(self, schema_id: str, metadata: QlikDefinition, tokens: dict[str, str]) -> None:
+        names = metadata.table.column_names
+        ordinals = Ordinals(zip(names, metadata.ordinals, strict=True))
+        record_schema = self.described(metadata, lambda: metadata.table)
+        known = KnownDefinition(metadata, record_schema, ordinals, tokens)
+        self._by_id.setdefault(schema_id, []).append(known)
+        named = self._by_name.setdefault(metadata.table.full_name, [])
+        if all(other.metadata != metadata for other in named):
+            named.append(known)
+
+    def known(self, record: QlikRecord, body: QlikBody) -> tuple[str, KnownDefinition | None]:
+        """The table of a change, and the metadata that describes it; None where nothing does."""
+        own = _full_name(body.schema, body.table) if body.table else self.options.table_name or None
+        schema_id = record.messageSchemaId
+        candidates = self._by_id.get(schema_id, []) if schema_id else self._by_name.get(own or "", [])
+        if len(candidates) > 1 and own is not None:
+            candidates = [known for known in candidates if known.metadata.table.full_name == own]
+        if len(candidates) == 1:
+            return candidates[0].metadata.table.full_name, candidates[0]
+        if candidates:
+            tables = sorted({known.metadata.table.full_name for known in candidates})
+            reason = f"the table `{in_message(tables[0])}` has {len(candidates)} metadata messages that differ"
+            if len(tables) > 1:
+                reason = f"the schema id `{in_message(schema_id)}` is that of {len(tables)} tables"
+            raise RecordError("GG205", f"{reason}, and the change does not say which is its own", _TABLE_HELP)
+        if own is None:
+            reason = "the change names neither its table nor a schema id"
+            if schema_id:
+                reason = f"no metadata message has the schema id `{in_message(schema_id)}`"
+            raise RecordError("GG205", reason, _TABLE_HELP)
+        return own, None
+
+    # Changes
+
+    def _change(self, record: QlikRecord, body: QlikBody) -> Change:
+        headers = body.headers if body.headers is not None else body.flattened()
+        operation = (headers.operation or body.operation or "").upper()
+        op = _OPS.get(operation)
+        if op is None:
+            if not operation:
+                raise missing_member_error("operation", "every change has one in its `headers`")
+            raise no_op("operation", in_message(operation), _OPS)
+        table, known = self.known(record, body)
+        data, old = self._masked(headers, body, table, known)
+        before, after = old, data
+        if op == "D":
+            before, after = (data if old is None else old), None
+        tokens: dict[str, str] = {}
+        if self.with_tokens:
+            tokens = _tokens(headers)
+            text = _text(getattr(headers, self.other))
+            if text is not None:
+                tokens[self.other] = text
+            if operation in _SNAPSHOTS:
+                tokens["snapshot"] = "true"
+            if known is not None:
+                tokens.update(known.tokens)
+        position = _text(getattr(headers, self.position))
+        record_schema = None if known is None else known.record_schema
+        return Change(table, op, self._op_ts(headers.timestamp), position, before, after, tokens, record_schema)
+
+    def _masked(
+        self, headers: QlikHeaders, body: QlikBody, table: str, known: KnownDefinition | None
+    ) -> tuple[Any, Any]:
+        """The row in `data` and the one in `beforeData`, less what the message lacks."""
+        data, old = self.image(body.data), self.image(body.beforeData)
+        if not headers.columnMask and not headers.changeMask:
+            return data, old
+        ordinals = self._ordinals_of(table, known)
+        if ordinals is not None:
+            if headers.changeMask:
+                ordinals.unset(headers.changeMask, "changeMask", table)
+            names = ordinals.unset(headers.columnMask, "columnMask", table) if headers.columnMask else None
+            return (self.without(data, names, False), self.without(old, names, True)) if names else (data, old)
+        if headers.columnMask:
+            image = old if data is None else data
+            if image is not None and mask_of(headers.columnMask, "columnMask", table) != (1 << self.width(image)) - 1:
+                reason = "`columnMask` leaves columns out, and no metadata message tells their ordinals"
+                raise RecordError("GG305", reason, "give the definition of the table by `--definitions`", table)
+        return data, old
+
+    def shown_whole(self, body: QlikBody, table: str, known: KnownDefinition | None) -> bool:
+        """Whether the `columnMask` of a change, which was read, is known to leave no column out."""
+        mask = body.flattened().columnMask if body.headers is None else body.headers.columnMask
+        if not mask:
+            return True
+        ordinals = self._ordinals_of(table, known)
+        return ordinals is not None and not ordinals.unset(mask, "columnMask", table)
+
+    def _ordinals_of(self, table: str, known: KnownDefinition | None) -> Ordinals | None:
+        """The ordinals of a table by its metadata, or by the definition that the user gave."""
+        if known is not None:
+            return known.ordinals
+        if table not in self._ordinals:
+            definition = self.trusted.get(table)
+            if definition is None:
+                return None
+            self._ordinals[table] = Ordinals((name, place) for place, name in enumerate(definition.column_names, 1))
+        return self._ordinals[table]
+
+    def _op_ts(self, text: str | None) -> str | None:
+        if not text:
+            return None
+        if text != self._time[0]:
+            stamp = stamp_text(text)
+            try:
+                datetime.fromisoformat(stamp or "")
+            except ValueError:
+                raise RecordError("GG308", f"`timestamp` is no time: `{in_message(text)}`") from None
+            self._time = text, stamp or ""
+        return self._time[1]
+
+
+def _tokens(headers: QlikHeaders) -> dict[str, str]:
+    """The headers that are tokens by their own names."""
+    tokens: dict[str, str] = {}
+    if headers.transactionId:
+        tokens["transactionId"] = str(headers.transactionId)
+    if headers.transactionEventCounter not in (None, ""):
+        tokens["transactionEventCounter"] = str(headers.transactionEventCounter)
+    if headers.transactionLastEvent not in (None, ""):
+        tokens["transactionLastEvent"] = str(headers.transactionLastEvent).lower()
+    if headers.externalSchemaId:
+        tokens["externalSchemaId"] = str(headers.externalSchemaId)
+    return tokens
+
+
+def in_message(text: str | None) -> str:
+    """A text of a message as it is quoted in one."""
+    return (text or "") if len(text or "") <= 40 else f"{(text or '')[:37]}..."
+
+
+def _full_name(schema: str | None, table: str) -> str:
+    for part in (schema, table):
+        if part and "." in part:
+            raise RecordError("GG306", f"the name `{in_message(part)}` has a dot in it")
+    name = f"{schema}.{table}" if schema else table
+    try:
+        split_name(name)
+    except ValueError as error:
+        raise RecordError("GG306", f"the table name `{in_message(name)}` {error}") from None
+    return name
+
+
+def _text(value: str | int | None) -> str | None:
+    """A header as a text; an empty one is none."""
+    return None if value is None or value == "" else str(value)
 
 
 class QlikJson(Qlik):
@@ -26,12 +336,15 @@ class QlikJson(Qlik):
     def grammar(self, record: QlikRecord) -> Grammar | None:
         enveloped = record.message is not None
         body = record.message or record
-        places = ((), ("message", "headers"), ("message",)) if enveloped else ((), ("headers",))
-        notes = self.notes(*places)
+        flattened = body.headers is None
+        conditions = (FLATTENED, PREFIX + self.other) if flattened else (self.other,)
+        if enveloped:
+            conditions = (ENVELOPED, *conditions)
+        notes = self.notes(roles.places(QlikRecord, conditions, inherited=not enveloped))
         table, known = self.known(record, body)
         if notes is None or not self.shown_whole(body, table, known) or not self.tells_the_same(table, known):
             return None
-        return scan.grammar(tuple(OPS.items()), SNAPSHOT, self.other, enveloped, body.headers is None, *notes)
+        return self.make_grammar(QlikRecord, conditions, notes, inherited=not enveloped)
 
     def image(self, value: Any) -> Any:
         return non_null(value)

@@ -16,20 +16,18 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
 from ggfmt.columnar.images import and_present, differs_or_missing, updates_from, with_nulls
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import Values
-from ggfmt.columnar.strings import quote_json
+from ggfmt.columnar.json_text import Values, quote_json
+from ggfmt.columnar.metadata import Clock, token
+from ggfmt.columnar.pieces import join
 from ggfmt.columnar.timestamps import micros_text
-from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import BEFORE_MISSING_AS_NULL, BEFORE_NULL_AS_MISSING
 from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions
 from ggfmt.formats.qlik.masks import HEX_DIGITS, mask_pieces
 from ggfmt.formats.qlik.messages import MAGIC
 from ggfmt.formats.qlik.metadata import OPERATIONS, table_messages
-from ggfmt.formats.qlik.values import VALUES
+from ggfmt.formats.qlik.types import VALUES
 from ggfmt.formats.records.formatter import DialectFormatter, json_object, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef

@@ -14,11 +14,10 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import map_items, non_null_values
-from ggfmt.columnar.from_python import int64s, texts, token_maps
+from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange
-from ggfmt.formats.api.spans import starts_of
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange, starts_of
 from ggfmt.model.change import ChangeBatch, in_order
 from ggfmt.model.table import Catalog, TableDef
 

@@ -13,22 +13,25 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.columnar.by_value import Kernel
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.columnar.strings import Kernel
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
-from ggfmt.formats.records.scanner import MOST_NOTES, Grammar, Member, ScannedBatch, note
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind, TableDef
-from ggfmt.options.table_keys import keys_of
+from ggfmt.options.value_types import keys_of
 
 # From a column as the source wrote it to the column as the model has it; with it the rows that cannot be converted. A
 # `help` of the callable says what to do about those.
@@ -129,6 +132,8 @@ class Dialect(ABC):
     keeps_json  kinds of columns in which a JSON number or boolean is told from the same as a string, where no schema
                says what it is; an object or array is so in any column of texts
     scanned    the native scanner can take such records: by `grammar`
+    ops        for the scanner, operation types by their texts in records
+    row_token  for the scanner, as in `roles.Grammar`
     empty_old_is_none  an update whose before image has no columns has none
     absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
     by_kind    how values are encoded in columns of a kind, where it is not as texts
@@ -148,6 +153,8 @@ class Dialect(ABC):
     ordered: ClassVar[bool] = True
     keeps_json: ClassVar[frozenset[Kind]] = frozenset()
     scanned: ClassVar[bool] = False
+    ops: ClassVar[roles.Ops] = MappingProxyType({})
+    row_token: ClassVar[str | None] = None
     empty_old_is_none: ClassVar[bool] = False
     absent_is_null: bool = False
     by_kind: ClassVar[Mapping[Kind, Convert]] = {}
@@ -164,6 +171,7 @@ class Dialect(ABC):
         self.trusted: Mapping[str, TableDef] = {}
         self._record_schemas: dict[Hashable, RecordSchema] = {}
         self._latest_schemas: dict[str, tuple[Hashable, RecordSchema]] = {}
+        self._grammars: dict[Hashable, Grammar] = {}
 
     def keyed(self, table: TableDef) -> TableDef:
         """The definition with the primary key that the user gave by the option `primaryKeys`, or that the keys of
@@ -234,7 +242,42 @@ class Dialect(ABC):
     def grammar(self, record: Any) -> Grammar | None:
         """How the native scanner takes records like this one, the last that `changes` was asked about, which became
         operations; None if it does not. Records of one identity must have one table, `record_schema` and key."""
-        return None
+        return self.declared_grammar() if self.scanned else None
+
+    def declared_grammar(self, *conditions: str, ops: roles.Ops | None = None) -> Grammar | None:
+        """Make the grammar that `record` declares under some conditions; by default with the `ops` of the dialect.
+
+        Return None if records had more unknown members than the scanner has room for.
+        """
+        notes = self.notes(roles.places(self.record, conditions))
+        return None if notes is None else self.make_grammar(self.record, conditions, notes, ops)
+
+    def make_grammar(
+        self,
+        record: type[msgspec.Struct],
+        conditions: tuple[str, ...],
+        notes: roles.Notes,
+        ops: roles.Ops | None = None,
+        inherited: bool = True,
+    ) -> Grammar:
+        """As `roles.make_grammar`; under the same conditions `ops` must be the same."""
+        key = record, conditions, notes, inherited
+        grammar = self._grammars.get(key)
+        if grammar is None:
+            own = self.ops if ops is None else ops
+            grammar = roles.make_grammar(record, own, conditions, notes, self.row_token, inherited)
+            self._grammars[key] = grammar
+        return grammar
+
+    def notes(self, places: Iterable[roles.Place]) -> roles.Notes | None:
+        """Make members of the unknown members in some objects of the records so far; None if they are too many."""
+        learned = [(place, self.decoder.learned(*place)) for place in places]
+        if sum(roles.MAX_NOTES + 1 if names is None else len(names) for _, names in learned) > roles.MAX_NOTES:
+            return None
+        return tuple(
+            (place, tuple(roles.note(name, ".".join((*place, name))) for name in names or ()))
+            for place, names in learned
+        )
 
     def scannable(self, table: TableDef) -> bool:
         """Whether records of a table may be taken by the scanner."""
@@ -247,16 +290,6 @@ class Dialect(ABC):
     def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
         """Operations that the scanner took, with the values that their texts stand for."""
         return scanned
-
-    def notes(self, *places: tuple[str, ...]) -> tuple[tuple[Member, ...], ...] | None:
-        """Members that nobody knows and records were met with, in each of some objects; None if they are too many."""
-        learned = [self.decoder.learned(*place) for place in places]
-        if sum(MOST_NOTES + 1 if names is None else len(names) for names in learned) > MOST_NOTES:
-            return None
-        return tuple(
-            tuple(note(name, ".".join((*place, name))) for name in names or ())
-            for place, names in zip(places, learned, strict=True)
-        )
 
     def common_tokens(self, table: TableDef) -> Mapping[str, str]:
         """The tokens, behind all others, of any operation of a table that the scanner took."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovery, DiscoveryResult, SchemaChange
 from ggfmt.formats.json.shapes import Encoding, Finding, KnownTable, SelfDescribed, follow, new_shapes, settle
 from ggfmt.formats.json.values import decode

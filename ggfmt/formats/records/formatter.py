@@ -10,19 +10,23 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import ImageObjects, JsonValues, Style, Values
-from ggfmt.columnar.metadata import OpKeys
-from ggfmt.columnar.pieces import Piece
-from ggfmt.columnar.strings import json_booleans, json_numbers, json_strings, quote_json
+from ggfmt.columnar.json_text import (
+    ImageObjects,
+    JsonValues,
+    Style,
+    Values,
+    json_booleans,
+    json_numbers,
+    json_strings,
+    quote_json,
+)
+from ggfmt.columnar.metadata import Clock, OpKeys
+from ggfmt.columnar.pieces import Piece, escape_json_text, join
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL, NULL_AS_MISSING
-from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, WriteSupport
+from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, TextFraming, WriteSupport
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Kind, TableDef
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Raw
@@ -187,6 +187,8 @@ def _fields(record: type[Any]) -> dict[str, tuple[str, type[Any] | None]]:
 
 
 def _struct_in(kind: Any) -> type[Any] | None:
-    """The class of structs in a type such as `Meta | None`."""
+    """The class of structs in a type such as `Meta | None`, which may have annotations."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return next((one for one in kinds if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)

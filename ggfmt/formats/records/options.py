@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ggfmt.options.spec import Options, option
-from ggfmt.options.table_keys import Keys, TableKeys
-from ggfmt.options.value_types import Choice
+from ggfmt.options.value_types import Choice, Keys, TableKeys
 
 ABSENT_MISSING, ABSENT_NULL = "missing", "null"
 

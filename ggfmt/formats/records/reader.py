@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
-from ggfmt.columnar.from_python import MISSING, int64s, texts, token_maps
+from ggfmt.columnar.columns import MISSING, int64s, texts, token_maps
 from ggfmt.columnar.images import filled, overlaid, unless_all, with_columns
+from ggfmt.columnar.metadata import with_common
 from ggfmt.columnar.timestamps import micros_text
-from ggfmt.columnar.tokens import with_common
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Remark, UnknownTable
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.shapes import Undescribed, follow, wider
@@ -29,8 +29,9 @@ from ggfmt.formats.records.classification import Examination, examined, examined
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import contradictions, name_problem
+from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, json_values, key_updates, keys_alone
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.formats.records.scanning import ScanningReader
 from ggfmt.java.text import visible

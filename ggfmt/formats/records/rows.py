@@ -19,7 +19,7 @@ from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.from_python import MISSING, MISSING_RAW, JsonColumn, raw_column, text_column
+from ggfmt.columnar.columns import MISSING, MISSING_RAW, JsonColumn, raw_column, text_column
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.json.values import json_kind, plain_name, raw_members, raw_text
 from ggfmt.formats.records.batching import Wrong

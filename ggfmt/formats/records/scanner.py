@@ -1,8 +1,7 @@
-"""The native scanner of JSON records: what it is told of a dialect, and what it hands over.
+"""The native scanner of JSON records, and the operations that it takes.
 
-The members of a record are a tree of names. `identity` members decide, by their bytes, which table a record is of and
-how its values are encoded; a reader binds identities to definitions as it meets them. `slot` members become columns of
-their own, beside the images. What is in no tree is odd, as is all that is not regular: see `kernels/json_scan.c`.
+The scanner gets a grammar (`records.roles`). The identity of a record, the bytes of some members, decides on the table
+and on the encoding of its values: a reader binds identities to definitions as it meets them.
 """
 
 from __future__ import annotations
@@ -18,136 +17,19 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray
-from ggfmt.columnar import from_kernel
+from ggfmt.columnar import columns
 from ggfmt.columnar.images import unless_all
-from ggfmt.formats.api.spans import Spans
+from ggfmt.formats.api.reading import Spans
 from ggfmt.formats.records.problems import IMAGE_RULES
+from ggfmt.formats.records.roles import ANY, ENTER, LIST, NOTE, SKIP, SLOT, TOKENS, Grammar, Member, OpToken
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
-# Which JSON values a member takes. A STAMP is a string with a time of UTC or of no zone, which becomes a time stamp as
-# messages carry it.
-STRING, NULL, INTEGER, NUMBER, BOOLEAN, NESTED, STAMP = 1, 2, 4, 8, 16, 32, 64
-ANY = STRING | NULL | INTEGER | NUMBER | BOOLEAN | NESTED
-
 # What an identity tells of a column: its images with a value of it, or that it is in no image at all.
 IN_AFTER, IN_BEFORE, NOT_NAMED = 1, 2, 4
 
-_SKIP, _ENTER, _IDENTITY, _SLOT, _NOTE, _OP, _TOKENS, _BEFORE, _AFTER, _SAME, _ROW, _OLD, _NAMES, _LIST = range(14)
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string has other characters for these
-
-# As the kernel takes them: name, what to do, whether the member must be there, an argument, and what it is as a token.
-Member = tuple[bytes, int, bool, Any, "tuple[bytes | None, int, bytes | None] | None"]
-
-
-class Token(NamedTuple):
-    """That a member is a token too, unless it is null or has the text `unless`. Those of a lower rank come first, and
-    among those of one rank the ones that stand first in the record."""
-
-    name: str
-    rank: int = 0
-    unless: str | None = None
-
-
-def _member(name: str, action: int, required: bool, argument: Any = None, token: Token | None = None) -> Member:
-    own = None
-    if token is not None:
-        own = (token.name.encode(), token.rank, None if token.unless is None else token.unless.encode())
-    return name.encode(), action, required, argument, own
-
-
-def skip(name: str, required: bool = False, takes: int = ANY, token: Token | None = None) -> Member:
-    """A member that means nothing, or is a token."""
-    return _member(name, _SKIP, required, takes, token)
-
-
-def enter(
-    name: str, *members: Member, required: bool = True, others: Token | bool = False, in_text: bool = False
-) -> Member:
-    """An object with members of its own, or null if it is not required. `others` than those are odd, pass (True), or
-    are tokens, whose names start with that of a token. It may be in a string."""
-    argument = members, others is not False, in_text
-    return _member(name, _ENTER, required, argument, others if isinstance(others, Token) else None)
-
-
-def identity(name: str, required: bool = False, token: Token | None = None) -> Member:
-    """A member of any value that is a part of the record's identity."""
-    return _member(name, _IDENTITY, required, token=token)
-
-
-def slot(name: str, takes: int, required: bool = False, token: Token | None = None) -> Member:
-    """A member whose values, of some kinds, are a column."""
-    return _member(name, _SLOT, required, takes, token)
-
-
-def note(name: str, full_name: str | None = None) -> Member:
-    """A member of any value, of which a column tells that it is there. The full name says in which object it is."""
-    return _member(name, _NOTE, False, full_name or name)
-
-
-def op(name: str) -> Member:
-    """The string that tells the operation's type."""
-    return _member(name, _OP, True)
-
-
-def tokens(name: str, takes: int = ANY & ~NULL, rank: int = 0) -> Member:
-    """An object of tokens, or null."""
-    return (name.encode(), _TOKENS, False, takes, (None, rank, None))
-
-
-def before(name: str) -> Member:
-    """The before image, or null."""
-    return _member(name, _BEFORE, False)
-
-
-def after(name: str) -> Member:
-    return _member(name, _AFTER, False)
-
-
-def row(name: str, listed: bool = False) -> Member:
-    """The before image of a delete, and the after image of any other operation. Where images are `listed`, all are, and
-    a record may have several operations."""
-    return _member(name, _ROW, False, listed)
-
-
-def old(name: str, listed: bool = False) -> Member:
-    """The before image of an update, which means nothing elsewhere."""
-    return _member(name, _OLD, False, listed)
-
-
-def names(name: str) -> Member:
-    """An object whose members' names, not their values, are a part of the record's identity; or null."""
-    return _member(name, _NAMES, False)
-
-
-def token_list(name: str, but: str, rank: int = 0) -> Member:
-    """A list of objects with the `name` and the `value` of a token each, or null; that of one name, `but`, is a slot of
-    this name instead."""
-    return _member(name, _LIST, False, but.encode(), Token("", rank))
-
-
-def same(name: str, value: bytes, required: bool = False) -> Member:
-    """A member that must have these very characters for its value."""
-    return _member(name, _SAME, required, value)
-
-
-class OpToken(NamedTuple):
-    """An operation type, and a token that operations have of which a text tells that type, unless they have one of its
-    name already."""
-
-    op: str
-    token: Token
-    text: str
-
-
-class Grammar(NamedTuple):
-    """The records of a dialect: their members, and the types of operations by the texts that stand for them. Of several
-    operations of a record each has its number in the token `row_token`, after all others."""
-
-    members: tuple[Member, ...]
-    ops: Mapping[str, str | OpToken]
-    row_token: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,16 +57,16 @@ class ScannedBatch:
     def of(cls, taken: tuple[Any, ...], with_tokens: bool, places: Mapping[str, int] | None = None) -> ScannedBatch:
         """What a kernel's `take` hands over (see `_native.pyi`)."""
         rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
-        bits = from_kernel.uint8s(images, rows)
+        bits = columns.uint8s(images, rows)
         return cls(
-            from_kernel.letters(ops, rows),
-            tuple(from_kernel.text_column(column, rows) for column in before),
-            tuple(from_kernel.text_column(column, rows) for column in after),
+            columns.letters(ops, rows),
+            tuple(columns.scanned_column(column, rows) for column in before),
+            tuple(columns.scanned_column(column, rows) for column in after),
             pc.equal(pc.bit_wise_and(bits, 1), 1),
             pc.equal(pc.bit_wise_and(bits, 2), 2),
-            tuple(from_kernel.text_column(column, rows) for column in slots),
-            from_kernel.token_maps(names, values, offsets, rows) if with_tokens else None,
-            from_kernel.int64s(ordinals, rows),
+            tuple(columns.scanned_column(column, rows) for column in slots),
+            columns.scanned_token_maps(names, values, offsets, rows) if with_tokens else None,
+            columns.scanned_int64s(ordinals, rows),
             places or {},
         )
 
@@ -233,7 +115,6 @@ class ScannedBatch:
         return len(self) if column.present is None else int(column.present.true_count)
 
 
-MOST_NOTES = 12  # for which the scanner has room
 MOST_IDENTITIES = 16 << 20  # bytes that are bound by a scanner in its life: all are kept
 
 
@@ -298,7 +179,7 @@ class Scanner:
             return False
         self._room -= len(identity)
         with suppress(*REFUSALS):
-            self._native.bind_too(identity, self._numbers[table], states)
+            self._native.bind_alias(identity, self._numbers[table], states)
             return True
         return False
 
@@ -315,11 +196,14 @@ class Scanner:
     def scan(self, data: bytes, place: int, ordinal: int) -> ScanResult:
         """Takes the records from a place on that stand one after the other, up to an odd one. `ordinal` is that of the
         first."""
-        return ScanResult(*self._native.scan(data, place, ordinal))
+        taken, start, _, end, identity = self._native.scan(data, place, -1, ordinal)
+        return ScanResult(taken, start, int.from_bytes(end, "little") or len(data), identity)
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
         """As `scan`, of records whose starts and ends are `spans` in turns, from the `first` on."""
-        return ScanResult(*self._native.scan_spans(data, spans, first, ordinal))
+        taken, start, _, _, identity = self._native.scan_spans(data, spans, first, ordinal)
+        place = 2 * (first + taken)
+        return ScanResult(taken, start, spans[place + 1] if place < len(spans) else len(data), identity)
 
     def rows(self, table: str) -> int:
         """How many operations are held of a table."""
@@ -340,7 +224,7 @@ class Scanner:
 def _op(meaning: str | OpToken, with_tokens: bool) -> tuple[bytes, bytes | None, bytes | None, int]:
     if isinstance(meaning, OpToken):
         if with_tokens:
-            return meaning.op.encode(), meaning.token.name.encode(), meaning.text.encode(), meaning.token.rank
+            return meaning.op.encode(), meaning.name.encode(), meaning.text.encode(), meaning.rank
         meaning = meaning.op
     return meaning.encode(), None, None, 0
 
@@ -348,23 +232,23 @@ def _op(meaning: str | OpToken, with_tokens: bool) -> tuple[bytes, bytes | None,
 def _slots(members: Sequence[Member]) -> Iterator[tuple[str, str | None]]:
     """The slots and notes in their order: the names of their members, and the full names of notes."""
     for name, action, _, argument, _ in members:
-        if action == _ENTER:
+        if action == ENTER:
             yield from _slots(argument[0])
-        elif action == _LIST:
+        elif action == LIST:
             yield argument.decode(), None
-        elif action in (_SLOT, _NOTE):
-            yield name.decode(), argument if action == _NOTE else None
+        elif action in (SLOT, NOTE):
+            yield name.decode(), argument if action == NOTE else None
 
 
 def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
-    """The members with those of tokens passed over."""
+    """The members; those that are tokens are skipped."""
     done: list[Member] = []
     for name, action, required, argument, _ in members:
-        if action == _ENTER:
+        if action == ENTER:
             argument = (_without_tokens(argument[0]), *argument[1:])
-        elif action == _TOKENS:
-            action, argument = _SKIP, ANY
-        done.append((name, action, required, argument, None))
+        elif action == TOKENS:
+            action, argument = SKIP, ANY
+        done.append(Member(name, action, required, argument, None))
     return tuple(done)
 
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from ggfmt.formats.api.reading import Chunk, Event
 from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, Table, Wrong
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch, Scanner, places_of
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner, places_of
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch
 

@@ -16,16 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    AFTER_CHANGES_ONLY,
-    CATALOG_NOT_SHOWN,
-    KEYS_NOT_SHOWN,
-    NESTED_AS_TEXT,
-    TIME_DIGITS,
-    TOKENS_BY_NAME,
-    TYPES_NOT_SHOWN,
-)
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Text
@@ -84,13 +76,13 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"meta"',),
         losses=(
-            NESTED_AS_TEXT,
-            AFTER_CHANGES_ONLY.except_when(f"updateData={ALL}"),
-            TIME_DIGITS.to(0),
-            TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS),
-            KEYS_NOT_SHOWN,
-            TYPES_NOT_SHOWN,
-            CATALOG_NOT_SHOWN,
+            losses.NESTED_AS_TEXT,
+            losses.AFTER_CHANGES_ONLY.except_when(f"updateData={ALL}"),
+            losses.TIME_DIGITS.to(0),
+            losses.TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS),
+            losses.KEYS_NOT_SHOWN,
+            losses.TYPES_NOT_SHOWN,
+            losses.CATALOG_NOT_SHOWN,
         ),
         times_in_utc=True,
     ),

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.formats.json.values import raw_members
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
-from ggfmt.formats.shareplex import AFTER, NUMBER_TOKENS, TEXT_TOKENS, scan
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.shareplex import AFTER
 
 _OPS = {
     "INS": "I",
@@ -30,36 +32,36 @@ _STATEMENT = re.compile(r"(ALTER|CREATE|DROP|ADD|MODIFY|RENAME)\b", re.ASCII)
 
 
 class SharePlexMeta(msgspec.Struct, gc=False):
-    """What a message tells of its operation."""
+    """The operation of a message."""
 
-    op: str | None = None
-    table: str | None = None
-    time: str | None = None
-    scn: int | str | None = None
-    userid: int | str | None = None
-    rowid: int | str | None = None
-    trans: int | str | None = None
-    seq: int | str | None = None
-    size: int | str | None = None
-    idx: int | str | None = None
-    posttime: str | None = None
+    op: Annotated[str | None, roles.op()] = None
+    table: Annotated[str | None, roles.identity()] = None
+    time: Annotated[str | None, roles.slot(roles.STAMP | roles.NULL)] = None
+    scn: Annotated[int | str | None, roles.slot()] = None
+    userid: Annotated[int | str | None, roles.Token(0)] = None
+    seq: Annotated[int | str | None, roles.Token(1)] = None
+    size: Annotated[int | str | None, roles.Token(2)] = None
+    rowid: Annotated[int | str | None, roles.Token(3)] = None
+    trans: Annotated[int | str | None, roles.Token(4)] = None
+    idx: Annotated[int | str | None, roles.Token(5)] = None
+    posttime: Annotated[str | None, roles.Token(6)] = None
 
 
 class SharePlexRecord(msgspec.Struct, gc=False):
     """The members of a message."""
 
-    meta: SharePlexMeta | None = None
-    data: Raw = ABSENT
-    key: Raw = ABSENT
+    meta: Annotated[SharePlexMeta | None, roles.enter()] = None
+    data: Annotated[Raw, roles.row()] = ABSENT
+    key: Annotated[Raw, roles.old()] = ABSENT
 
 
 class SharePlex(Dialect):
     record = SharePlexRecord
     scanned = True
+    ops: ClassVar[roles.Ops] = {form: op for name, op in _OPS.items() for form in (name, name.lower())}
 
     def grammar(self, record: SharePlexRecord) -> Grammar | None:
-        notes = self.notes((), ("meta",))
-        return None if notes is None or self.options.complete_after else scan.grammar(tuple(_OPS.items()), *notes)
+        return None if self.options.complete_after else self.declared_grammar()
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         return scanned.values("time"), scanned.values("scn")
@@ -105,12 +107,7 @@ class SharePlex(Dialect):
                 after = _overlaid(key, row, table)
         op_ts = _stamp(meta.time, table) if meta.time else None
         position = None if meta.scn is None else str(meta.scn)
-        tokens = {}
-        if self.with_tokens:
-            for member in (*NUMBER_TOKENS, *TEXT_TOKENS):
-                value = getattr(meta, member)
-                if value is not None:
-                    tokens[member] = str(value)
+        tokens = roles.tokens_of(SharePlexMeta, meta) if self.with_tokens else {}
         return (Change(table, op, op_ts, position, before, after, tokens),)
 
 

@@ -9,35 +9,25 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import count_missing, differs_or_missing, updates_from
-from ggfmt.columnar.join import join, repeat
-from ggfmt.columnar.tokens import token
-from ggfmt.formats.api.context import Context
+from ggfmt.columnar.metadata import Clock, token
+from ggfmt.columnar.pieces import escape_json_text, join, repeat
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import AFTER_CHANGES_ONLY
-from ggfmt.formats.records.formatter import (
-    DialectFormatter,
-    json_object,
-    json_words,
-    member,
-    quoted,
-    quoted_if_valid,
-    text_output,
-    whole_numbers,
-)
+from ggfmt.formats.records import formatter
+from ggfmt.formats.records.formatter import DialectFormatter
 from ggfmt.formats.shareplex import CHANGED, NUMBER_TOKENS, SHORT, SharePlexOptions
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef, join_name
 
-_SHORT = json_words(["ins", "upd", "del", "truncate"])
-_LONG = json_words([op.name for op in OpType])
+_SHORT = formatter.json_words(["ins", "upd", "del", "truncate"])
+_LONG = formatter.json_words([op.name for op in OpType])
 _META = ("time", "userid", "op", "scn", "rowid", "trans", "seq", "size", "table", "idx", "posttime")
 
 
 class SharePlexFormatter(DialectFormatter):
     def __init__(self, table: TableDef, options: SharePlexOptions, context: Context, clock: Clock) -> None:
-        super().__init__(table, context, clock, [quoted] * len(table.columns))
+        super().__init__(table, context, clock, [formatter.quoted] * len(table.columns))
         self.options = options
         self._table = escape_json_text(join_name(table.schema, table.name))
         self._names = _SHORT if options.op_names == SHORT else _LONG
@@ -52,15 +42,17 @@ class SharePlexFormatter(DialectFormatter):
         data = pc.if_else(pc.equal(data, ""), "{}", data)
         has_key = updates_from(batch)
         members = {
-            "time": quoted_if_valid(self._times(batch)),
+            "time": formatter.quoted_if_valid(self._times(batch)),
             "op": as_strings(self._names.of(batch.op)),
-            "scn": quoted_if_valid(batch.position),
+            "scn": formatter.quoted_if_valid(batch.position),
             "table": repeat(self._table, rows),
         }
-        parts = [member(name, members[name] if name in members else _token(batch, name)) for name in _META]
+        parts = [formatter.member(name, members[name] if name in members else _token(batch, name)) for name in _META]
         # The first member there is has no comma before it.
         meta = pc.replace_substring_regex(join(parts, rows), "^,", "")
-        message = json_object({"meta": ["{", meta, "}"], "data": data, "key": pc.if_else(has_key, before, None)})
+        message = formatter.json_object(
+            {"meta": ["{", meta, "}"], "data": data, "key": pc.if_else(has_key, before, None)}
+        )
         return join([*message, "\n"], rows)
 
     def _times(self, batch: ChangeBatch) -> pa.StringArray:
@@ -90,11 +82,11 @@ class SharePlexFormatter(DialectFormatter):
 def _token(batch: ChangeBatch, name: str) -> pa.StringArray:
     """The JSON values of a token, NULL where there is none."""
     values = token(batch.tokens, name, len(batch))
-    texts = quoted_if_valid(values)
+    texts = formatter.quoted_if_valid(values)
     if name not in NUMBER_TOKENS:
         return texts
-    numbers = whole_numbers(values)
+    numbers = formatter.whole_numbers(values)
     return pc.if_else(numbers.is_valid(), numbers, texts)
 
 
-WRITE_SIDES = {"shareplex_json": text_output(SharePlexFormatter)}
+WRITE_SIDES = {"shareplex_json": formatter.text_output(SharePlexFormatter)}

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from ggfmt.commit.manifest import LossCount, Manifest
 from ggfmt.commit.names import counted
+from ggfmt.commit.records import LossCount, Manifest
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.model.change import OpType
 from ggfmt.sinks.messages.rejects import RejectedRecord

@@ -1,29 +1,408 @@
-"""The page of a run: one file without a reference to any other, for a browser without a network.
-
-A Content-Security-Policy forbids the page all but its own style and script, by their hashes: what a manifest says
-cannot become either.
-"""
+"""The page of `ggfmt report`: its sections, its style and its file."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.location import absolute, below
-from ggfmt.render.report import sections
-from ggfmt.render.report.facts import ReportData
-from ggfmt.render.report.markup import Markup, element, join
+from ggfmt.commit.names import counted
+from ggfmt.commit.records import HandlerTotals
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, without_credentials
+from ggfmt.formats import FORMATS
+from ggfmt.location import Location
+from ggfmt.render.report import plots
+from ggfmt.render.report.facts import ReportData, kind_of
+from ggfmt.render.report.plots import Content, Markup, code, element, join, name, seconds, size
+from ggfmt.scan.progress import STEPS
+from ggfmt.sinks.messages.rejects import RejectedRecord
 from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.version import VERSION
+
+MOST_BARS = 15
+MOST_TEXT = 400  # characters of a reason
+
+# Tables of the page: their cells, how many rows they have at most, and what hides a long one.
+
+MOST_ROWS = 10_000  # what a browser opens at once; the manifest has all
+Row = Sequence[Content]
+
+_FILTERED = 12  # rows, from which on the script of the page offers to filter and to sort
+
+
+@dataclass(frozen=True)
+class Column:
+    """`number`: of counts, to the right and sorted by their values; `bar`: of bars, without a heading to read."""
+
+    title: str
+    number: bool = False
+    bar: bool = False
+
+
+def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: str | None = None) -> Markup:
+    """A table, in a box of its own that scrolls where a window is too narrow. Those of a class of their own are short;
+    others can be filtered where they are long."""
+    heads = [
+        element("th", column.title, scope="col", class_="n" if column.number else "b" if column.bar else None)
+        for column in columns
+    ]
+    body = [_row(columns, row) for row in rows[:MOST_ROWS]]
+    parts = [
+        element("caption", caption),
+        element("thead", element("tr", *heads)),
+        element("tbody", *body),
+    ]
+    whole = element("table", *parts, class_=class_, data_filter=len(rows) >= _FILTERED and class_ is None)
+    note = None
+    if len(rows) > MOST_ROWS:
+        more = f"{len(rows) - MOST_ROWS:,} more are not on this page; the manifest in the output directory has all."
+        note = element("p", more, class_="note")
+    return join((element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption), note))
+
+
+def _row(columns: Sequence[Column], row: Row) -> Markup:
+    cells = []
+    for column, cell in zip(columns, row, strict=True):
+        class_ = "n" if column.number else "b" if column.bar else None
+        cells.append(element("td", cell, class_=class_))
+    return element("tr", *cells)
+
+
+def folded(what: str, number: int, content: Markup) -> Markup:
+    """A table that opens with a click."""
+    return element("details", element("summary", f"{what} ({number:,})"), content)
+
+
+def facts(rows: Sequence[tuple[str, Content]]) -> Markup:
+    """Names and what they are."""
+    return element("dl", *(element("div", element("dt", key), element("dd", value)) for key, value in rows))
+
+
+def top(number: int, of: int, noun: str) -> str:
+    """`20 tables`, or `the first 15 of 20 tables`."""
+    return counted(of, noun) if number >= of else f"the first {number} of {counted(of, noun)}"
+
+
+def heading(run: ReportData) -> Markup:
+    manifest = run.manifest
+    troubles = list(run.verdict())
+    badge = "Committed: " + ("; ".join(troubles) if troubles else "nothing set aside, no value lost")
+    told = [
+        ("Run", code(manifest.run)),
+        ("Output", code(without_credentials(run.root))),
+        ("Input format", name(manifest.input_format) if manifest.input_format else None),
+        ("Mode", name(manifest.mode) if manifest.mode else None),
+    ]
+    return element(
+        "header",
+        element("h1", "ggfmt run of ", element("time", run.committed)),
+        element("p", element("span", badge, class_="badge warn" if troubles else "badge good")),
+        facts([(title, value) for title, value in told if value is not None]),
+        _replaced(run),
+    )
+
+
+def _replaced(run: ReportData) -> Markup | None:
+    replaced = run.manifest.replaced
+    if not replaced:
+        return None
+    names = [part for handler in replaced for part in (", ", code(handler))][1:]
+    return element(
+        "p", "Later runs replaced the files of ", *names, ". The totals are those of this run.", class_="note"
+    )
+
+
+def tiles(run: ReportData) -> Markup:
+    """The figures that one looks for first."""
+    totals = run.totals
+    shown = [
+        ("Operations read", f"{totals.operations_read:,}", f"of {counted(len(run.tables), 'table')}"),
+        ("Messages", f"{run.messages:,}", f"by {counted(len(totals.handlers), 'handler')}"),
+        ("Rejects", f"{run.rejected:,}", "of all handlers"),
+        ("Values lost", f"{run.values_lost:,}", f"and {counted(run.characters_lost, 'character')}"),
+        ("Read", size(totals.input_bytes), f"in {counted(len(run.manifest.inputs), 'file')}"),
+        ("Written", size(run.size), f"in {counted(run.files, 'file')}"),
+        ("Time", seconds(totals.seconds), f"{run.rate:,} operations/s"),
+    ]
+    parts = [
+        element("div", element("dt", title), element("dd", element("b", value), element("span", more)))
+        for title, value, more in shown
+    ]
+    return element("dl", *parts, class_="tiles")
+
+
+def _zone(input_format: str) -> str:
+    """Which zone the times of operations have."""
+    format = FORMATS.get(input_format)
+    if format is None:
+        return "Times are those of the input, as it has them."
+    return "Times are in UTC." if format.times_in_utc else "Times are those of the source, in its own time zone."
+
+
+def over_time(run: ReportData) -> Markup | None:
+    by_time = run.totals.operations_by_time
+    if by_time is None:
+        return _section("Operations over time", element("p", "This run kept no times: its ggfmt was an earlier one."))
+    if not run.moments:
+        return _section("Operations over time", element("p", "The input has no times of operations."))
+    wide = plots.series(run.moments, by_time.step, plots.WIDE.steps)
+    narrow = plots.series(run.moments, by_time.step, plots.NARROW.steps)
+    notes = [_zone(run.manifest.input_format)]
+    for number, what in (
+        (wide.before, "long before all others"),
+        (wide.after, "long after all others"),
+        (run.untimed, "without a time"),
+    ):
+        if number:
+            notes.append(f" {counted(number, 'operation')} {what} {'is' if number == 1 else 'are'} left out.")
+    kinds = list(run.by_type)
+    columns = (Column("From"), *(Column(kind_of(kind).capitalize(), number=True) for kind in kinds))
+    rows: list[Row] = [(start, *(count.get(kind, 0) for kind in kinds)) for start, count in plots.rows(wide)]
+    legend = [element("li", plots.key(kind), kind_of(kind)) for kind in kinds]
+    return _section(
+        "Operations over time",
+        element("ul", *legend, class_="legend"),
+        *(_figure(data, frame, notes) for data, frame in ((wide, plots.WIDE), (narrow, plots.NARROW))),
+        folded("As a table", len(rows), table(columns, rows, "Operations over time")),
+    )
+
+
+def _figure(data: plots.Series, frame: plots.Frame, notes: list[str]) -> Markup:
+    """A plot and what there is to say of it; of those for wide and for narrow windows one is shown."""
+    caption = element("figcaption", f"Each column is {data.step.words}. ", *notes)
+    return element("figure", plots.columns(data, frame), caption, class_=frame.name)
+
+
+def by_type(run: ReportData) -> Markup | None:
+    if not run.by_type:
+        return None
+    most, whole = max(run.by_type.values()), sum(run.by_type.values())
+    columns = (Column("Type"), Column("", bar=True), Column("Operations", number=True), Column("Share", number=True))
+    rows = [
+        (join((plots.key(kind), kind_of(kind))), plots.bar({kind: count}, most), count, f"{100 * count / whole:.1f} %")
+        for kind, count in run.by_type.items()
+    ]
+    return _section("Operations by type", table(columns, rows, "Operations by type", "bars short"))
+
+
+def by_table(run: ReportData) -> Markup | None:
+    tables = run.tables
+    if not tables:
+        return None
+    first = tables[:MOST_BARS]
+    most = max(item.total for item in first)
+    caption = f"Operations of {top(len(first), len(tables), 'table')}"
+    bars = table(
+        (Column("Table"), Column("", bar=True), Column("Operations", number=True)),
+        [(name(item.name), plots.bar(item.operations, most), item.total) for item in first],
+        caption,
+        "bars",
+    )
+    kinds = list(run.by_type)
+    columns = (
+        Column("Table"),
+        *(Column(kind_of(kind).capitalize(), number=True) for kind in kinds),
+        *(Column(title, number=True) for title in ("All", "Files", "Bytes")),
+    )
+    rows: list[Row] = [
+        (name(item.name), *(item.operations.get(kind, 0) for kind in kinds), item.total, item.files, item.size)
+        for item in tables
+    ]
+    return _section("Operations by table", bars, folded("All tables", len(rows), table(columns, rows, "All tables")))
+
+
+def rejects(run: ReportData) -> Markup | None:
+    if not run.rejects:
+        return None
+    columns = (Column("Handler"), Column("Code"), Column("Reason"), Column("Rejects", number=True))
+    rows = [(name(found.handler), code(found.code), found.title, found.count) for found in run.rejects]
+    parts = [table(columns, rows, "By handler and reason", "short")]
+    if run.examples:
+        items = [_example(example, handlers) for example, handlers in run.examples]
+        parts.append(element("h3", "The first of each, and where they were"))
+        parts.append(element("ul", *items, class_="examples"))
+    else:
+        text = "The files in `_rejects` that say why are not there, or in another directory."
+        parts.append(element("p", text, class_="note"))
+    return _section("Rejects", *parts)
+
+
+def _example(example: RejectedRecord, handlers: list[str]) -> Markup:
+    place: list[Markup | str] = ["handler " if len(handlers) == 1 else "handlers ", name(", ".join(handlers))]
+    if example.file:
+        place += [", ", code(without_credentials(example.file))]
+    if example.offset is not None:
+        place.append(f", byte {example.offset:,}")
+    for what, known in (("table", example.table), ("column", example.column), ("position", example.position)):
+        if known:
+            place += [f", {what} ", code(_cut(known))]
+    return element(
+        "li",
+        element("p", code(example.code), " ", name(_cut(example.reason))),
+        element("p", name(_cut(example.help)), class_="help") if example.help else None,
+        element("p", *place, class_="help"),
+    )
+
+
+def _cut(text: str) -> str:
+    text = without_credentials(text)
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}..."
+
+
+def losses(run: ReportData) -> Markup | None:
+    parts: list[Markup] = []
+    if run.losses:
+        columns = (
+            Column("Handler"),
+            Column("Table"),
+            Column("Column"),
+            Column("Values", number=True),
+            Column("What happened"),
+        )
+        rows = [
+            (
+                name(handler),
+                name(loss.table),
+                name(loss.column),
+                loss.values,
+                join((_cut(loss.what), " ", code(loss.loss) if loss.loss else None)),
+            )
+            for handler, loss in run.losses
+        ]
+        parts.append(_long("Values that could not be shown as they are", columns, rows))
+    for handler, totals in run.totals.handlers.items():
+        if totals.lost_characters:
+            characters = counted(totals.lost_characters, "character")
+            text = f": {characters} that the encoding does not have became `?`."
+            parts.append(element("p", "Handler ", code(handler), text))
+    return _section("Losses", *parts) if parts else None
+
+
+def warnings(run: ReportData) -> Markup | None:
+    texts = run.totals.warnings
+    if not texts:
+        return None
+    rows = [(name(_cut(text)),) for text in texts]
+    content = folded("Lines of the log", len(rows), table((Column("Warning"),), rows, "Warnings"))
+    return _section("Warnings", content)
+
+
+def handlers(run: ReportData) -> Markup | None:
+    cards = [_handler(run, handler, totals) for handler, totals in run.totals.handlers.items()]
+    return _section("Handlers", element("div", *cards, class_="cards")) if cards else None
+
+
+def _handler(run: ReportData, handler: str, totals: HandlerTotals) -> Markup:
+    settings = run.manifest.handlers.get(handler)
+    told: list[tuple[str, Markup | str]] = []
+    if settings is not None:
+        told.append(("Format", code(settings.format)))
+    told.append(("Messages", f"{totals.messages:,}, {size(totals.bytes)} in {counted(totals.files, 'file')}"))
+    if totals.extra_messages:
+        told.append(("More than operations", f"{totals.extra_messages:,}, from updates of primary keys"))
+    if totals.left_out:
+        told.append(("Left out", counted(totals.left_out, "truncate")))
+    if totals.rejects:
+        told.append(("Rejects", f"{sum(totals.rejects.values()):,}"))
+    if settings is not None:
+        told.append(("Tokens", "included" if settings.include_tokens else "not included"))
+        told += [(key, code(without_credentials(value))) for key, value in settings.options.items()]
+        if not settings.options:
+            told.append(("Options", "all at their defaults"))
+    parts = [element("h3", name(handler)), facts(told)]
+    if totals.not_shown:
+        items = [element("li", loss.what) for loss in totals.not_shown]
+        parts.append(folded("What the format does not show", len(items), element("ul", *items)))
+    return element("article", *parts)
+
+
+def time_spent(run: ReportData) -> Markup | None:
+    steps = run.totals.seconds_by_step
+    if not steps:
+        return None
+    most = max(steps.values())
+    columns = (Column("Step"), Column("", bar=True), Column("Seconds", number=True))
+    order = [*(step for step in STEPS if step in steps), *sorted(steps.keys() - STEPS)]
+    rows = [(name(step), plots.plain_bar(steps[step], most), f"{steps[step]:,.3f}") for step in order]
+    meanings = [(step, STEPS[step]) for step in order if step in STEPS]
+    note = "Tasks run side by side and their times are added up: steps may take longer than the run."
+    return _section(
+        "Where the time went",
+        table(columns, rows, "Seconds by step", "bars short"),
+        element("p", note, class_="note"),
+        folded("What the steps are", len(meanings), facts(meanings)),
+    )
+
+
+def files(run: ReportData) -> Markup | None:
+    manifest = run.manifest
+    parts = []
+    if manifest.files:
+        columns = (
+            Column("File"),
+            Column("Handler"),
+            Column("Messages", number=True),
+            Column("Bytes", number=True),
+            Column("First position"),
+            Column("Last position"),
+        )
+        rows = [
+            (
+                code(without_credentials(file.path)),
+                name(file.handler),
+                file.operations if file.rejects is None else f"{counted(file.rejects, 'reject')}",
+                file.bytes,
+                name(file.first_position or ""),
+                name(file.last_position or ""),
+            )
+            for file in manifest.files
+        ]
+        parts.append(folded("Output files", len(rows), table(columns, rows, "Output files")))
+    for what, entries in (("Schemas", manifest.schemas), ("Input files", manifest.inputs)):
+        if entries:
+            pairs = [(code(without_credentials(entry.path)), entry.bytes) for entry in entries]
+            listed = table((Column("File"), Column("Bytes", number=True)), pairs, what)
+            parts.append(folded(what, len(pairs), listed))
+    return _section("Files", *parts) if parts else None
+
+
+def uncounted_records(run: ReportData) -> Markup | None:
+    """What of the input was no operation, or not understood."""
+    totals = run.totals
+    rows = [(f"{key} records", count) for key, count in sorted(totals.other_records.items())]
+    rows += [(f"unknown member `{key}`", count) for key, count in sorted(totals.unknown_members.items())]
+    if totals.records_rejected_by_reader:
+        rows.append(("records that could not be read", totals.records_rejected_by_reader))
+    if not rows:
+        return None
+    columns = (Column("What"), Column("Records", number=True))
+    return _section(
+        "Other records", _long("What of the input is no operation", columns, [(name(k), n) for k, n in rows])
+    )
+
+
+def _long(caption: str, columns: tuple[Column, ...], rows: Sequence[Row]) -> Markup:
+    """A table that is folded where it is long."""
+    whole = table(columns, rows, caption)
+    return folded(caption, len(rows), whole) if len(rows) > MOST_BARS else whole
+
+
+def _section(title: str, *parts: Markup) -> Markup:
+    key = title.lower().replace(" ", "-")
+    return element("section", element("h2", title, id=key), *parts, aria_labelledby=key)
+
+
+# The page of a run: one file without a reference to any other, for a browser without a network. A Content-Security-
+# Policy forbids the page all but its own style and script, by their hashes: what a manifest says cannot become either.
 
 
 def page(run: PastRun) -> str:
     """The HTML document, with a line break at its end."""
-    facts = ReportData(run)
+    data = ReportData(run)
     style, script = _own("page.css"), _own("page.js")
     head = element(
         "head",
@@ -34,23 +413,23 @@ def page(run: PastRun) -> str:
         element("meta", name_="referrer", content="no-referrer"),
         element("meta", name_="robots", content="noindex"),
         element("meta", name_="generator", content=f"ggfmt {VERSION}"),
-        element("title", f"ggfmt run {facts.manifest.run}"),
+        element("title", f"ggfmt run {data.manifest.run}"),
         element("style", style),
     )
     main = element(
         "main",
-        sections.heading(facts),
-        sections.tiles(facts),
-        sections.over_time(facts),
-        element("div", sections.by_type(facts), sections.time_spent(facts), class_="pair"),
-        sections.by_table(facts),
-        sections.rejects(facts),
-        sections.losses(facts),
-        sections.warnings(facts),
-        sections.handlers(facts),
-        sections.uncounted_records(facts),
-        sections.files(facts),
-        _footer(facts),
+        heading(data),
+        tiles(data),
+        over_time(data),
+        element("div", by_type(data), time_spent(data), class_="pair"),
+        by_table(data),
+        rejects(data),
+        losses(data),
+        warnings(data),
+        handlers(data),
+        uncounted_records(data),
+        files(data),
+        _footer(data),
     )
     body = element("body", main, element("script", script))
     return join((Markup("<!DOCTYPE html>\n"), element("html", head, body, lang="en"), Markup("\n")))
@@ -59,7 +438,8 @@ def page(run: PastRun) -> str:
 def write_page(run: PastRun, file: Path) -> None:
     """Writes the page, all of it or nothing. UsageError GG563 for a file within the output directory, GG506 for one
     that cannot be written."""
-    if below(os.path.realpath(file), os.path.realpath(absolute(run.root))) is not None:
+    root = Location.of(run.root)
+    if root.is_local and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root.path)):
         message = "the page would lie within the output directory"
         raise UsageError(Diagnostic("GG563", message, Span(file=str(file)), "give a file outside of it"))
     content = page(run).encode()

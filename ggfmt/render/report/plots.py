@@ -1,21 +1,220 @@
-"""Plots as SVG, from small functions: bars of a table, and operations over time.
-
-Colours are classes of the style sheet, so that they follow the theme; nothing of a plot is a style of its own, which
-the page forbids.
-"""
+"""The plots of the page of `ggfmt report`, with their scales, and the HTML elements that all of the page is made of."""
 
 from __future__ import annotations
 
+import calendar
+import html
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from itertools import pairwise
+from datetime import datetime, timedelta
+from itertools import count, pairwise
 
 from ggfmt.commit.names import counted
+from ggfmt.java.text import visible
 from ggfmt.render.report.facts import TYPES, TimeBucket, operations_of
-from ggfmt.render.report.markup import Markup, element
-from ggfmt.render.report.scales import Step, compact, step_for, ticks, time_labels, time_ticks
+
+_VOID = {"br", "meta"}  # elements that have no content and no end
+
+
+class Markup(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+Content = str | int | None  # a `Markup` as it is, anything else as text; nothing for None
+
+
+def text(value: str | int) -> Markup:
+    """A value as text; a number with commas."""
+    return Markup(html.escape(visible(f"{value:,}" if isinstance(value, int) else value)))
+
+
+def element(tag: str, /, *children: Content, **attributes: Content | float | bool) -> Markup:
+    """An element. Of the name of an attribute a last `_` is left out and others become `-`; one without a value is
+    left out, and one that is true stands alone."""
+    given = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
+    start = f"<{tag}{given}>"
+    return Markup(start if tag in _VOID else f"{start}{join(children)}</{tag}>")
+
+
+def join(parts: Iterable[Content]) -> Markup:
+    return Markup("".join(part if isinstance(part, Markup) else text(part) for part in parts if part is not None))
+
+
+def name(value: str) -> Markup:
+    """A name from the data."""
+    return element("bdi", value)
+
+
+def code(value: str) -> Markup:
+    """A word to type, a path or a value."""
+    return element("code", name(value))
+
+
+def _attribute(key: str, value: Content | float | bool) -> str:
+    shown = key.removesuffix("_").replace("_", "-")
+    if isinstance(value, bool):
+        return f" {shown}" if value else ""
+    if isinstance(value, (int, float)):
+        return f' {shown}="{value:.10g}"'
+    return f' {shown}="{text(str(value))}"'
+
+
+# Round numbers: for axes of counts and of times, and for figures in a text.
+
+_EPOCH = datetime(1970, 1, 1)
+_DAY = 86400
+_MONDAY = 4  # the first one of 1970 was the fifth day
+_UNITS = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
+
+
+def ticks(most: int, number: int = 5) -> list[int]:
+    """Round counts from 0 to the first that is no less than `most`, about so many steps apart."""
+    for exponent in count():
+        for factor in (1, 2, 5):
+            step = factor * 10**exponent
+            if step * number >= most:
+                return list(range(0, max(most, 1) + step, step))[: -(-max(most, 1) // step) + 1]
+    raise AssertionError
+
+
+def compact(value: int) -> str:
+    """A count in few characters: `950`, `1.5k`, `20M`."""
+    for unit, letter in _UNITS:
+        if value >= 0.9995 * unit:  # which is shown as 1 of it
+            return f"{value / unit:.3g}{letter}" if value < 999.5 * unit else f"{value // unit:,}{letter}"
+    return str(value)
+
+
+def size(value: int) -> str:
+    """Bytes in few characters: `950 bytes`, `1.5 kB`, `20 MB`."""
+    if value < _UNITS[-1][0]:
+        return f"{value} byte{'s' * (value != 1)}"
+    short = compact(value)
+    return f"{short[:-1]} {short[-1]}B"
+
+
+def seconds(value: float) -> str:
+    """`0.34 s`, `12.3 s`, `2 min 5 s`, `1 h 2 min`."""
+    if value < 59.95:
+        return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of an axis of time: so many seconds, or so many months."""
+
+    words: str
+    seconds: int = 0
+    months: int = 0
+
+    def index(self, moment: datetime) -> int:
+        """Which step a moment is in; those that follow each other have numbers that do."""
+        if self.months:
+            return (moment.year * 12 + moment.month - 1) // self.months
+        seconds = calendar.timegm(moment.timetuple()) - self._offset
+        return seconds // self.seconds
+
+    def start(self, index: int) -> datetime:
+        """The first moment of a step, no earlier and no later than there are moments."""
+        if self.months:
+            year, month = divmod(index * self.months, 12)
+            return datetime(min(max(year, 1), 9999), month + 1, 1)
+        seconds = index * self.seconds + self._offset
+        return _EPOCH + timedelta(seconds=min(max(seconds, -62135596800), 253402300799))
+
+    @property
+    def _offset(self) -> int:
+        return _MONDAY * _DAY if self.seconds == 7 * _DAY else 0
+
+
+STEPS = (
+    Step("a second", 1),
+    Step("5 seconds", 5),
+    Step("10 seconds", 10),
+    Step("30 seconds", 30),
+    Step("a minute", 60),
+    Step("5 minutes", 300),
+    Step("10 minutes", 600),
+    Step("30 minutes", 1800),
+    Step("an hour", 3600),
+    Step("3 hours", 3 * 3600),
+    Step("6 hours", 6 * 3600),
+    Step("12 hours", 12 * 3600),
+    Step("a day", _DAY),
+    Step("a week", 7 * _DAY),
+    Step("a month", months=1),
+    Step("3 months", months=3),
+    Step("a year", months=12),
+    Step("10 years", months=120),
+    Step("100 years", months=1200),
+    Step("1,000 years", months=12000),
+)
+# What a manifest counts by, and the step that is as long. Longer ones are made of whole ones of it.
+_OF_MANIFEST = {
+    "second": 0,
+    "10 seconds": 2,
+    "minute": 4,
+    "10 minutes": 6,
+    "hour": 8,
+    "day": 12,
+    "month": 14,
+    "year": 16,
+}
+
+
+def step_for(first: datetime, last: datetime, counted_by: str, most: int) -> Step:
+    """The shortest step by which two moments are less than `most` steps apart, and which is made of whole steps of
+    the manifest (`counted_by`)."""
+    for step in STEPS[_OF_MANIFEST[counted_by] :]:
+        if step.index(last) - step.index(first) < most:
+            return step
+    return STEPS[-1]
+
+
+def time_ticks(step: Step, first: int, last: int, most: int) -> list[int]:
+    """The steps from `first` to `last` that get a label: at most so many, at round times."""
+    for longer in STEPS[STEPS.index(step) :]:
+        found = [n for n in range(first, last + 1) if n == first or _begins(step, n, longer)]
+        if len(found) > 1 and not _begins(step, first, longer):
+            found = found[1:]  # a label that is not round would stand too near to the next
+        if len(found) <= most:
+            return found
+    return [first]
+
+
+def _begins(step: Step, index: int, longer: Step) -> bool:
+    """Whether a longer step begins within this one."""
+    return longer.index(step.start(index)) != longer.index(step.start(index - 1))
+
+
+def time_labels(step: Step, moments: Sequence[datetime]) -> list[tuple[str, str]]:
+    """For each moment what differs most and, where it is another one than before, what it is part of: the time and
+    its day, the day and its year."""
+    labels = []
+    before = ""
+    for moment in moments:
+        if step.months >= 12:
+            label, part_of = f"{moment.year}", ""
+        elif step.months:
+            label, part_of = f"{moment:%b}", f"{moment.year}"
+        elif step.seconds >= _DAY:
+            label, part_of = f"{moment.day} {moment:%b}", f"{moment.year}"
+        else:
+            label = f"{moment:%H:%M:%S}" if step.seconds < 60 else f"{moment:%H:%M}"
+            part_of = f"{moment.day} {moment:%b} {moment.year}"
+        labels.append((label, part_of if part_of != before else ""))
+        before = part_of
+    return labels
+
+
+# Plots as SVG, from small functions: bars of a table, and operations over time. Colours are classes of the style sheet,
+# so that they follow the theme; nothing of a plot is a style of its own, which the page forbids.
 
 _BAR = 1000  # the width of a bar of a table, in a unit of its own: it is stretched to its cell
 _APART = 10  # times as long as all others: what is as far away is not drawn
@@ -131,11 +330,11 @@ def columns(data: Series, frame: Frame) -> Markup:
         end = frame.width - frame.right
         parts.append(element("line", x1=frame.left, x2=end, y1=y, y2=y, class_="axis" if not tick else "grid"))
         parts.append(element("text", compact(tick), x=frame.left - 8, y=y + 4, text_anchor="end"))
-    for place, count in enumerate(data.counts):
-        if count:
+    for place, counts in enumerate(data.counts):
+        if counts:
             x = frame.left + place * width
-            column = _column(count, x, width, bottom, height / scale[-1])
-            told = f"{_moment(data, place)}: {operations_of(dict(count))}"
+            column = _column(counts, x, width, bottom, height / scale[-1])
+            told = f"{_moment(data, place)}: {operations_of(dict(counts))}"
             hover = element("rect", x=x, y=frame.top, width=width, height=height, class_="hover")
             parts.append(element("g", element("title", told), hover, *column))
     parts += _time_axis(data, frame, width, bottom)

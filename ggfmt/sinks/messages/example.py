@@ -9,12 +9,12 @@ from datetime import datetime
 from functools import cache
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.symbols import HANDLER, PropertySymbol
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection
 from ggfmt.formats.api.reading import Event
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch

@@ -9,20 +9,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from ggfmt import kernels
 from ggfmt.columnar.replacement import two_tables
 from ggfmt.commit.commit import write_error
-from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.progress import JOINING, READING, ProgressTracker, Stopwatch
 from ggfmt.scan.recognition import other_format, reader_of
-from ggfmt.scan.runner import Runner
+from ggfmt.scan.runner import Runner, warn_of_missing_kernels
 from ggfmt.scan.splits import Split, SplitReader
-from ggfmt.scan.steps import JOINING, READING, Stopwatch
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.job import HandlerOutput, Job
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
@@ -170,7 +168,7 @@ def collect_results(
 ) -> RunResults:
     """What tasks that have all ended well came to, their small files joined unless there is no `joiner`. Abend if that
     cannot be done, or does not add up."""
-    tell_of_kernels(outcomes)
+    warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     totals = report.sum_outcomes(outcomes, job.targets)
     imbalance = totals.imbalance()
     if imbalance is not None:
@@ -200,7 +198,7 @@ def collect_results(
 class MessageSink:
     """Operations become the messages of every handler, in staging."""
 
-    staging: Mapping[str, str]
+    staging: Mapping[Location, Location]
 
     def task(self, job: Job) -> Callable[[Split, int], TaskOutcome]:
         """Abend if two tables get one name."""
@@ -219,25 +217,6 @@ def check_names_met(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
     """Abend if two tables that tasks have met get one name."""
     met = [seen for outcome in outcomes for seen in outcome.seen]
     check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
-
-
-def warn_without_kernels() -> None:
-    """Warn that this process has no native kernels, unless they are switched off."""
-    if kernels.lack is not None:
-        log.warning("%s; %s", kernels.lack.message, kernels.lack.help)
-
-
-def tell_of_kernels(outcomes: Sequence[TaskOutcome]) -> None:
-    """Says once that tasks ran without the native kernels that this side has."""
-    without = [outcome.kernels for outcome in outcomes if outcome.kernels != kernels.state]
-    if without and kernels.native is not None:
-        log.warning(
-            "%s of %s ran without native kernels, with the same results and more slowly (%s): %s",
-            counted(len(without), "task"),
-            len(outcomes),
-            kernels.COST,
-            without[0],
-        )
 
 
 def check_names(job: Job, tables: Iterable[str]) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ggfmt.formats import FORMATS
-from ggfmt.location import resolved
+from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.options.replacements import Replacements
-from ggfmt.scan.job import ReadJob
+from ggfmt.scan.splits import ReadJob
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 
@@ -20,7 +20,7 @@ class HandlerOutput:
     directory."""
 
     settings: HandlerSettings
-    root: str
+    root: Location
     max_file_size: int
     layout: Layout
     schema_path: str | None = None
@@ -30,14 +30,14 @@ class HandlerOutput:
         return self.settings.handler
 
     @property
-    def schema_directories(self) -> list[str]:
-        """Where a run writes the schemas of the format, as paths or URIs: a relative one is below the root. None if the
-        format has no schemas, or they are switched off."""
+    def schema_directories(self) -> list[Location]:
+        """Where a run writes the schemas of the format; a relative directory is below the root. Empty if the format has
+        no schemas, or the handler switches them off."""
         settings = self.settings
         if not FORMATS[settings.format].schema_in_run or not settings.schema_files(TableDef("T")):
             return []
         directories = [getattr(settings.options, "schema_directory", None), self.schema_path]
-        return [resolved(directory, self.root) for directory in directories if directory]
+        return [self.root.resolve(directory) for directory in directories if directory]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +55,6 @@ class Job(ReadJob):
     quarantine: bool = False
     strict: bool = False
     current_timestamp: datetime | None = None
-    staging: dict[str, str] = field(default_factory=dict)
+    staging: dict[Location, Location] = field(default_factory=dict)
     trace: bool = False
     replacements: Replacements = field(default_factory=Replacements)

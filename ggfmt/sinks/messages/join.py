@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ggfmt.location import extended, file_system
 from ggfmt.sinks.messages.staging import PlacedPreamble, StagedFile
 
 JOIN_BYTES = 16 << 20
@@ -86,17 +85,16 @@ def join_group(group: Group, attempt: int) -> StagedFile:
     first, last = group.parts[0], group.parts[-1]
     if len(group.parts) == 1:
         return first
-    path = extended(first.path, f"-joined-{attempt}")
+    location = first.location.extended(f"-joined-{attempt}")
     digest, size = hashlib.sha256(), 0
-    fs, inner = file_system(path)
-    with fs.open_output_stream(inner, compression=None) as out:
+    with location.create() as out:
         for block in joined(group.parts):
             out.write(block)
             digest.update(block)
             size += len(block)
     return replace(
         first,
-        path=path,
+        location=location,
         size=size,
         sha256=digest.hexdigest(),
         preambles=(),
@@ -130,8 +128,7 @@ def _last_said(file: StagedFile) -> dict[str, str]:
 
 def _blocks(file: StagedFile, without_header: bool, left_out: Sequence[PlacedPreamble]) -> Iterator[bytes]:
     """The bytes of a file less some."""
-    fs, inner = file_system(file.path)
-    with fs.open_input_stream(inner, compression=None) as stream:
+    with file.location.open_stream() as stream:
         place = len(stream.read(file.header)) if without_header and file.header else 0
         for preamble in left_out:
             while place < preamble.offset:

@@ -17,13 +17,11 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, counts_by_value, non_null_values
 from ggfmt.commit.names import FILE_NAME_BYTES, NAME_BYTES, NUMBER_BYTES, FileLocation, plain_place, safe_name, stamp
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.java.text import InvalidValueError, visible
-from ggfmt.java.time_limit import TimeLimitError, time_limit
+from ggfmt.java.text import InvalidValueError, TimeLimitError, time_limit, visible
 from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import TableDef
-from ggfmt.options.table_keys import Keys
-from ggfmt.options.template_pieces import DATA_SLASH, NUMBER, MissingValueError, NameContext, Value
-from ggfmt.options.templates import NameTemplate
+from ggfmt.options.templates import DATA_SLASH, NUMBER, MissingValueError, NameContext, NameTemplate, Value
+from ggfmt.options.value_types import Keys
 
 PATH_BYTES = 900  # object stores take names of 1,024 bytes, of which the output directory has some
 MOST_SECONDS = 10  # for the expressions of a template and one name

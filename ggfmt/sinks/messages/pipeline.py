@@ -14,17 +14,16 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handler_options import REJECT, WRITE, HandlerConfig, RunOptions
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.loss import happening
-from ggfmt.formats.api.losses import NESTED_AS_TEXT
+from ggfmt.formats.api.format import Context, Projection
+from ggfmt.formats.api.losses import NESTED_AS_TEXT, happening
 from ggfmt.formats.api.writing import Formatter, Framing, LossNote, RowErrors, SchemaFile, WriteSupport
 from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import native_charset
-from ggfmt.java.date_mask import date_mask
+from ggfmt.java.date_format import date_mask
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef

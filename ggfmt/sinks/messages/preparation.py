@@ -16,14 +16,12 @@ from ggfmt.commit.commit import check_directories, lock_all, reason, write_error
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import is_below
 from ggfmt.commit.names import METADATA_DIRECTORY, counted, stamp
-from ggfmt.config.file_layout import absolute_paths, not_done
-from ggfmt.config.handler_options import RunOptions
-from ggfmt.config.handlers import HandlerConfig
+from ggfmt.config.handler_options import HandlerConfig, RunOptions, absolute_paths, not_done
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.writing import TextFraming
 from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
-from ggfmt.location import absolute, below, child, file_system, is_uri, not_writable, plain, remedy
+from ggfmt.location import Location, remedy, write_problem
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.replacements import Replacements
 from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
@@ -209,7 +207,9 @@ def prepare_commit(job: Job, mode: str, held: ExitStack) -> PreparedRun:
     replaced = _replaced(job.targets, outputs, mode)
     if _moment(job.current_timestamp, mode, job.moment, outputs) != job.moment:
         message = "another run has added files to the output since this one began"
-        raise Abend(Diagnostic("GG506", message, Span(file=outputs[0].root), "nothing was committed; write it again"))
+        raise Abend(
+            Diagnostic("GG506", message, Span(file=outputs[0].root.shown), "nothing was committed; write it again")
+        )
     return PreparedRun(job, None, outputs, replaced, mode)
 
 
@@ -289,18 +289,18 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
     targets = []
     for config in settings.handlers:
         handler = config.handler
-        root = settings.output or handler.root_file_path
-        if root is None:
+        given = settings.output or handler.root_file_path
+        if given is None:
             message = f"handler `{config.name}` has no output directory"
             help = f"give `-o DIR` or set `gg.handler.{config.name}.rootFilePath`"
             problems.append(Diagnostic("GG109", message, help=help))
             continue
         try:
-            root = absolute(root)
-            file_system(root)
+            root = Location.of(given)
+            root.file_system()
         except OSError as error:
             message = f"the output cannot be opened: {error}"
-            raise UsageError(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
+            raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
         own = HandlerSettings.of(config, settings.own)
         layout = chosen_layout(config, own, settings.own.group_name)
         targets.append(HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path))
@@ -324,14 +324,19 @@ def _changed(file: InputFile) -> Diagnostic | None:
     return None
 
 
-def _check_inputs(files: Sequence[InputFile], root: str, replaced: Collection[str]) -> None:
+def _check_inputs(files: Sequence[InputFile], root: Location, replaced: Collection[str]) -> None:
     """UsageError if the run would delete what it reads, by whatever path it does."""
-    directory = os.path.realpath(root) if not is_uri(root) else plain(root)
+    start = _identity(root).rstrip("/") + "/"
     for file in files if replaced else ():
-        path = file.path
-        if below(os.path.realpath(path) if not is_uri(path) else plain(path), directory) in replaced:
+        path = _identity(file.location)
+        if path.startswith(start) and path.removeprefix(start) in replaced:
             message = "the input is among the output that `--mode overwrite` replaces"
             raise UsageError(Diagnostic("GG501", message, Span(file=file.shown), "give another output directory"))
+
+
+def _identity(location: Location) -> str:
+    """What all paths and URIs of one file have in common."""
+    return os.path.realpath(location.path) if location.is_local else location.canonical
 
 
 def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
@@ -339,25 +344,26 @@ def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
     written once the run is decided."""
     help = "set another `schemaDirectory` or `schemaFilePath`"
     for target in targets:
-        problem = not_writable(target.root)
+        problem = write_problem(target.root)
         if problem is not None:  # which the schemas within it cannot help
             raise Abend(write_error(target.root, problem))
         what = f"the schema directory of handler `{target.handler}`"
         try:
             for directory in target.schema_directories:
-                file_system(directory)
+                directory.file_system()
                 _check_schema_directory(directory, target.root, what, help)
         except OSError as error:
             told = "; ".join(filter(None, (getattr(error, "help", None), help)))
             raise UsageError(Diagnostic("GG506", f"{what} cannot be opened: {error}", help=told)) from None
 
 
-def _check_schema_directory(directory: str, root: str, what: str, help: str) -> None:
-    inside = below(child(directory, "x"), root)
+def _check_schema_directory(directory: Location, root: Location, what: str, help: str) -> None:
+    place = Span(file=directory.shown)
+    inside = directory.child("x").name_below(root)
     if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
         message = f"{what} is relative, and not within the output directory"
-        raise ConfigurationError(Diagnostic("GG103", message, Span(file=directory), f"{help}, or an absolute path"))
-    problem = not_writable(directory)
+        raise ConfigurationError(Diagnostic("GG103", message, place, f"{help}, or an absolute path"))
+    problem = write_problem(directory)
     if problem is not None:
         help = remedy(problem, help) or help
-        raise Abend(Diagnostic("GG506", f"{what} cannot be written: {reason(problem)}", Span(file=directory), help))
+        raise Abend(Diagnostic("GG506", f"{what} cannot be written: {reason(problem)}", place, help))

@@ -12,17 +12,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.commit.commit import CommitPart, StagedMove, commit, write_error
+from ggfmt.commit.commit import CommitPart, StagedMove, check_targets, commit, write_error
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import read_journal
-from ggfmt.commit.manifest import LAYOUT
 from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
-from ggfmt.commit.records import MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
+from ggfmt.commit.records import LAYOUT, MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
 from ggfmt.commit.store import FAILURES
-from ggfmt.commit.targets import check_targets
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.location import below, child
+from ggfmt.diagnostics.diagnostic import Abend, without_credentials
+from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults
@@ -59,8 +56,8 @@ class FileNamer:
         self._stamp = stamp(moment)
         self._appends = appends
         self._same_time = appends and same_time
-        self._owners: dict[tuple[str, str, FileLocation], tuple[str, Partition]] = {}
-        self._taken: dict[tuple[str, str], set[str]] = {}
+        self._owners: dict[tuple[Location, str, FileLocation], tuple[str, Partition]] = {}
+        self._taken: dict[tuple[Location, str], set[str]] = {}
 
     def names(self, files: Sequence[tuple[StagedFile, HandlerOutput, bool]]) -> Iterator[NamedFile]:
         counts = Counter(self._series(*item) for item in files)
@@ -84,7 +81,7 @@ class FileNamer:
     @staticmethod
     def _series(file: StagedFile, target: HandlerOutput, is_reject: bool) -> str:
         name = file.place.path if file.place is not None and target.layout.has_templates else file.table
-        return folded("/".join((target.root, target.handler, "rejects" if is_reject else "data", name)))
+        return folded("/".join((target.root.address, target.handler, "rejects" if is_reject else "data", name)))
 
     def _check_alone(self, file: StagedFile, target: HandlerOutput) -> None:
         """Abend GG514 if another table, or another partition of it, has the place of the file."""
@@ -125,7 +122,7 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitP
         commit(results.job.run, [*parts, *others])
     except FAILURES as error:
         raise Abend(write_error(outputs[0].root, error)) from None
-    return {output.root: _manifest(output, named, schemas, described) for output in outputs}
+    return {output.root.address: _manifest(output, named, schemas, described) for output in outputs}
 
 
 def is_committed(prepared: PreparedRun) -> bool:
@@ -157,7 +154,7 @@ def _part(
     part = CommitPart(output, deletes=list(replaced))
     for item in named:
         if item.target.root == output.root:
-            source = below(item.file.path, output.root)
+            source = item.file.location.name_below(output.root)
             assert source is not None
             part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
     own = [schema for schema in schemas if schema.root == output.root]
@@ -198,14 +195,14 @@ def _manifest(
 ) -> dict[str, Any]:
     """What a run read and wrote, as an output directory has it: paths in it are relative, others absolute."""
 
-    def path(root: str, name: str) -> str:
-        return name if root == output.root else child(without_credentials(root), name)
+    def path(root: Location, name: str) -> str:
+        return name if root == output.root else root.show(name)
 
     files = [_entry(item.file, path(item.target.root, item.name), item.is_reject) for item in named]
     listed = {}
     for schema in schemas:
         place = schema.inside
-        shown = child(without_credentials(schema.directory), schema.name) if place is None else path(schema.root, place)
+        shown = schema.directory.show(schema.name) if place is None else path(schema.root, place)
         listed[shown] = {"path": shown, "bytes": len(schema.content), "sha256": sha256(schema.content).hexdigest()}
     return {**described, "files": files, "schemas": list(listed.values())}
 
@@ -248,15 +245,15 @@ def _configuration(target: HandlerOutput) -> dict[str, Any]:
 class PublishedSchema:
     """A schema of a handler that writes to `root`: its directory, and its name in it."""
 
-    root: str
-    directory: str
+    root: Location
+    directory: Location
     name: str
     content: bytes
 
     @property
     def inside(self) -> str | None:
         """Its name below the output directory; None if it lies outside."""
-        return below(child(self.directory, self.name), self.root)
+        return self.directory.child(self.name).name_below(self.root)
 
 
 def _schema_files(

@@ -7,16 +7,17 @@ import io
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from ggfmt.commit.names import RECORDS
+from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.location import file_system, is_uri, resolved
-from ggfmt.sinks.messages.staging import StagedFile, unique_path
+from ggfmt.location import Location, is_uri
+from ggfmt.sinks.messages.staging import StagedFile, unique_name
 
 REASONS = "reasons.jsonl"
 FLUSH_BYTES = 1 << 20
@@ -48,7 +49,7 @@ class RejectFiles:
     """The rejects of one handler in one task, written as they come. Each record is followed by a line end, which is not
     its own."""
 
-    def __init__(self, directory: str, handler: str, split: int) -> None:
+    def __init__(self, directory: Store, handler: str, split: int) -> None:
         self.by_code: Counter[str] = Counter()
         self._records = _LineFile(directory, handler, split, RECORDS)
         self._reasons = _LineFile(directory, handler, split, REASONS)
@@ -79,7 +80,7 @@ class RejectFiles:
 class _LineFile:
     """A staged file of lines, which is made with the first of them."""
 
-    def __init__(self, directory: str, handler: str, split: int, kind: str) -> None:
+    def __init__(self, directory: Store, handler: str, split: int, kind: str) -> None:
         self.size = 0
         self._directory = directory
         self._handler = handler
@@ -89,7 +90,7 @@ class _LineFile:
         self._lines: list[bytes] = []
         self._waiting = 0
         self._digest = hashlib.sha256()
-        self._path = ""
+        self._name = ""
         self._stream: pa.NativeFile | None = None
 
     def add(self, line: bytes) -> None:
@@ -103,16 +104,15 @@ class _LineFile:
     def close(self) -> StagedFile:
         stream = self._flush()
         stream.close()
-        digest = self._digest.hexdigest()
+        digest, location = self._digest.hexdigest(), self._directory.location(self._name)
         return StagedFile(
-            self._handler, self._kind, "", self._split, 0, self._path, self.size, 0, self._count, digest, None, None
+            self._handler, self._kind, "", self._split, 0, location, self.size, 0, self._count, digest, None, None
         )
 
     def _flush(self) -> pa.NativeFile:
         if self._stream is None:
-            self._path = unique_path(self._directory)
-            fs, inner = file_system(self._path)
-            self._stream = fs.open_output_stream(inner, compression=None)
+            self._name = unique_name()
+            self._stream = self._directory.location(self._name).create()
         data = b"".join(self._lines)
         self._lines, self._waiting = [], 0
         self._stream.write(data)
@@ -127,9 +127,9 @@ def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[RejectEntry
         elsewhere = is_uri(name) or os.path.isabs(name)
         if "rejects" not in entry or elsewhere or not name.endswith(f".{REASONS}"):
             continue
-        fs, inner = file_system(resolved(name, root))
-        reasons, records = inner, f"{inner.removesuffix(REASONS)}{RECORDS}"
-        with fs.open_input_stream(reasons, compression=None) as lines, fs.open_input_file(records) as data:
+        reasons = Location.of(root).child(name)
+        records = replace(reasons, path=f"{reasons.path.removesuffix(REASONS)}{RECORDS}")
+        with reasons.open_stream() as lines, records.open_file() as data:
             for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):  # type: ignore[type-var]
                 reason = msgspec.json.decode(line)
                 record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))  # type: ignore[call-arg]

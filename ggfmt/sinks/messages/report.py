@@ -10,17 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.commit.names import counted
 from ggfmt.commit.timeline import Timeline
-from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.loss import Loss, happening
+from ggfmt.formats.api.losses import Loss, happening
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.java.text import visible
 from ggfmt.model.table import TableDef
-from ggfmt.scan.steps import added
+from ggfmt.scan.progress import added
 from ggfmt.sinks.messages.job import HandlerOutput
 from ggfmt.sinks.messages.sink import TaskOutcome
 
@@ -126,7 +125,7 @@ def configuration_summary(target: HandlerOutput, stream: bool = False) -> str:
     settings, format = target.settings, FORMATS[target.settings.format]
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
     layout = "a directory for each table" if settings.partition_by_table else "all tables in the same files"
-    place = f"{without_credentials(target.root)}/{target.handler}, {layout}"
+    place = f"{target.root.shown}/{target.handler}, {layout}"
     lines.append(f"  Output: {'standard output' if stream else place}.")
     lines.append(f"  Tokens: {'included' if settings.context.include_tokens else 'not included'}.")
     width = max(len(spec.name) for spec in format.options.specs())

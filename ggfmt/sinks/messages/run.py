@@ -14,11 +14,10 @@ from ggfmt.commit.commit import reason
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
 from ggfmt.java.text import visible
-from ggfmt.scan.progress import ProgressCallback, ProgressTracker
-from ggfmt.scan.runner import InProcess, Runner
-from ggfmt.scan.steps import COMMITTING, LISTING, STARTING, Stopwatch, added
+from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch, added
+from ggfmt.scan.runner import InProcess, Runner, warn_without_kernels
 from ggfmt.sinks.messages import report
-from ggfmt.sinks.messages.execution import execute_tasks, warn_without_kernels
+from ggfmt.sinks.messages.execution import execute_tasks
 from ggfmt.sinks.messages.preparation import TRACE, PreparedRun, RunSettings, check_inputs_unchanged, prepare
 from ggfmt.sinks.messages.publish import is_committed, publish
 from ggfmt.sinks.messages.stream import write_stream
@@ -127,7 +126,7 @@ class _RunExecution:
         if prepared.stream:
             what = "all messages are" if self._manifests is not None else "not all messages may be"
             return KeyboardInterrupt(f"{what_happened}; {what} on standard output")
-        place = Span(file=prepared.outputs[0].root)
+        place = Span(file=prepared.outputs[0].root.shown)
         try:
             if self._manifests is None and not is_committed(prepared):
                 return nothing

@@ -12,8 +12,16 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from ggfmt.commit.manifest import Manifest, manifest_of
-from ggfmt.commit.records import RunRecord, kept_runs, latest_record, no_output, output_to_read, record_of
+from ggfmt.commit.records import (
+    Manifest,
+    RunRecord,
+    kept_runs,
+    latest_record,
+    manifest_of,
+    no_output,
+    output_to_read,
+    record_of,
+)
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.sinks.messages.rejects import REASONS, RejectedRecord

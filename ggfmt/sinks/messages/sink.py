@@ -10,25 +10,24 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 
 from ggfmt import kernels
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import text_buffer
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import text_buffer
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.commit.names import FileLocation, counted
 from ggfmt.commit.store import Store
 from ggfmt.commit.timeline import Timeline
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote
-from ggfmt.location import child, file_system
+from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.scan.steps import FORMATTING, WRITING, Stopwatch
+from ggfmt.scan.progress import FORMATTING, WRITING, Stopwatch
 from ggfmt.sinks.messages.job import HandlerOutput, Job
 from ggfmt.sinks.messages.layout import (
     MOST_PARTITIONS,
@@ -96,8 +95,8 @@ class HandlerWriter:
         self._split = ordinal
         self._trace = job.trace
         self._watch = watch
-        self._directory = child(job.staging[target.root], f"{ordinal:06d}-{attempt}-{target.handler}")
-        Store(self._directory).make_directory("")
+        self._directory = Store(job.staging[target.root].child(f"{ordinal:06d}-{attempt}-{target.handler}"))
+        self._directory.make_directory("")
         self.rejects = RejectFiles(self._directory, target.handler, ordinal)
         self._result = HandlerTaskOutput()
         self._tables: dict[str, _Table] = {}
@@ -279,10 +278,10 @@ class TaskOutcome:
     kernels: str = _KERNELS
 
 
-def in_task(staging: Collection[str], ordinal: int, work: Callable[[], TaskOutcome]) -> TaskOutcome:
+def in_task(staging: Collection[Location], ordinal: int, work: Callable[[], TaskOutcome]) -> TaskOutcome:
     """Do the work of one task, unless another task has left a reason to stop in the staging directories of the run."""
     started = time.perf_counter()
-    if any(_exists(child(root, STOP_FILE)) for root in staging):
+    if any(root.child(STOP_FILE).exists() for root in staging):
         return TaskOutcome(ordinal, stopped=True)
     collecting = gc.isenabled()
     gc.disable()  # a chunk is tens of thousands of objects without cycles; looking for some costs a tenth of the time
@@ -293,7 +292,8 @@ def in_task(staging: Collection[str], ordinal: int, work: Callable[[], TaskOutco
             gc.enable()
     if outcome.abend is not None or outcome.undefined:
         for root in staging:
-            _touch(child(root, STOP_FILE))
+            with root.child(STOP_FILE).create():
+                pass
     outcome.seconds = time.perf_counter() - started
     return outcome
 
@@ -387,14 +387,3 @@ class Sink:
 def _every_row(batch: ChangeBatch, diagnostic: Diagnostic) -> Iterator[tuple[int, Diagnostic]]:
     for row, position in enumerate(batch.position.to_pylist()):
         yield row, diagnostic.at(position=position)
-
-
-def _exists(path: str) -> bool:
-    fs, inner = file_system(path)
-    return bool(fs.get_file_info(inner).type != pafs.FileType.NotFound)
-
-
-def _touch(path: str) -> None:
-    fs, inner = file_system(path)
-    with fs.open_output_stream(inner, compression=None):
-        pass

@@ -15,8 +15,9 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.names import FileLocation
+from ggfmt.commit.store import Store
 from ggfmt.formats.api.writing import Framing
-from ggfmt.location import child, file_system, is_local
+from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.sinks.messages.job import HandlerOutput
 from ggfmt.sinks.messages.layout import Partition
@@ -48,7 +49,7 @@ class StagedFile:
     definition: str
     split: int
     sequence: int
-    path: str
+    location: Location
     size: int
     header: int
     operations: int
@@ -91,7 +92,7 @@ class StagedSeries:
     def __init__(
         self,
         target: HandlerOutput,
-        directory: str,
+        directory: Store,
         split: int,
         table: str,
         definition: str,
@@ -113,9 +114,7 @@ class StagedSeries:
         self._max = target.max_file_size
         self._roll_on_change = target.settings.roll_on_metadata_change
         self._definition = definition if self._roll_on_change else ""
-        self._fs, _ = file_system(directory)
-        self._local = is_local(self._fs)
-        self._path: str | None = None
+        self._name: str | None = None
         self._stream: pa.NativeFile | None = None
         self._buffers: list[pa.Buffer | bytes] = []
         self._size = 0
@@ -216,7 +215,7 @@ class StagedSeries:
         self.flush()
         if self._stream is not None:
             self._stream.close()
-        assert self._path is not None
+        assert self._name is not None
         self.files.append(
             StagedFile(
                 self._handler,
@@ -224,7 +223,7 @@ class StagedSeries:
                 self._definition,
                 self._split,
                 len(self.files),
-                self._path,
+                self._directory.location(self._name),
                 self._size,
                 len(self._framing.header),
                 self._operations,
@@ -235,7 +234,7 @@ class StagedSeries:
                 self._partition,
             )
         )
-        self._path, self._stream = None, None
+        self._name, self._stream = None, None
         self._size = self._operations = 0
         self._hash = hashlib.sha256()
         self._preambles, self._said = [], {}
@@ -249,16 +248,16 @@ class StagedSeries:
 
     def flush(self) -> None:
         """Writes what waits."""
-        if self._path is None:
-            self._path = unique_path(self._directory)
-        _, inner = file_system(self._path)
-        if self._local:
+        if self._name is None:
+            self._name = unique_name()
+        fs, inner = self._directory.fs, self._directory.inner(self._name)
+        if self._directory.local:
             # Closed after each write: a task may have more tables than a process may have open files.
-            with self._fs.open_append_stream(inner, compression=None) as stream:
+            with fs.open_append_stream(inner, compression=None) as stream:
                 self._write_to(stream)
         else:
             if self._stream is None:
-                self._stream = self._fs.open_output_stream(inner, compression=None)
+                self._stream = fs.open_output_stream(inner, compression=None)
             self._write_to(self._stream)
         self._buffers = []
         self._waiting.written(self)
@@ -274,11 +273,11 @@ class StagedSeries:
 _counter = 0
 
 
-def unique_path(directory: str) -> str:
-    """A path in a task's own staging directory that no other file of the task has."""
+def unique_name() -> str:
+    """A name in a task's own staging directory that no other file of the task has."""
     global _counter
     _counter += 1
-    return child(directory, f"{_counter:07d}")
+    return f"{_counter:07d}"
 
 
 class InterleavedWriter:

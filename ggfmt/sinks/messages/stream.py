@@ -21,7 +21,6 @@ from ggfmt.commit.commit import reason
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
-from ggfmt.location import file_system
 from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.sinks.messages.job import HandlerOutput
 from ggfmt.sinks.messages.join import in_order, joined
@@ -125,6 +124,5 @@ def _not_one(files: Sequence[StagedFile], target: HandlerOutput) -> str | None:
 
 
 def _header(file: StagedFile) -> bytes:
-    fs, inner = file_system(file.path)
-    with fs.open_input_stream(inner, compression=None) as stream:
+    with file.location.open_stream() as stream:
         return bytes(stream.read(file.header))

@@ -14,8 +14,8 @@ from itertools import islice
 
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.credentials import without_credentials
 from ggfmt.java.text import visible
+from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, OpType
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults
@@ -52,7 +52,7 @@ def log_summary(results: RunResults) -> None:
     log.info("%s", summary(results.totals, list(roots), whole))
 
 
-def summary(totals: Totals, roots: Sequence[str], whole: bool = False) -> str:
+def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> str:
     """The totals of a run that wrote to `roots`: at most 23 lines, but all tables, members and handlers if `whole`."""
     rate = totals.read / totals.seconds if totals.seconds else 0
     head = [
@@ -148,10 +148,10 @@ def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
         yield f"    lost: {counted(handler.lost_characters, 'character')}"
 
 
-def _places(totals: Totals, roots: Sequence[str]) -> _Section:
+def _places(totals: Totals, roots: Sequence[Location]) -> _Section:
     if any(handler.streamed for handler in totals.handlers.values()):
         return _Section([], [])
-    lines = [f"  committed to {without_credentials(root)}" for root in roots]
+    lines = [f"  committed to {root.shown}" for root in roots]
     return _Section(lines, _one(lines, f"  committed to {len(lines)} directories"))
 
 

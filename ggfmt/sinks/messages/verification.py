@@ -12,12 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.commit.directory import LINK_HELP, LINK_MESSAGE, files_below
+from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE
+from ggfmt.commit.directory import files_below
 from ggfmt.commit.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, STAGING
 from ggfmt.commit.locking import LEASES, LOCK
-from ggfmt.commit.manifest import NEWER_LAYOUT_HELP, later_layout
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
-from ggfmt.commit.records import MANIFEST, RUNS, RunRecord, no_output, output_to_read, records
+from ggfmt.commit.records import (
+    MANIFEST,
+    NEWER_LAYOUT_HELP,
+    RUNS,
+    RunRecord,
+    later_layout,
+    no_output,
+    output_to_read,
+    records,
+)
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
 
@@ -54,7 +63,7 @@ def _verify(store: Store, root: str) -> Verification:
     try:
         for record in records(store):
             found.runs += 1
-            place = Span(file=store.outer(record.place))
+            place = Span(file=store.shown(record.place))
             later = later_layout(record.document)
             if later is not None:
                 found.findings.append(Diagnostic("GG561", later, place, NEWER_LAYOUT_HELP))
@@ -102,15 +111,15 @@ def _left_over(store: Store) -> Iterator[Diagnostic]:
         (POINTER, "the commit of a run that writes to other directories too is not ended"),
     ):
         if store.size(name) is not None:
-            yield Diagnostic("GG511", what, Span(file=store.outer(name)), _NEXT_RUN)
+            yield Diagnostic("GG511", what, Span(file=store.shown(name)), _NEXT_RUN)
     known = {name.rpartition("/")[2] for name in (MANIFEST, RUNS, LOCK, LEASES, JOURNAL, POINTER, STAGING, COMMITS)}
     for name in store.names(METADATA_DIRECTORY):
         if name not in known:
-            place = store.outer(METADATA_DIRECTORY, name)
+            place = store.shown(METADATA_DIRECTORY, name)
             yield Diagnostic("GG511", "this is nothing that ggfmt keeps", Span(file=place), "move it away")
     for directory in (STAGING, COMMITS):
         for name in store.names(directory):
-            place = store.outer(f"{directory}/{name}")
+            place = store.shown(f"{directory}/{name}")
             yield Diagnostic("GG511", "a run is at work, or was cut off", Span(file=place), _NEXT_RUN)
 
 
@@ -120,10 +129,10 @@ def _compare(
     there = set(present)
     for name in sorted(there - listed.keys()):
         if store.local and os.path.islink(store.inner(name)):
-            yield Diagnostic("GG511", LINK_MESSAGE, Span(file=store.outer(name)), LINK_HELP)
+            yield Diagnostic("GG511", LINK_MESSAGE, Span(file=store.shown(name)), LINK_HELP)
         else:
             help = "move it away, unless you know what it is for"
-            yield Diagnostic("GG511", "no manifest lists this file", Span(file=store.outer(name)), help)
+            yield Diagnostic("GG511", "no manifest lists this file", Span(file=store.shown(name)), help)
     for name in sorted(listed.keys() - there):
         yield _as_listed(store, name, "a file of the manifest is missing")
     waiting = sorted(listed.keys() & there)
@@ -148,7 +157,7 @@ def _read_back(store: Store, name: str, expected: set[tuple[int, str]]) -> tuple
 
 
 def _as_listed(store: Store, name: str, message: str) -> Diagnostic:
-    return Diagnostic("GG510", message, Span(file=store.outer(name)), _RERUN_HELP)
+    return Diagnostic("GG510", message, Span(file=store.shown(name)), _RERUN_HELP)
 
 
 def _sums(record: RunRecord) -> Iterator[str]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Projection
-from ggfmt.formats.api.show import BytesShow, Show, ShownMessage, TextShow
-from ggfmt.formats.api.writing import Formatter, Framing, LossNote
+from ggfmt.formats.api.format import Projection
+from ggfmt.formats.api.writing import BytesShow, Formatter, Framing, LossNote, Show, ShownMessage, TextShow
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerSettings, Pipeline
 

@@ -14,20 +14,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
-from ggfmt.config.handler_options import RunOptions
-from ggfmt.config.handlers import HandlerConfig
+from ggfmt.config.handler_options import HandlerConfig, RunOptions
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.options.replacements import Replacements
-from ggfmt.scan.job import ReadJob
 from ggfmt.scan.recognition import reader_of
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.splits import Split, SplitReader
+from ggfmt.scan.splits import ReadJob, Split, SplitReader
 from ggfmt.scan.standard_input import check_standard_input, lazy_standard_input
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.preview.handler import FirstRejects, HandlerPreview, PreviewHandler

@@ -207,7 +207,7 @@ def _lines(path: Path) -> int:
 
 def variables(java_home: str | None, directory: Path) -> dict[str, str]:
     """Those of every process: one Java for all, and a directory for what they leave behind."""
-    from ggfmt.spark.java_home import find_java
+    from ggfmt.spark.installations import find_java
 
     home = str(find_java(java_home).home)
     directory.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from told import work
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
-from ggfmt.formats.api.context import Projection, WriterSettings
+from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog

@@ -23,14 +23,22 @@ from hypothesis import strategies as st
 from places import LINT, ROOT
 from strategies import examples
 
-from ggfmt.config.goldengate_keys import ADAPTER, GOLDENGATE_PROPERTIES, GoldenGateProperty
-from ggfmt.config.handler_types import CHOOSING, COMMON, FILE_TYPES, HANDLER_TYPES, Formats, HandlerType, types_having
+from ggfmt.config.goldengate_keys import (
+    ADAPTER,
+    CHOOSING,
+    COMMON,
+    FILE_TYPES,
+    GOLDENGATE_PROPERTIES,
+    HANDLER_TYPES,
+    Formats,
+    GoldenGateProperty,
+    HandlerType,
+    types_having,
+)
 from ggfmt.config.handlers import HandlerOptions, read_configuration
 from ggfmt.config.lint.assembly import LEFT_OUT
-from ggfmt.config.lint.foreign import has_properties, is_sentence
-from ggfmt.config.lint.linter import lint
-from ggfmt.config.lint.reading import ConfigurationParser
-from ggfmt.config.lint.releases import REFUSED, UNCOVERED, refusal
+from ggfmt.config.lint.checks import REFUSED, UNCOVERED, refusal
+from ggfmt.config.lint.reading import ConfigurationParser, has_properties, is_sentence, lint
 from ggfmt.config.properties import parse_content
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError
@@ -41,7 +49,6 @@ from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, is_later
 from ggfmt.options.spec import Options, option
-from ggfmt.options.table_keys import TableKeys
 from ggfmt.options.templates import HexBytes, PathTemplate
 from ggfmt.options.value_types import (
     Bool,
@@ -54,13 +61,13 @@ from ggfmt.options.value_types import (
     Representation,
     SchemaDirectory,
     Size,
+    TableKeys,
     Text,
     ValueType,
     escaped,
 )
 from ggfmt.options.value_types import Path as PathKind
-from ggfmt.render.diagnostics.identity import folded
-from ggfmt.render.diagnostics.text import diagnostics_text
+from ggfmt.render.diagnostics import diagnostics_text, folded
 
 OF_COMMANDS = ("GG132", "GG133")  # of several files, and of the settings
 CORPUS = sorted(LINT.glob("*.properties"))
@@ -1032,7 +1039,7 @@ def test_a_valid_configuration_is_read_back_without_errors(
 
 
 def test_the_linter_loads_nothing_heavy() -> None:
-    program = "import json, sys, ggfmt.config.lint.linter; print(json.dumps(sorted(sys.modules)))"
+    program = "import json, sys, ggfmt.config.lint.reading; print(json.dumps(sorted(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     loaded = {name.partition(".")[0] for name in json.loads(ended.stdout)}
     assert "ggfmt" in loaded

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lint_command import as_nobody, checked, here, write
 from strategies import examples
 
-from ggfmt.config.lint.rules import FileIgnores, Rules
+from ggfmt.config.lint.reading import FileIgnores, Rules
 from ggfmt.config.lint.settings import Settings, command_line
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import UsageError

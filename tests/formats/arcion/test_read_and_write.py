@@ -15,10 +15,10 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, output_files, run_ggfmt
 from strategies import Changes, make_batch
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import read_configuration
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection, WriterSettings
+from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import FieldDelimiter, NullWord, csv_read
 from ggfmt.java.text import InvalidValueError

@@ -25,10 +25,11 @@ from typer.testing import CliRunner
 
 from ggfmt import frames
 from ggfmt.cli import app
-from ggfmt.columnar.avro import END, text_bytes, zigzag_varint
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.avro import blocks
-from ggfmt.formats.avro.blocks import MIN_HEADER_LIMIT, LongHeader, read_header
+from ggfmt.columnar.avro import END, text_bytes
+from ggfmt.columnar.pieces import zigzag_varint
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.avro import containers as avro_containers
+from ggfmt.formats.avro.containers import MIN_HEADER_LIMIT, LongHeader, read_header
 
 __all__ = ["s3_server", "store"]
 
@@ -195,7 +196,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("name", [*OWN, "dts_avro"])
 def test_a_hostile_header_is_a_reject(name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "MAX_SCHEMA_PARTS", 300_000)
+    monkeypatch.setattr(avro_containers, "MAX_SCHEMA_PARTS", 300_000)
     data, code = HOSTILE[kind]
     _, reasons = run(data, name, tmp_path)
     assert codes(reasons) == {code: 1}
@@ -242,7 +243,7 @@ def test_what_a_header_says_of_its_size_takes_no_memory() -> None:
         stream = Endless(start)
         tracemalloc.start()
         with pytest.raises(LongHeader):
-            blocks.read_head(stream, MIN_HEADER_LIMIT)  # type: ignore[arg-type]
+            avro_containers.read_head(stream, MIN_HEADER_LIMIT)  # type: ignore[arg-type]
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert stream.given <= 2 * MIN_HEADER_LIMIT

@@ -19,9 +19,9 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, run_ggfmt
 from strategies import Changes, examples, make_batch
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 
 AT = "2024-02-04 11:59:56.013000"

@@ -14,7 +14,7 @@ from dialects import discover, lines, read, told
 from oracle import PlainOperation
 from runs import content, run_ggfmt
 
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 TOKENS = {

@@ -17,7 +17,7 @@ from debezium_recording import KEYS, Row, ordered_lines, orders
 from dialects import DATA, Read, lines, read, told
 from oracle import PlainOperation
 
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NAME = "debezium_json"

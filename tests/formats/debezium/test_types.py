@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.from_python import texts
-from ggfmt.formats.connect.decimals import decimals
+from ggfmt.columnar.columns import texts
 from ggfmt.formats.connect.schemas import MOST_SCALE
+from ggfmt.formats.connect.values import decimals
 from ggfmt.formats.debezium import values as values
 from ggfmt.formats.debezium.types import TableColumn, of_table_column
 from ggfmt.model.table import Column, Kind, SqlType, TableDef

@@ -16,9 +16,9 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples, make_batch, plain_operations
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

@@ -36,9 +36,9 @@ from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples, make_batch, table_def
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import Formatter, RowErrors
 from ggfmt.formats.dts.charsets import decoder
 from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated

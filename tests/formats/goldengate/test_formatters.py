@@ -30,11 +30,10 @@ from strategies import (
 )
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.framing import TextFraming
-from ggfmt.formats.api.writing import Formatter, LossNote, RowErrors
+from ggfmt.formats.api.format import Context
+from ggfmt.formats.api.writing import Formatter, LossNote, RowErrors, TextFraming
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.write import DelimitedTextFormatter
 from ggfmt.formats.goldengate.json import JsonOptions

@@ -20,10 +20,10 @@ from runs import content, run_ggfmt, write_lines
 from strategies import Changes, changes, examples, json_numbers, make_batch, table_def
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, Template
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef

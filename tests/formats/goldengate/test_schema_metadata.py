@@ -20,12 +20,12 @@ from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.goldengate.avro import AvroOpOptions
 from ggfmt.formats.goldengate.avro.schema import crc_64_avro, java_hash
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, MetaColumn, Template
-from ggfmt.formats.goldengate.schema_metadata import METADATA_PROPERTY, PREFIXES_PROPERTY
+from ggfmt.formats.goldengate.schemas import METADATA_PROPERTY, PREFIXES_PROPERTY
 from ggfmt.model.table import Column, TableDef
 from ggfmt.scan.recognition import source_of_handler
 from ggfmt.scan.scan import ScanRequest

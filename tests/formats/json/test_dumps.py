@@ -22,8 +22,8 @@ from runs import JSON_LINES, content, run_ggfmt
 
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection
-from ggfmt.formats.json.kafka_keys import is_key
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection
+from ggfmt.formats.json.dumps import is_key
 from ggfmt.scan.listing import list_inputs
 from ggfmt.scan.recognition import detect_format
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples, make_batch, plain_operations
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.writing import RowErrors
 
 TEXTS = {"id": "1", "name": "a", "price": "10.5"}

@@ -31,7 +31,7 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from qlik_changes import AT, BARE, TABLE, TOKENS
 from strategies import Changes, examples
 
-from ggfmt.columnar.avro import zigzag_varint
+from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.qlik import envelope as qlik_envelope

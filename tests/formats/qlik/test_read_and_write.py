@@ -18,10 +18,10 @@ from qlik_changes import AT, BARE, TABLE, TOKENS
 from runs import content, output_files, run_ggfmt, snapshot, write_lines
 from strategies import Changes, examples, make_batch, table_def
 
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join, join_binary
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import join, join_binary
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.qlik.masks import BYTES, HEX_DIGITS, Ordinals, mask_pieces
 from ggfmt.formats.qlik.types import sql_type, type_word

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 
 TEXTS = st.sampled_from(["", "x", 'a":1', '": ', "\\", '\\":', "12:30:00", '{"a":1}', "a\nb", ":", 'k" :'])
 VALUES: st.SearchStrategy[Any] = st.one_of(

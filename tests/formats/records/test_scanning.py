@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Projection, WriterSettings
+from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.records import scanning
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.scanner import Scanner

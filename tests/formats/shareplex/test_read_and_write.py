@@ -11,9 +11,9 @@ from dialects import DATA, NOW, lines, read, told, written
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, make_batch
 
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 
 AT = "2017-06-16 14:24:34.000000"
 

@@ -27,21 +27,24 @@ from strategies import examples
 from ggfmt import docs
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.render.diagnostics.concise import diagnostics_concise
-from ggfmt.render.diagnostics.github import diagnostics_github
-from ggfmt.render.diagnostics.gitlab import diagnostics_gitlab
-from ggfmt.render.diagnostics.identity import folded, names
-from ggfmt.render.diagnostics.junit import diagnostics_junit
-from ggfmt.render.diagnostics.rdjson import diagnostics_rdjson
-from ggfmt.render.diagnostics.sarif import diagnostics_sarif
-from ggfmt.render.diagnostics.text import (
+from ggfmt.render.ci_formats import (
+    diagnostics_github,
+    diagnostics_gitlab,
+    diagnostics_junit,
+    diagnostics_rdjson,
+    diagnostics_sarif,
+)
+from ggfmt.render.diagnostics import (
+    diagnostics_concise,
     diagnostics_json,
     diagnostics_rich,
     diagnostics_text,
+    folded,
+    names,
     print_diagnostics,
+    print_patch,
     tally,
 )
-from ggfmt.render.patches import print_patch
 
 ERROR = Diagnostic(
     "GG103",

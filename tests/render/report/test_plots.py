@@ -13,9 +13,31 @@ from lxml import etree
 from strategies import examples
 
 from ggfmt.render.report.facts import TimeBucket
-from ggfmt.render.report.markup import Markup, element, join, text
-from ggfmt.render.report.plots import NARROW, WIDE, Frame, Series, bar, columns, description, plain_bar, rows, series
-from ggfmt.render.report.scales import STEPS, Step, compact, seconds, size, step_for, ticks, time_labels, time_ticks
+from ggfmt.render.report.plots import (
+    NARROW,
+    STEPS,
+    WIDE,
+    Frame,
+    Markup,
+    Series,
+    Step,
+    bar,
+    columns,
+    compact,
+    description,
+    element,
+    join,
+    plain_bar,
+    rows,
+    seconds,
+    series,
+    size,
+    step_for,
+    text,
+    ticks,
+    time_labels,
+    time_ticks,
+)
 
 START = datetime(2026, 1, 31, 18, 30)
 LETTERS = {step.words: step for step in STEPS}

@@ -16,8 +16,7 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import TableDef
-from ggfmt.options.template_pieces import NameContext, Value
-from ggfmt.options.templates import FileNameTemplate, PathTemplate, parse_template
+from ggfmt.options.templates import FileNameTemplate, NameContext, PathTemplate, Value, parse_template
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.preparation import RunSettings, make_targets
 from ggfmt.sinks.messages.verification import verify

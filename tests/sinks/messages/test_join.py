@@ -12,13 +12,25 @@ from hypothesis import strategies as st
 from runs import operation, output_files, run_ggfmt, write_lines
 from strategies import examples
 
+from ggfmt.location import Location
 from ggfmt.sinks.messages.join import JOIN_BYTES, MOST_JOINED_BYTES, Group, plan_groups, shares
 from ggfmt.sinks.messages.staging import StagedFile
 
 
 def staged(table: str, split: int, sequence: int, size: int, definition: str = "") -> StagedFile:
     return StagedFile(
-        "h", table, definition, split, sequence, f"{split}/{table}/{sequence}", size, 0, 1, "", None, None
+        "h",
+        table,
+        definition,
+        split,
+        sequence,
+        Location.local(f"/{split}/{table}/{sequence}"),
+        size,
+        0,
+        1,
+        "",
+        None,
+        None,
     )
 
 

@@ -21,6 +21,7 @@ from ggfmt import cli
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import CommittedWithErrors, UsageError
 from ggfmt.formats.api.writing import LossNote
+from ggfmt.location import Location
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages import run as run_module
 from ggfmt.sinks.messages.report import HandlerTotals, Totals
@@ -45,7 +46,7 @@ def many(tables: int, others: int, members: int, handlers: int, rejects: int) ->
 @given(st.integers(0, 60), st.integers(0, 9), st.integers(0, 50), st.integers(1, 30), st.integers(0, 5))
 def test_a_summary_fits_a_screen(tables: int, others: int, members: int, handlers: int, rejects: int) -> None:
     totals = many(tables, others, members, handlers, rejects)
-    lines = summary(totals, ["/data/out"]).split("\n")
+    lines = summary(totals, [Location.of("/data/out")]).split("\n")
     assert len(lines) <= MOST_LINES
     assert all(len(line) <= MOST_COLUMNS for line in lines)
     assert lines[-1] == "  committed to /data/out"
@@ -53,18 +54,18 @@ def test_a_summary_fits_a_screen(tables: int, others: int, members: int, handler
     assert shown in (0, tables)
     assert shown == tables or f"{tables} tables: {tables}," in "\n".join(lines)
     assert tables <= 20 or shown == 0
-    whole = summary(totals, ["/data/out"], whole=True)
+    whole = summary(totals, [Location.of("/data/out")], whole=True)
     assert whole.count("GG.TABLE_") == tables
     assert whole.count("unknown member") == members
     assert whole.count("  handler h") == handlers
 
 
 def test_20_tables_are_told_one_by_one_and_21_are_not() -> None:
-    assert summary(many(20, 0, 0, 1, 0), ["o"]).count("GG.TABLE_") == 0  # two lines of losses are too many
+    assert summary(many(20, 0, 0, 1, 0), [Location.of("o")]).count("GG.TABLE_") == 0  # two lines of losses are too many
     calm = many(20, 0, 0, 0, 0)
-    assert summary(calm, ["o"]).count("GG.TABLE_") == 20
+    assert summary(calm, [Location.of("o")]).count("GG.TABLE_") == 20
     calm.operations["GG.ONE_MORE", "D"] = 7
-    assert summary(calm, ["o"]).split("\n")[2] == "  21 tables: 20,000,000 insert, 40,000 update, 7 delete"
+    assert summary(calm, [Location.of("o")]).split("\n")[2] == "  21 tables: 20,000,000 insert, 40,000 update, 7 delete"
 
 
 def test_a_run_of_many_tables_tells_little_unless_asked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

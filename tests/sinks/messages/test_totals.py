@@ -12,11 +12,10 @@ import pytest
 from runs import JSON_LINES, PIPES, manifest, metadata, operation, run_ggfmt, tables, write_lines
 
 from ggfmt.commit.names import counted, plain_place, reject_file, safe_name
-from ggfmt.diagnostics.credentials import without_credentials
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.scan.progress import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
 from ggfmt.scan.runner import InProcess
-from ggfmt.scan.steps import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
 from ggfmt.sinks.messages.report import HandlerTotals
 
 COLUMNS = (Column("ID", key=1), Column("NAME"), Column("AMOUNT", SqlType(Kind.DECIMAL)))

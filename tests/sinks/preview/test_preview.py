@@ -35,15 +35,14 @@ from ggfmt.config.handler_options import HandlerConfig, HandlerOptions
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.show import ShownPiece, TextShow, hex_lines, json_lines, laid_out
-from ggfmt.formats.avro.blocks import parts, read_header
+from ggfmt.formats.api.writing import ShownPiece, TextShow, hex_lines, json_lines, laid_out
+from ggfmt.formats.avro.containers import parts, read_header
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.options.table_keys import TableKeys
-from ggfmt.options.value_types import Bool, Charset, Choice, Int
+from ggfmt.options.value_types import Bool, Charset, Choice, Int, TableKeys
 from ggfmt.render.preview import preview_text
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.splits import Window

@@ -16,9 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.loss import Loss
+from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
     DIGITS_OF_DOUBLE,
@@ -30,8 +28,8 @@ from ggfmt.formats.api.losses import (
     TIME_FILLED,
     TYPES_NEAREST,
     TYPES_NOT_SHOWN,
+    Loss,
 )
-from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, TOKENS
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
@@ -40,7 +38,16 @@ from ggfmt.formats.goldengate.metacolumns import (
     first_columns,
     template_option,
 )
-from ggfmt.formats.goldengate.options import SCHEMA_DIRECTORY, iso8601_option, op_key_option, pk_update_option
+from ggfmt.formats.goldengate.options import (
+    KEY_UPDATES,
+    NO_POSITION,
+    NO_TIME,
+    NO_TOKENS,
+    SCHEMA_DIRECTORY,
+    iso8601_option,
+    op_key_option,
+    pk_update_option,
+)
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset, Delimiter, Int, SchemaDirectory
@@ -175,7 +182,7 @@ _LOSSES = (
     .saying(", and one that does not fit the mask is a reject"),
     NO_TIME,
     NO_POSITION,
-    TOKENS,
+    NO_TOKENS,
 )
 _MISSING = MISSING_AS_NULL.except_when("includeIsMissingFields=true")
 _ROW_LOSSES = (*KEY_UPDATES, BEFORE_NOT_SHOWN, _MISSING, *_LOSSES)

@@ -1,10 +1,10 @@
-"""From decoded Avro messages to operations."""
+"""What an Avro schema of GoldenGate says: its table, the columns, and which fields are metadata."""
 
 from __future__ import annotations
 
 import base64
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -14,20 +14,193 @@ import pyarrow as pa
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.arrow.arrays import StringMapArray
-from ggfmt.columnar.from_python import MISSING, int64s, text_column, texts, token_maps
+from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.timestamps import times_of_micros
-from ggfmt.formats.goldengate.avro.described import (
-    Schema,
-    column_types,
-    flags_of,
-    is_by_image,
-    is_decimal,
-    is_timestamp,
-)
-from ggfmt.formats.goldengate.metacolumn_roles import Roles
-from ggfmt.formats.goldengate.metacolumns import MetaColumn
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.avro.schemas import without_logical_types
+from ggfmt.formats.goldengate.avro.schema import MISSING_SUFFIX, is_flag
+from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, KEYWORDS, OP_TYPE, MetaColumn, Roles
+from ggfmt.formats.goldengate.schemas import AVRO_KINDS, FIXED_NAMES, METADATA_PROPERTY, declared_metadata
+from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
+
+Schema = Any  # a parsed JSON document
+MOST_PRECISION = 4000  # of a decimal that is read: Python makes no text of a longer number
+Template = Sequence[MetaColumn] | None  # the metadata that a reader is told of; None: the schema tells
+
+
+def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, ...] | Diagnostic:
+    """The metadata columns in a schema: those of the template, else those that the schema declares, else the fields
+    before the first that may be null, by their names. A field whose name says nothing is taken for a token."""
+    fields = _fields(schema)
+    lacking_in = "the template"
+    if template is None:
+        lacking_in = f"its property `{METADATA_PROPERTY}`"
+        try:
+            template = declared_metadata(schema)
+        except InvalidValueError as error:
+            return Diagnostic("GG313", f"the property `{METADATA_PROPERTY}` of the schema {error}", help=error.help)
+    if template is None:
+        found = tuple(_meta_column(name, fields[name]) for name in _leading(fields))
+    else:
+        found = tuple(template)
+        lacking = next((column.name for column in found if column.name not in fields), None)
+        if lacking is not None:
+            return Diagnostic("GG313", f"the schema has no field `{lacking}`, which {lacking_in} has", help=_HELP)
+    refused = next((column.name for column in found if not _is_typed(column, fields[column.name])), None)
+    if refused is not None:
+        return Diagnostic("GG313", f"the type of the field `{refused}` is not the one that GoldenGate gives it")
+    if not any(column.keyword == OP_TYPE for column in found):
+        message = "no field of the schema tells the type of operations, so that it is none of GoldenGate's"
+        return Diagnostic("GG313", message, help=_HELP)
+    return found
+
+
+def starts_with_texts(schema: Schema) -> bool:
+    """Whether the fields before the first that may be null have types of metadata: text, a list or a map of texts."""
+    fields = _fields(schema)
+    return all(_is_text(fields[name]) or _is_list(fields[name]) or _is_map(fields[name]) for name in _leading(fields))
+
+
+_HELP = "give the `metaColumnsTemplate` of the handler that wrote it by `--input-config`"
+
+
+def is_by_image(schema: Schema) -> bool:
+    """Whether messages of a schema have before and after images."""
+    fields = _fields(schema)
+    return (
+        "before" in fields
+        and isinstance(inner(fields["before"]), dict)
+        and inner(fields["before"]).get("type") == "record"
+    )
+
+
+def column_types(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, Schema]:
+    """The columns that a schema has, with the types of their values."""
+    fields = _image_fields(schema, metadata)
+    return {name: inner(kind) for name, kind in fields.items() if not is_flag(name, fields)}
+
+
+def flags_of(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, str]:
+    """The fields that tell whether columns are missing, by the names of the columns."""
+    fields = _image_fields(schema, metadata)
+    return {name.removesuffix(MISSING_SUFFIX): name for name in fields if is_flag(name, fields)}
+
+
+def _image_fields(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, Schema]:
+    """The columns and their flags, less the metadata."""
+    fields = _fields(schema)
+    if is_by_image(schema):
+        return _fields(inner(fields["before"]))
+    names = {column.name for column in metadata}
+    return {name: kind for name, kind in fields.items() if name not in names}
+
+
+def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()) -> TableDef | Diagnostic:
+    """The definition in a schema, with the names of its key columns; a Diagnostic if it is none of GoldenGate's."""
+    metadata = metadata_of(schema, template)
+    if isinstance(metadata, Diagnostic):
+        return metadata
+    fields = _fields(schema)
+    if is_by_image(schema) and not _same_record(inner(fields["before"]), inner(fields.get("after"))):
+        return Diagnostic("GG313", "the schema has `before` and no `after` of the same type")
+    namespace = schema.get("namespace")
+    if not isinstance(schema.get("name"), str) or not isinstance(namespace, str | None):
+        return Diagnostic("GG313", "the schema does not name its table")
+    name = join_name(namespace, schema["name"])
+    columns = []
+    for column, kind in column_types(schema, metadata).items():
+        source = _sql_type(kind)
+        if source is None:
+            return Diagnostic("GG313", "the type of a column is not understood", Span(table=name, field=column))
+        columns.append(Column(column, source))
+    return TableDef(name, tuple(columns)).with_keys(keys)
+
+
+def _sql_type(kind: Schema) -> SqlType | None:
+    """The type of a column, or None where it is none of GoldenGate's."""
+    if isinstance(kind, str):
+        return SqlType(AVRO_KINDS[kind]) if kind in AVRO_KINDS else None
+    if is_decimal(kind):
+        return SqlType(Kind.DECIMAL, precision=kind["precision"], scale=kind["scale"])
+    return SqlType(Kind.TIMESTAMP) if is_timestamp(kind) else None
+
+
+def is_timestamp(kind: Schema) -> bool:
+    return isinstance(kind, dict) and (kind.get("type"), kind.get("logicalType")) == ("long", "timestamp-micros")
+
+
+def is_decimal(kind: Schema) -> bool:
+    """Whether a type is a decimal of legal sizes."""
+    if not isinstance(kind, dict) or (kind.get("type"), kind.get("logicalType")) != ("bytes", "decimal"):
+        return False
+    precision, scale = kind.get("precision"), kind.get("scale")
+    return type(precision) is int and type(scale) is int and 0 <= scale <= precision <= MOST_PRECISION
+
+
+def inner(kind: Schema) -> Schema:
+    """The type of a value in a union with null."""
+    values = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
+    return values[0] if len(values) == 1 else kind
+
+
+def _fields(schema: Schema) -> dict[str, Schema]:
+    fields = schema.get("fields") if isinstance(schema, dict) else None
+    return {field["name"]: field["type"] for field in fields or ()}
+
+
+def _leading(fields: Mapping[str, Schema]) -> list[str]:
+    """The names of the fields before the first that may be null."""
+    names = []
+    for name, kind in fields.items():
+        if isinstance(kind, list):
+            break
+        names.append(name)
+    return names
+
+
+def _meta_column(name: str, kind: Schema) -> MetaColumn:
+    word = name.lower()
+    keyword = FIXED_NAMES.get(word, word)  # others are called as their keyword
+    if keyword not in KEYWORDS or keyword == "token" or (keyword in (KEY_COLUMNS, ALL_TOKENS) and kind == "string"):
+        return MetaColumn("token", name, name)
+    return MetaColumn(keyword, name)
+
+
+def _is_typed(column: MetaColumn, kind: Schema) -> bool:
+    """Whether a field has the type that the keyword has."""
+    if column.keyword == KEY_COLUMNS:
+        return _is_list(kind)
+    return _is_map(kind) if column.keyword == ALL_TOKENS else _is_text(kind)
+
+
+def _is_text(kind: Schema) -> bool:
+    return bool(inner(kind) == "string")
+
+
+def _is_list(kind: Schema) -> bool:
+    return isinstance(kind, dict) and kind.get("type") == "array" and kind.get("items") == "string"
+
+
+def _is_map(kind: Schema) -> bool:
+    return isinstance(kind, dict) and kind.get("type") == "map" and kind.get("values") == "string"
+
+
+def _is_record(kind: Schema) -> bool:
+    return isinstance(kind, dict) and kind.get("type") == "record"
+
+
+def _same_record(record: Schema, other: Schema) -> bool:
+    """Whether a type is the record too, by its name or once more."""
+    if isinstance(other, str):
+        return other.rpartition(".")[2] == str(record.get("name")).rpartition(".")[2]
+    return isinstance(other, dict) and [(f["name"], f["type"]) for f in other.get("fields", ())] == [
+        (f["name"], f["type"]) for f in record["fields"]
+    ]
+
+
+# From decoded Avro messages to operations.
 
 _EPOCH = datetime(1970, 1, 1)
 
@@ -126,15 +299,6 @@ class Plan:
 def kinds_of(keys: Sequence[str]) -> dict[str, str]:
     """The operation types by the words for them; of two with one word the first."""
     return {key: OP_TYPES[place] for place, key in reversed(list(enumerate(keys)))}
-
-
-def without_logical_types(schema: Schema) -> Schema:
-    """The schema whose values are those that stand in the bytes."""
-    if isinstance(schema, list):
-        return [without_logical_types(part) for part in schema]
-    if isinstance(schema, dict):
-        return {name: without_logical_types(part) for name, part in schema.items() if name != "logicalType"}
-    return schema
 
 
 def _text_of(kind: Schema) -> Callable[[Any], str | None]:

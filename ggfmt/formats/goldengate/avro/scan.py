@@ -12,11 +12,9 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError, Use
-from ggfmt.formats.goldengate.avro.described import is_decimal, is_timestamp
-from ggfmt.formats.goldengate.avro.plan import Plan, kinds_of
+from ggfmt.formats.goldengate.avro.plan import Plan, is_decimal, is_timestamp, kinds_of
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
-from ggfmt.formats.goldengate.metacolumn_roles import Roles
-from ggfmt.formats.goldengate.metacolumns import MetaColumn
+from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, OpType
@@ -180,10 +178,10 @@ def _metadata(plan: Plan, tokens: bool) -> Iterator[tuple[programs.Path, Use]]:
         if places != sorted(places) or len({token for _, token in roles.single}) < len(places):
             raise UnsupportedSchemaError("tokens are in another order than their fields, or have one name")
         for place, token in roles.single:
-            yield (names[place],), Use(programs.TOKEN, argument=token.encode())
+            yield (names[place],), Use(programs.TOKEN, token=token.encode())
 
 
 def _cell(kind: Any, place: int) -> Use:
     if is_decimal(kind):
         return Use(programs.CELL, place, programs.DECIMAL, kind["scale"])
-    return Use(programs.CELL, place, programs.MICROS if is_timestamp(kind) else programs.PLAIN)
+    return Use(programs.CELL, place, programs.STAMP, 1) if is_timestamp(kind) else Use(programs.CELL, place)

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.avro.names import is_name
+from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn
 from ggfmt.formats.json.values import compact_json
 from ggfmt.model.table import TableDef

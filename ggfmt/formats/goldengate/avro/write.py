@@ -17,18 +17,28 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
-from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes, zigzag_varint
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join_binary
-from ggfmt.columnar.metadata import OpKeys
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes
+from ggfmt.columnar.metadata import Clock, OpKeys
+from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.show import Line, Show, ShownMessage, ShownPiece, hex_lines, json_lines, laid_out
-from ggfmt.formats.api.writing import Formatter, Framing, RowErrors, SchemaFile, WriteSupport
-from ggfmt.formats.avro.container import MessageStream, ObjectContainer
-from ggfmt.formats.goldengate import hive_ddl
+from ggfmt.formats.api.writing import (
+    Formatter,
+    Framing,
+    Line,
+    RowErrors,
+    SchemaFile,
+    Show,
+    ShownMessage,
+    ShownPiece,
+    WriteSupport,
+    hex_lines,
+    json_lines,
+    laid_out,
+)
+from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
+from ggfmt.formats.goldengate import schemas
 from ggfmt.formats.goldengate.avro import (
     AvroOpOptions,
     AvroOptions,
@@ -36,18 +46,10 @@ from ggfmt.formats.goldengate.avro import (
     AvroRowOptions,
     is_flagged,
 )
-from ggfmt.formats.goldengate.avro.table_schema import (
-    avro_schema,
-    by_fingerprint,
-    table_problem,
-    wrapper,
-)
-from ggfmt.formats.goldengate.avro.types import avro_types
-from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
-from ggfmt.formats.goldengate.metacolumn_values import MetaValues
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types, by_fingerprint, table_problem, wrapper
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OBJECT_NAME, OP_TYPE, MetaColumn, needs_tokens
-from ggfmt.formats.goldengate.misfits import misfits
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, row_projection
 from ggfmt.java.charsets import byte_order_mark, encoder
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
@@ -219,7 +221,7 @@ def _hive_table(
 ) -> str | Diagnostic:
     """A Hive table over the container files of a table, which takes its columns from their schema."""
     problem = table_problem(table, options, context, by_image)
-    return problem or hive_ddl.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
+    return problem or schemas.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
 
 
 def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> Framing:

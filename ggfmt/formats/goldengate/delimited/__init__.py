@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
     CHARACTER_REPLACED,
@@ -25,7 +24,6 @@ from ggfmt.formats.api.losses import (
     TOKEN_DELIMITERS,
     TYPES_NOT_SHOWN,
 )
-from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, TOKENS
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     OBJECT_NAME,
@@ -37,7 +35,15 @@ from ggfmt.formats.goldengate.metacolumns import (
     now,
     template_option,
 )
-from ggfmt.formats.goldengate.options import iso8601_option, op_key_option, pk_update_option
+from ggfmt.formats.goldengate.options import (
+    KEY_UPDATES,
+    NO_POSITION,
+    NO_TIME,
+    NO_TOKENS,
+    iso8601_option,
+    op_key_option,
+    pk_update_option,
+)
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import NATIVE, Bool, Charset, Delimiter, Representation
 
@@ -160,7 +166,7 @@ _LOSSES = (
     CHARACTER_REPLACED,
     NO_TIME.when("includeOpTimestamp=false"),
     NO_POSITION.when("includePosition=false"),
-    TOKENS,
+    NO_TOKENS,
     TOKEN_DELIMITERS,
     KEYS_NOT_SHOWN,
     TYPES_NOT_SHOWN,

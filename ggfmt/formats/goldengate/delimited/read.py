@@ -1,32 +1,25 @@
-"""Reader of delimited text, by the handler that wrote it.
-
-The text does not say what its columns are: definitions have to be given, and the options of the writing handler where
-they are not the defaults. What the format cannot show is lost before it is read: the before image of an update is
-missing, a value equal to the representation of NULL or of a missing column is taken for that, and a value that holds a
-delimiter makes a line with too many fields, which is a reject.
-"""
+"""Kernels that cut delimited text: lines into fields, fields into columns, fields into tokens."""
 
 from __future__ import annotations
 
 from array import array
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray, as_strings, non_null_values
-from ggfmt.columnar.delimited import count_fields, image_column, split, table_of_fields, tokens_of, unquoted
-from ggfmt.columnar.from_python import token_maps
-from ggfmt.columnar.join import join
+from ggfmt.arrow.arrays import StringMapArray, as_strings, non_null_values, string_maps
+from ggfmt.columnar.columns import token_maps
+from ggfmt.columnar.pieces import join
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
-from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part, files
-from ggfmt.formats.goldengate.delimited.files import DelimitedLayout
-from ggfmt.formats.goldengate.metacolumn_roles import Roles
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Source
+from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
+from ggfmt.formats.goldengate.metacolumns import Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, PlacingReader, Spans
 from ggfmt.formats.records.refused import legal_values
@@ -36,6 +29,160 @@ from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType, in_order
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import NATIVE
+
+_STRING = pa.string()
+
+
+def split(text: str, delimiter: str) -> pa.StringArray:
+    """The pieces of a text between delimiters; n + 1 of them for n delimiters."""
+    whole = pa.array([text], pa.large_string())
+    return pc.cast(pc.split_pattern(whole, delimiter).flatten(), _STRING)
+
+
+def table_of_fields(lines: pa.StringArray, delimiter: str, width: int) -> list[pa.StringArray]:
+    """`width` columns of the fields of lines that all have that many."""
+    if width == 1:
+        return [lines]
+    fields = pc.split_pattern(lines, delimiter).flatten()
+    rows = pa.FixedSizeListArray.from_arrays(fields, width)
+    return [as_strings(pc.list_element(rows, index)) for index in range(width)]
+
+
+def count_fields(lines: pa.StringArray, delimiter: str) -> pa.Int64Array:
+    """How many fields each line has."""
+    return pc.add(pc.count_substring(lines, delimiter), 1)
+
+
+def image_column(fields: pa.StringArray, null: str, missing: str, exists: pa.BooleanArray) -> ImageColumn:
+    """A column of an image from the fields that show it; where there is no image the column is missing.
+
+    A field that stands for both a NULL and a missing column is taken as missing.
+    """
+    absent = pc.or_(pc.equal(fields, missing), pc.invert(exists))
+    empty = pc.or_(absent, pc.equal(fields, null))
+    values = pc.if_else(empty, pa.scalar(None, _STRING), fields) if empty.true_count else fields
+    return ImageColumn(values, pc.invert(absent) if absent.true_count else None)
+
+
+def unquoted(column: ImageColumn) -> ImageColumn:
+    """The column with the quotes taken off values that are in quotes, and those within made single."""
+    values = column.values
+    quoted = pc.fill_null(pc.match_substring_regex(values, '(?s)^".*"$'), False)
+    if not quoted.true_count:
+        return column
+    inner = pc.replace_substring(pc.utf8_slice_codeunits(values, 1, -1), '""', '"')
+    return ImageColumn(pc.if_else(quoted, inner, values), column.present)
+
+
+def tokens_of(fields: pa.StringArray, between: str, within: str) -> StringMapArray:
+    """Tokens from texts such as `L=1,R=x`; an empty text has none, a token without `within` has an empty value."""
+    some = pc.not_equal(fields, "")
+    pairs = pc.split_pattern(fields.filter(some), between)
+    none = pa.repeat(pa.scalar(0, pa.int32()), len(fields))
+    lengths = pc.replace_with_mask(none, some, pc.list_value_length(pairs))
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
+    flat = as_strings(pairs.flatten())
+    marked = pc.match_substring(flat, within)
+    halves = pc.split_pattern(flat.filter(marked), within, max_splits=1)
+    names = pc.replace_with_mask(flat, marked, pc.list_element(halves, 0))
+    values = pc.replace_with_mask(pa.repeat(pa.scalar("", _STRING), len(flat)), marked, pc.list_element(halves, 1))
+    return string_maps(offsets, names, values)
+
+
+# Lines of delimited text in files: found, and cut into chunks of whole lines.
+
+CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class DelimitedLayout(Layout):
+    """`by_bytes`: lines can be told without decoding what stands before them."""
+
+    by_bytes: bool = field(default=True, kw_only=True)
+
+
+def file_chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+    """The lines that start in a range, about `CHUNK_BYTES` at a time."""
+    assert isinstance(layout, DelimitedLayout)
+    source = Source(stream, file, layout, CHUNK_BYTES)
+    return (_lines if layout.by_bytes else _at_once)(source, start, length)
+
+
+def _lines(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
+    """The lines that start in a range."""
+    delimiter = source.layout.delimiter
+    if start:
+        # The line that holds the byte before `start` belongs to another range.
+        source.offset = max(0, start - len(delimiter))
+        source.stream.seek(source.offset)
+        source.pass_until(delimiter, 0)
+        source.drop(len(delimiter))
+    else:
+        source.offset = len(source.stream.read(source.layout.skipped))
+    end = None if length is None else start + length
+    while end is None or source.offset < end:
+        wanted = source.step if end is None else min(source.step, end - source.offset)
+        cut = _through(source, wanted)
+        if not source.buffer:
+            return
+        if not cut:
+            yield source.pass_record(delimiter)
+            source.drop(len(delimiter))
+            continue
+        yield Chunk(source.file, source.offset, source.buffer[:cut], source.layout, last=source.ended)
+        source.drop(cut)
+
+
+def _through(source: Source, wanted: int) -> int:
+    """The end of the first line that ends behind so many bytes, or the start of that line if it is too long."""
+    while True:
+        line, end = _line_behind(source, wanted)
+        if end is None and not source.ended and len(source.buffer) - line <= source.limit:
+            source.grow()
+            continue
+        last = len(source.buffer) if end is None else end
+        if last - line > source.limit:
+            return line
+        return last if end is None else last + len(source.layout.delimiter)
+
+
+def _line_behind(source: Source, wanted: int) -> tuple[int, int | None]:
+    """Start and end of the first line whose delimiter ends behind so many bytes."""
+    data, delimiter = source.buffer, source.layout.delimiter
+    if source.layout.splittable:
+        end = data.find(delimiter, max(0, wanted - len(delimiter)))
+        line = data.rfind(delimiter, 0, end if end >= 0 else len(data))
+        return (0 if line < 0 else line + len(delimiter)), (None if end < 0 else end)
+    line, end = 0, data.find(delimiter)
+    while end >= 0 and end + len(delimiter) < wanted:
+        line = end + len(delimiter)
+        end = data.find(delimiter, line)
+    return line, None if end < 0 else end
+
+
+def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
+    """The whole file, in which lines cannot be told without decoding what stands before them."""
+    data = source.stream.read(source.limit + 1)
+    if len(data) <= source.limit:
+        if data:
+            yield Chunk(source.file, 0, data, source.layout)
+        return
+    source.buffer = data
+    head = source.head()
+    while source.buffer:
+        source.drop(len(source.buffer))
+        source.grow()
+    help = "convert it to UTF-8, or give a larger `--max-record`: text of its encoding is read at once"
+    long = source.long(0, head)
+    assert long.problem is not None
+    yield replace(long, problem=replace(long.problem, message=f"the file has {source.offset:,} bytes", help=help))
+
+
+# Reader of delimited text, by the handler that wrote it. The text does not say what its columns are:
+# definitions have to be given, and the options of the writing handler where they are not the defaults. What the
+# format cannot show is lost before it is read: the before image of an update is missing, a value equal to the
+# representation of NULL or of a missing column is taken for that, and a value that holds a delimiter makes a
+# line with too many fields, which is a reject.
 
 _MOST_SCANNED = 1 << 30  # bytes: a column has less than twice as many
 _ENCODING_HELP = "set `encoding` in `--input-config`"
@@ -121,7 +268,8 @@ class RegularLines:
         odd = array("q")
         ordinal = first
         while True:
-            place, ordinal, noted, unknown = self._scanner.scan(data, place, ordinal)
+            lines, place, _, noted, unknown = self._scanner.scan(data, place, -1, ordinal)
+            ordinal += lines
             odd.frombytes(noted)
             if unknown is None:
                 return ordinal, [OddLine(*odd[at : at + 3]) for at in range(0, len(odd), 3)]
@@ -204,7 +352,7 @@ class DelimitedTextReader(PlacingReader):
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        return files.chunks(stream, file, start, length, layout)
+        return file_chunks(stream, file, start, length, layout)
 
     def spans(self, chunk: Chunk) -> Spans:
         # By characters and not by bytes, which may look like a delimiter where they are none.

@@ -8,24 +8,28 @@ from dataclasses import replace
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join, repeat
-from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Piece
+from ggfmt.columnar.metadata import Clock, token_texts
+from ggfmt.columnar.pieces import Piece, join, repeat
 from ggfmt.columnar.strings import count_texts, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import DELIMITER_INSIDE, TEXT_AS_STATE
-from ggfmt.formats.api.show import Line, ShownField, ShownMessage, ShownPiece, TextShow
-from ggfmt.formats.api.writing import Formatter, WriteSupport
-from ggfmt.formats.goldengate import hive_ddl
+from ggfmt.formats.api.writing import (
+    Formatter,
+    Line,
+    ShownField,
+    ShownMessage,
+    ShownPiece,
+    TextFraming,
+    TextShow,
+    WriteSupport,
+)
+from ggfmt.formats.goldengate import schemas
 from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, Part
-from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
-from ggfmt.formats.goldengate.metacolumn_values import MetaValues
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.types import MessageType, target_type
+from ggfmt.formats.goldengate.schemas import MessageType, target_type
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, row_projection
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import TableDef
 
@@ -226,12 +230,12 @@ def hive_table(table: TableDef, options: DelimitedOptions, context: Context, loc
     cells = options.cells(len(table.columns))
     names = _field_names(table, options, context)
     count = len(names) - len(cells)
-    metadata = hive_ddl.unique(names[:count], names[count:])
+    metadata = schemas.unique_names(names[:count], names[count:])
     columns = [
-        (name, "STRING" if cell.part is Part.NAME else hive_ddl.column_type(table.columns[cell.column]))
+        (name, "STRING" if cell.part is Part.NAME else schemas.hive_type(table.columns[cell.column]))
         for name, cell in zip(names[count:], cells, strict=True)
     ]
-    return hive_ddl.text_table(
+    return schemas.text_table(
         table,
         [*((name, "STRING") for name in metadata), *columns],
         options.field_delimiter,

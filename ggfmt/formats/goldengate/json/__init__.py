@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.losses import (
     BEFORE_NOT_SHOWN,
     CHARACTER_REPLACED,
@@ -25,7 +24,6 @@ from ggfmt.formats.api.losses import (
     TYPES_BY_VALUE,
     TYPES_NOT_SHOWN,
 )
-from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, NUMBERS, TOKENS
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
@@ -34,7 +32,17 @@ from ggfmt.formats.goldengate.metacolumns import (
     first_columns,
     template_option,
 )
-from ggfmt.formats.goldengate.options import SCHEMA_DIRECTORY, iso8601_option, op_key_option, pk_update_option
+from ggfmt.formats.goldengate.options import (
+    KEY_UPDATES,
+    NO_POSITION,
+    NO_TIME,
+    NO_TOKENS,
+    NUMBER_KINDS,
+    SCHEMA_DIRECTORY,
+    iso8601_option,
+    op_key_option,
+    pk_update_option,
+)
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset, Delimiter, SchemaDirectory, Text
 
@@ -106,11 +114,11 @@ class JsonRowOptions(JsonRecordOptions):
 
 _LOSSES = (
     NESTED_AS_TEXT,
-    NUMBER_SPELLING.of(*NUMBERS).except_when("treatAllColumnsAsStrings=true"),
+    NUMBER_SPELLING.of(*NUMBER_KINDS).except_when("treatAllColumnsAsStrings=true"),
     CHARACTER_REPLACED,
     NO_TIME,
     NO_POSITION,
-    TOKENS,
+    NO_TOKENS,
     KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template("primarykeycolumns"),
     NULL_AS_MISSING.when("omitNullValues=true"),
     TYPES_BY_VALUE,

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union
 import msgspec
 from msgspec import Raw
 
-from ggfmt.columnar.from_python import MISSING
+from ggfmt.columnar.columns import MISSING
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.json.values import plain_name
 from ggfmt.formats.records.batching import HeldTable

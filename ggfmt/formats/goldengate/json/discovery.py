@@ -13,7 +13,7 @@ from typing import Any, Union
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovery, SchemaChange
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.goldengate.records import OBJECT_METADATA

@@ -15,11 +15,10 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Layout, ReadSupport
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
-from ggfmt.formats.goldengate.metacolumn_roles import Roles
-from ggfmt.formats.goldengate.metacolumns import MetaColumn
+from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OP_WORDS
 from ggfmt.formats.json.unread import is_json_row

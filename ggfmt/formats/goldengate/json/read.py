@@ -25,10 +25,10 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.from_python import int64s, texts, token_maps
+from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.columnar.images import unless_all, with_columns
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, UnknownTable
 from ggfmt.formats.goldengate.json import records as records
 from ggfmt.formats.goldengate.json.decoders import NO_RAW, Decoders, JsonTable
@@ -37,11 +37,12 @@ from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.values import scalar_text
-from ggfmt.formats.records import scanner as scanner
+from ggfmt.formats.records import roles, scanner
 from ggfmt.formats.records.batching import Spans, Wrong
 from ggfmt.formats.records.problems import contradictions
+from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.rows import key_updates
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.records.scanning import ScanningReader
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
 from ggfmt.model.table import Catalog, Kind, TableDef
@@ -54,9 +55,9 @@ _OP_TYPES = frozenset(OP_TYPES)
 MANY_TABLES = 256
 # The JSON values of columns of the types that a discovery pass finds.
 _TAKES = {
-    Kind.STRING: scanner.NULL | scanner.STRING,
-    Kind.DECIMAL: scanner.NULL | scanner.INTEGER | scanner.NUMBER,
-    Kind.BOOLEAN: scanner.NULL | scanner.BOOLEAN,
+    Kind.STRING: roles.NULL | roles.STRING,
+    Kind.DECIMAL: roles.NULL | roles.INTEGER | roles.NUMBER,
+    Kind.BOOLEAN: roles.NULL | roles.BOOLEAN,
 }
 _MOST_EXTRA = 24  # members that nobody knows: with more the scanner has no room
 
@@ -107,16 +108,16 @@ class JsonReader(ScanningReader[JsonTable]):
         if len(self._decoders.extra) > _MOST_EXTRA:
             return None
         members = (
-            scanner.identity(self._decoders.tag, required=True),
-            scanner.op("op_type"),
-            scanner.slot("op_ts", scanner.STRING | scanner.NULL),
-            scanner.skip("current_ts"),
-            scanner.slot("pos", scanner.STRING | scanner.INTEGER | scanner.NULL),
-            scanner.identity("primary_keys") if self.catalog.provisional else scanner.skip("primary_keys"),
-            scanner.tokens("tokens"),
-            scanner.before("before"),
-            scanner.after("after"),
-            *map(scanner.note, self._unknown_members),
+            roles.identity(required=True).named(self._decoders.tag),
+            roles.op().named("op_type"),
+            roles.slot(roles.STRING | roles.NULL).named("op_ts"),
+            roles.skip().named("current_ts"),
+            roles.slot(roles.STRING | roles.INTEGER | roles.NULL).named("pos"),
+            (roles.identity() if self.catalog.provisional else roles.skip()).named("primary_keys"),
+            roles.tokens().named("tokens"),
+            roles.before().named("before"),
+            roles.after().named("after"),
+            *map(roles.note, self._unknown_members),
         )
         return Grammar(members, {name: name[0] for name in records.OP_NAMES})
 

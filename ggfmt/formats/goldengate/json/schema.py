@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.formats.api.context import Context
+from ggfmt.columnar.pieces import escape_json_text
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import SchemaFile
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumns import (
@@ -20,8 +20,7 @@ from ggfmt.formats.goldengate.metacolumns import (
     TIMESTAMP,
     MetaColumn,
 )
-from ggfmt.formats.goldengate.schema_metadata import PREFIXES_PROPERTY, metadata_property
-from ggfmt.formats.goldengate.types import MessageType, target_type
+from ggfmt.formats.goldengate.schemas import PREFIXES_PROPERTY, MessageType, metadata_property, target_type
 from ggfmt.java.charsets import byte_order_mark, codec_of
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.releases import FIRST_RELEASE, is_later

@@ -9,26 +9,27 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
 from ggfmt.columnar.images import without_nulls
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import ImageObjects, Pieces, Style, Values
-from ggfmt.columnar.metadata import OpKeys, token_texts
-from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Equals, Piece
-from ggfmt.columnar.strings import json_booleans, json_numbers, json_strings
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.columnar.json_text import ImageObjects, Pieces, Style, Values, json_booleans, json_numbers, json_strings
+from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Equals, Piece, escape_json_text, join
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import NULL_AS_MISSING
-from ggfmt.formats.api.show import ShownMessage, ShownPiece, TextShow, json_lines
-from ggfmt.formats.api.writing import Formatter, RowErrors, WriteSupport
+from ggfmt.formats.api.writing import (
+    Formatter,
+    RowErrors,
+    ShownMessage,
+    ShownPiece,
+    TextFraming,
+    TextShow,
+    WriteSupport,
+    json_lines,
+)
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions, JsonRowOptions
 from ggfmt.formats.goldengate.json.schema import json_schema, json_type
-from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
-from ggfmt.formats.goldengate.metacolumn_values import MetaValues
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OP_TYPE, MetaColumn, needs_tokens
-from ggfmt.formats.goldengate.misfits import misfits
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, row_projection
 from ggfmt.model.change import ChangeBatch, Image, OpType
 from ggfmt.model.table import Kind, TableDef
 

@@ -17,24 +17,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    BEFORE_NOT_SHOWN,
-    DIGITS_OF_DOUBLE,
-    KEYS_NOT_SHOWN,
-    MISSING_AS_NULL,
-    NESTED_AS_TEXT,
-    NUMBER_SPELLING,
-    SCALE_OF_COLUMN,
-    SIZES_NOT_SHOWN,
-    TIME_CUT,
-    TIME_FILLED,
-    TYPES_BY_VALUE,
-    TYPES_NEAREST,
-    TYPES_NOT_SHOWN,
-)
-from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, TOKENS
+from ggfmt.formats.api import losses
+from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
@@ -47,7 +31,14 @@ from ggfmt.formats.goldengate.metacolumns import (
     now,
     template_option,
 )
-from ggfmt.formats.goldengate.options import op_key_option, pk_update_option
+from ggfmt.formats.goldengate.options import (
+    KEY_UPDATES,
+    NO_POSITION,
+    NO_TIME,
+    NO_TOKENS,
+    op_key_option,
+    pk_update_option,
+)
 from ggfmt.formats.records.options import primary_keys_option
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
@@ -160,23 +151,23 @@ FORMATS = (
         marks=(b'"payload"',),
         losses=(
             *(loss.when(_ROWS, *(str(setting) for setting in loss.only)) for loss in KEY_UPDATES),
-            BEFORE_NOT_SHOWN.when(_ROWS),
-            MISSING_AS_NULL.except_when("includeIsMissingFields=true"),
-            NESTED_AS_TEXT,
-            NUMBER_SPELLING.of(Kind.INTEGER).except_when(_AS_STRINGS),
-            DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).except_when(_AS_STRINGS),
-            DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER).except_when(_AS_STRINGS, _DECIMALS),
-            SCALE_OF_COLUMN.when(_DECIMALS).except_when(_AS_STRINGS),
-            TIME_CUT.to(3).when(_TIMES).except_when(_AS_STRINGS),
-            TIME_FILLED.to(6).when(_TIMES).except_when(_AS_STRINGS),
+            losses.BEFORE_NOT_SHOWN.when(_ROWS),
+            losses.MISSING_AS_NULL.except_when("includeIsMissingFields=true"),
+            losses.NESTED_AS_TEXT,
+            losses.NUMBER_SPELLING.of(Kind.INTEGER).except_when(_AS_STRINGS),
+            losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).except_when(_AS_STRINGS),
+            losses.DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER).except_when(_AS_STRINGS, _DECIMALS),
+            losses.SCALE_OF_COLUMN.when(_DECIMALS).except_when(_AS_STRINGS),
+            losses.TIME_CUT.to(3).when(_TIMES).except_when(_AS_STRINGS),
+            losses.TIME_FILLED.to(6).when(_TIMES).except_when(_AS_STRINGS),
             NO_TIME.when("includeOpTimestamp=false"),
             NO_POSITION.when("includePosition=false"),
-            TOKENS,
-            KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(KEY_COLUMNS),
-            TYPES_NEAREST.has("Connect").when("schemasEnable=true"),
-            SIZES_NOT_SHOWN.when("schemasEnable=true"),
-            TYPES_BY_VALUE.when("schemasEnable=false"),
-            TYPES_NOT_SHOWN.when(_AS_STRINGS),
+            NO_TOKENS,
+            losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(KEY_COLUMNS),
+            losses.TYPES_NEAREST.has("Connect").when("schemasEnable=true"),
+            losses.SIZES_NOT_SHOWN.when("schemasEnable=true"),
+            losses.TYPES_BY_VALUE.when("schemasEnable=false"),
+            losses.TYPES_NOT_SHOWN.when(_AS_STRINGS),
         ),
     ),
 )

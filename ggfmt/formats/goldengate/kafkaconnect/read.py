@@ -15,12 +15,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.api.context import Context, WriterSettings
+from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema
 from ggfmt.formats.connect.values import read_as
 from ggfmt.formats.goldengate.kafkaconnect import FLAG, INSERT, REFUSE, KafkaConnectOptions
-from ggfmt.formats.goldengate.metacolumn_roles import Roles
-from ggfmt.formats.goldengate.metacolumns import MetaColumn
+from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, non_null

@@ -13,28 +13,30 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.by_value import by_value, json_texts, json_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import JACKSON_ESCAPES, escape_json_text
 from ggfmt.columnar.images import and_present, with_nulls
-from ggfmt.columnar.join import join
-from ggfmt.columnar.json_image import ImageObjects, JsonValues, Values
-from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Encoding, Piece
-from ggfmt.columnar.strings import json_booleans, json_strings, quote_json
+from ggfmt.columnar.json_text import (
+    ImageObjects,
+    JsonValues,
+    Values,
+    json_booleans,
+    json_strings,
+    json_texts,
+    json_values,
+    quote_json,
+)
+from ggfmt.columnar.metadata import Clock, token_texts
+from ggfmt.columnar.pieces import JACKSON_ESCAPES, Encoding, Piece, escape_json_text, join
+from ggfmt.columnar.strings import by_value
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context, Projection
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
-from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, WriteSupport
+from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, TextFraming, WriteSupport
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.formats.connect.decimals import encoded
-from ggfmt.formats.connect.values import millis, too_fine, whole
+from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
 from ggfmt.formats.goldengate.kafkaconnect import FLAG, OP, KafkaConnectOptions
-from ggfmt.formats.goldengate.key_updates import handle_key_updates, row_projection
-from ggfmt.formats.goldengate.metacolumn_values import MetaValues
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, row_projection
 from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.records.formatter import COMPACT, missing_from
 from ggfmt.java.numbers import double_text, float_text, single

@@ -17,18 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    KEY_IN_TABLE_ORDER,
-    KEYS_NOT_SHOWN,
-    MISSING_AS_NULL,
-    NESTED_AS_TEXT,
-    NULL_AS_MISSING,
-    NUMBER_SPELLING,
-    TOKENS_BY_NAME,
-    TYPES_BY_VALUE,
-    TYPES_NOT_SHOWN,
-)
 from ggfmt.formats.goldengate.options import op_key_option
 from ggfmt.formats.records.options import (
     ABSENT_MISSING,
@@ -103,17 +93,17 @@ FORMATS = (
         proposed=("fileSuffix=.json",),
         marks=(b'"op_type"',),
         losses=(
-            NESTED_AS_TEXT,
-            NULL_AS_MISSING.when("omitNullColumnValues=true", f"absentMeans={ABSENT_MISSING}"),
-            MISSING_AS_NULL.when(f"absentMeans={ABSENT_NULL}"),
-            NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE).except_when(
+            losses.NESTED_AS_TEXT,
+            losses.NULL_AS_MISSING.when("omitNullColumnValues=true", f"absentMeans={ABSENT_MISSING}"),
+            losses.MISSING_AS_NULL.when(f"absentMeans={ABSENT_NULL}"),
+            losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE).except_when(
                 "treatAllColumnsAsStrings=true"
             ),
-            TOKENS_BY_NAME.named(*TOKENS).except_when("includeTokens=true"),
-            KEY_IN_TABLE_ORDER.when("includeObjectMetadataRecords=true"),
-            KEYS_NOT_SHOWN.when("includeObjectMetadataRecords=false").except_when("includePrimaryKeys=true"),
-            TYPES_BY_VALUE,
-            TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
+            losses.TOKENS_BY_NAME.named(*TOKENS).except_when("includeTokens=true"),
+            losses.KEY_IN_TABLE_ORDER.when("includeObjectMetadataRecords=true"),
+            losses.KEYS_NOT_SHOWN.when("includeObjectMetadataRecords=false").except_when("includePrimaryKeys=true"),
+            losses.TYPES_BY_VALUE,
+            losses.TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
         ),
     ),
 )

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Span
-from ggfmt.formats.api.context import WriterSettings
+from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import (
     DDL,
@@ -25,13 +25,15 @@ from ggfmt.formats.goldengate.records import (
     origin,
     table_def,
 )
-from ggfmt.formats.goldengate.streams import INSERT, REFUSE, TOKENS, StreamsOptions, scan
+from ggfmt.formats.goldengate.streams import INSERT, REFUSE, StreamsOptions
 from ggfmt.formats.json.values import raw_members, scalar_text
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import DialectReader, dialect_input
 from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error, no_op
-from ggfmt.formats.records.scanner import Grammar, ScannedBatch
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
 
@@ -41,24 +43,24 @@ _EMPTY = Raw(b"{}")
 class StreamRecord(msgspec.Struct, gc=False):
     """The members of a record that mean something here."""
 
-    op_type: str | None = None
-    qual_table: str | None = None
-    table: str | None = None
-    op_ts: str | None = None
-    pos: int | str | None = None
-    before: Raw = ABSENT
-    after: Raw = ABSENT
-    xid: Raw = ABSENT
-    csn: Raw = ABSENT
-    op_seqno: Raw = ABSENT
-    trans_ind: Raw = ABSENT
-    tokens: Raw = ABSENT
-    primary_keys: tuple[str, ...] | None = None
-    columns: Raw = ABSENT
-    ddl: Raw = ABSENT
-    schema: Raw = msgspec.field(default=ABSENT, name="$schema")
-    specversion: str | None = None
-    data: Raw = ABSENT
+    qual_table: Annotated[str | None, roles.identity()] = None
+    table: Annotated[str | None, roles.identity()] = None
+    op_type: Annotated[str | None, roles.op()] = None
+    op_ts: Annotated[str | None, roles.slot()] = None
+    pos: Annotated[int | str | None, roles.slot()] = None
+    before: Annotated[Raw, roles.before()] = ABSENT
+    after: Annotated[Raw, roles.after()] = ABSENT
+    xid: Annotated[Raw, roles.Token(1)] = ABSENT
+    csn: Annotated[Raw, roles.Token(2)] = ABSENT
+    op_seqno: Annotated[Raw, roles.Token(3)] = ABSENT
+    trans_ind: Annotated[Raw, roles.Token(4)] = ABSENT
+    tokens: Annotated[Raw, roles.tokens()] = ABSENT
+    primary_keys: Annotated[tuple[str, ...] | None, roles.identity()] = None
+    columns: Annotated[Raw, roles.skip()] = ABSENT
+    ddl: Annotated[Raw, roles.skip()] = ABSENT
+    schema: Annotated[Raw, roles.skip()] = msgspec.field(default=ABSENT, name="$schema")
+    data: Annotated[Raw, roles.skip()] = ABSENT
+    specversion: Annotated[str | None, roles.skip(roles.NULL)] = None
 
 
 @lru_cache(maxsize=64)
@@ -85,16 +87,11 @@ class Streams(Dialect):
         self._decode = msgspec.json.Decoder(self.record).decode
         self.absent_is_null = options.absent_means == ABSENT_NULL
         self._upsert = options.upsert
-        self._ops = {name: name for name in OP_TYPES} | OP_WORDS
-        self._ops |= dict(zip(op_keys(options), ("I", "U", "D", "T"), strict=True))
-        self._scanned_ops = tuple(self._ops.items())
+        keys = zip(op_keys(options), ("I", "U", "D", "T"), strict=True)
+        self._ops = {name: name for name in OP_TYPES} | OP_WORDS | dict(keys)
 
     def grammar(self, record: StreamRecord) -> Grammar | None:
-        notes = self.notes(())
-        if notes is None or record.specversion is not None:
-            return None
-        names = {field.name: field.encode_name for field in msgspec.structs.fields(self.record)}
-        return scan.grammar(names["before"], names["after"], self._scanned_ops, *notes)
+        return None if record.specversion is not None else self.declared_grammar(ops=self._ops)
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         return scanned.values("op_ts"), scanned.values("pos")
@@ -164,11 +161,7 @@ class Streams(Dialect):
         more = non_null(record.tokens)
         if more is not None:
             tokens = decoded(_texts, more, "`tokens` is not an object", table)
-        for name in TOKENS:
-            value = non_null(getattr(record, name))
-            if value is not None:
-                tokens[name] = scalar_text(value)
-        return tokens
+        return tokens | roles.tokens_of(StreamRecord, record)
 
 
 def _described_table(name: str, columns: bytes) -> TableDef:

@@ -5,28 +5,17 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.escapes import escape_json_text
-from ggfmt.columnar.join import join
-from ggfmt.columnar.metadata import token_texts
-from ggfmt.columnar.pieces import Piece
-from ggfmt.columnar.strings import json_strings
-from ggfmt.columnar.tokens import token
+from ggfmt.columnar.json_text import json_strings
+from ggfmt.columnar.metadata import Clock, token, token_texts
+from ggfmt.columnar.pieces import Piece, escape_json_text, join
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OBJECT_METADATA
 from ggfmt.formats.goldengate.streams import TOKENS, StreamsOptions
-from ggfmt.formats.records.formatter import (
-    DialectFormatter,
-    json_object,
-    json_words,
-    native_values,
-    quoted,
-    quoted_if_valid,
-    text_output,
-)
+from ggfmt.formats.records import formatter
+from ggfmt.formats.records.formatter import DialectFormatter
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import Kind, TableDef
@@ -52,10 +41,10 @@ def object_metadata(table: TableDef, options: StreamsOptions) -> bytes:
 class StreamsFormatter(DialectFormatter):
     def __init__(self, table: TableDef, options: StreamsOptions, context: Context, clock: Clock) -> None:
         as_strings = options.treat_all_columns_as_strings
-        values = [quoted] * len(table.columns) if as_strings else native_values(table)
+        values = [formatter.quoted] * len(table.columns) if as_strings else formatter.native_values(table)
         super().__init__(table, context, clock, values)
         self.options = options
-        self._op_keys = json_words(op_keys(options))
+        self._op_keys = formatter.json_words(op_keys(options))
         keys = ",".join(map(escape_json_text, table.primary_keys))
         self._keys = f"[{keys}]" if options.include_primary_keys else None
         self._name = escape_json_text(table.full_name)
@@ -70,13 +59,13 @@ class StreamsFormatter(DialectFormatter):
             problem = Diagnostic("GG408", reason, Span(table=self.table.full_name), "give two names")
             raise RowErrors([(row, problem) for row in range(rows)])
         tokens = token_texts(batch.tokens, _pair, ",") if self.include_tokens else None
-        message = json_object(
+        message = formatter.json_object(
             {
                 "qual_table": self._name,
                 "op_type": self._op_keys.of(batch.op),
-                "op_ts": quoted_if_valid(batch.op_ts),
-                "pos": quoted_if_valid(batch.position),
-                **{name: quoted_if_valid(token(batch.tokens, name, rows)) for name in TOKENS},
+                "op_ts": formatter.quoted_if_valid(batch.op_ts),
+                "pos": formatter.quoted_if_valid(batch.position),
+                **{name: formatter.quoted_if_valid(token(batch.tokens, name, rows)) for name in TOKENS},
                 "primary_keys": self._keys,
                 "tokens": None if tokens is None else ["{", tokens, "}"],
                 options.before_image_name: self._objects_if_any(batch.before, rows),
@@ -101,4 +90,4 @@ def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
     return [json_strings(names), ":", json_strings(values)]
 
 
-WRITE_SIDES = {"goldengate_streams_json": text_output(StreamsFormatter, object_metadata)}
+WRITE_SIDES = {"goldengate_streams_json": formatter.text_output(StreamsFormatter, object_metadata)}

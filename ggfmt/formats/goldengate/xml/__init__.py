@@ -18,8 +18,7 @@ from ggfmt.formats.api.losses import (
     NESTED_AS_TEXT,
     TYPES_NOT_SHOWN,
 )
-from ggfmt.formats.goldengate.losses import TOKENS
-from ggfmt.formats.goldengate.options import iso8601_option, op_key_option
+from ggfmt.formats.goldengate.options import NO_TOKENS, iso8601_option, op_key_option
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset
 
@@ -50,7 +49,7 @@ FORMATS = (
             NESTED_AS_TEXT,
             EMPTY_BEFORE_AS_NONE,
             CHARACTER_REPLACED,
-            TOKENS,
+            NO_TOKENS,
             KEYS_NOT_SHOWN,
             TYPES_NOT_SHOWN,
         ),

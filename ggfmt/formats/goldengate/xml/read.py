@@ -10,16 +10,17 @@ is taken for none at all, and an absent time stamp or position is an empty text.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ggfmt.columnar.from_python import MISSING, int64s, text_column, texts, token_maps
+from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import (
     Chunk,
     Discovery,
@@ -27,10 +28,10 @@ from ggfmt.formats.api.reading import (
     Layout,
     ReadSupport,
     SchemaChange,
+    Spans,
     UnknownTable,
+    settle_changes,
 )
-from ggfmt.formats.api.spans import Spans
-from ggfmt.formats.goldengate.discovery import settle_changes
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
@@ -213,7 +214,7 @@ class RegularOperations:
         place = odd = 0
         while prolog is not None and odd < _IN_A_ROW:
             assert self._scanner is not None
-            place, taken = self._scanner.scan(chunk.data, place, first + len(spans), prolog)
+            _, place, _, taken, _ = self._scanner.scan(chunk.data, place, -1, first + len(spans), prolog)
             if len(memoryview(taken)):
                 spans.add_all(taken)
                 odd = 0
@@ -240,19 +241,15 @@ class RegularOperations:
             return
         self.again = False
         self._left += len(self._bound.pop(table, ()))
-        if len(columns) <= self._left:
-            try:
-                number = self._scanner.bind(table.encode(), tuple(column.encode() for column in columns))
-            except REFUSALS:
-                pass
-            else:
-                self._left -= len(columns)
-                self._bound[table] = columns
-                self._numbers[table] = number
-                self.again = self._in_hand
-                return
         if table in self._numbers:
             self._scanner.unbind(self._numbers.pop(table))
+        if len(columns) > self._left:
+            return
+        with suppress(*REFUSALS):
+            self._numbers[table] = self._scanner.bind(table.encode(), tuple(column.encode() for column in columns))
+            self._left -= len(columns)
+            self._bound[table] = columns
+            self.again = self._in_hand
 
     def held(self, table: str) -> int:
         """How many operations are held of a table."""

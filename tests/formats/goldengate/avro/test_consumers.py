@@ -20,11 +20,12 @@ from polars.exceptions import ComputeError
 from strategies import Changes, make_batch
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.avro import text_bytes, zigzag_varint
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.avro import text_bytes
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
-from ggfmt.formats.avro.container import ObjectContainer
+from ggfmt.formats.api.format import Context
+from ggfmt.formats.avro.containers import ObjectContainer
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.schema import AvroSchema, canonical_form, wrapper_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem

@@ -14,7 +14,7 @@ from strategies import Changes, table_def
 from ggfmt.definitions import read_definitions
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem
 from ggfmt.model.table import Column, TableDef

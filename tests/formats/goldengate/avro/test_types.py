@@ -18,18 +18,16 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import operation, run_ggfmt, write_lines
 from strategies import Changes, examples
 
-from ggfmt.columnar.avro import zigzag_varint
-from ggfmt.columnar.avro_decimals import optional_decimals
-from ggfmt.columnar.avro_times import optional_micros
-from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.avro import optional_decimals, optional_micros
+from ggfmt.columnar.pieces import join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.schema import AvroSchema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
-from ggfmt.java.date_mask import date_mask
+from ggfmt.java.date_format import date_mask
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

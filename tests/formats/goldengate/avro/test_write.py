@@ -36,14 +36,14 @@ from strategies import (
 
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar import avro as kernels
-from ggfmt.columnar.clock import Clock
-from ggfmt.columnar.join import join_binary
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import join_binary, zigzag_varint
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import Formatter, RowErrors
-from ggfmt.formats.avro.container import ObjectContainer
+from ggfmt.formats.avro.containers import ObjectContainer
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, AvroRowOptions
 from ggfmt.formats.goldengate.avro.schema import (
     AvroSchema,
@@ -245,7 +245,7 @@ def plain_varint(number: int) -> bytes:
 def test_varints(values: list[int | None]) -> None:
     encoded = join_binary(kernels.longs(pa.array(values, pa.int64())), len(values)).to_pylist()
     assert encoded == [b"" if value is None else plain_varint(value) for value in values]
-    assert [kernels.zigzag_varint(value) for value in values if value is not None] == [e for e in encoded if e]
+    assert [zigzag_varint(value) for value in values if value is not None] == [e for e in encoded if e]
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 4095, 4096, 8191, 8192, 70_000])

@@ -15,7 +15,7 @@ from strategies import examples
 
 from ggfmt.arrow.arrays import map_items
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.formats.api.context import Context, WriterSettings
+from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
 from ggfmt.model.table import Column, TableDef
@@ -91,7 +91,7 @@ def test_a_run_turns_delimited_text_into_json(tmp_path: Path) -> None:
 
 
 def test_an_empty_batch_of_tokens_has_the_right_type() -> None:
-    from ggfmt.columnar.delimited import tokens_of
+    from ggfmt.formats.goldengate.delimited.read import tokens_of
 
     assert map_items(tokens_of(pa.array(["", ""]), ",", "=")) == [[], []]
 

@@ -20,8 +20,8 @@ from runs import JSON_LINES, content, metadata, operation, run_ggfmt, snapshot, 
 from strategies import Changes, changes, examples, json_numbers, make_batch, names, table_def, texts
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
-from ggfmt.formats.api.context import Context, Projection
+from ggfmt.columnar.metadata import Clock
+from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.reading import Layout
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.json.read import MANY_TABLES, JsonReader

@@ -11,7 +11,7 @@ from reading import EVERYTHING, FILE, chunk_size, chunks_of, layout_of, read
 from strategies import examples
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Projection
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import UnknownTable
 from ggfmt.formats.json.files import record_spans
 from ggfmt.model.table import MAX_NAME_BYTES, Column, Kind, SqlType, TableDef

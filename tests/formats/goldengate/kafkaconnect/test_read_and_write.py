@@ -26,7 +26,7 @@ from strategies import Changes, examples
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import ConfigurationError
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.java.numbers import double_text, float_text, single
 from ggfmt.model.table import Column, Kind, SqlType, TableDef

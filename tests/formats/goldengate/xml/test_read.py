@@ -21,10 +21,10 @@ from runs import MOMENT, content, run_ggfmt, tables
 from strategies import Changes, examples, make_batch, table_def
 from xml_oracle import as_written
 
-from ggfmt.columnar.clock import Clock
-from ggfmt.formats.api.context import DEFAULT_SETTINGS, Context, Projection, WriterSettings
-from ggfmt.formats.api.framing import TextFraming
+from ggfmt.columnar.metadata import Clock
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, SchemaChange
+from ggfmt.formats.api.writing import TextFraming
 from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.formats.goldengate.xml.read import XmlDiscovery, XmlReader
 from ggfmt.formats.goldengate.xml.write import XmlFormatter

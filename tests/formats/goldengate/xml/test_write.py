@@ -21,9 +21,9 @@ from strategies import Changes, changes, examples, make_batch, slice_batch, tabl
 from xml_oracle import fits, xml_message
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.clock import Clock
+from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.context import Context
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.formats.goldengate.xml.write import XmlFormatter, xml_schema

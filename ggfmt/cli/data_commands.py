@@ -1,0 +1,360 @@
+"""The commands that read or write data, and `ggfmt doctor`.
+
+A command's function imports what it needs itself, so that `ggfmt --help` and short commands start fast.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ggfmt.cli.output import emit_findings, interrupt_before_commit
+from ggfmt.commands import options
+from ggfmt.commands.arguments import Properties, pairs
+from ggfmt.commands.comparison import CompareRequest, run_comparison
+from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
+from ggfmt.commands.conversion import ConvertRequest, run_conversion
+from ggfmt.commands.declaration import After, Argument, Option
+from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
+from ggfmt.diagnostics.diagnostic import ConfigurationError
+from ggfmt.spark.target import detect_spark
+
+if TYPE_CHECKING:
+    from ggfmt.sinks.dry_run import DryRun
+
+
+@contextmanager
+def gc_disabled() -> Iterator[None]:
+    """Without a search for garbage: it takes a fifth of a short command, most of it at the end of the process."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if collecting:
+            gc.enable()
+
+
+# `ggfmt run`.
+
+# What `ggfmt run --dry-run` prints.
+
+
+def show_plan(planned: DryRun) -> None:
+    """Print what the run would do."""
+    from ggfmt.render.diagnostics import write_text
+    from ggfmt.render.runs import dry_run_text
+
+    whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
+    write_text(dry_run_text(planned, whole), sys.stdout)
+
+
+def run(
+    request: ConvertRequest,
+    report: Annotated[
+        Path | None,
+        Option(metavar="FILE", panel="Output", help="Write the totals as JSON."),
+        After("max_record"),
+    ] = None,
+    progress: Annotated[bool | None, options.PROGRESS] = None,
+) -> None:
+    """Convert change files to the messages of the configured handlers.
+
+    `ggfmt run changes.json --to delimitedtext -o out`
+
+    `ggfmt init json -o json.properties`
+
+    `ggfmt run changes/ -c json.properties -o out --dry-run`
+
+    `ggfmt run changes/ -c json.properties -o out`
+    """
+    from ggfmt.render.progress import progress_bar
+
+    if report is not None:
+        _check_writable(report, "--report")
+    with gc_disabled(), interrupt_before_commit():
+        import ggfmt.config.handlers
+        import ggfmt.sinks.messages.run  # noqa: F401 - both are much to load
+    there = detect_spark()
+    shown = False if request.dry_run or (progress is None and there is not None and there.shows_progress) else progress
+    with progress_bar(shown, request.output == "-" and sys.stdout.isatty()) as tell, interrupt_before_commit():
+        result = run_conversion(replace(request, warn=emit_findings, progress=tell))
+    if result.plan is not None:
+        show_plan(result.plan)
+        return
+    if report is not None:
+        _write_report(report, result.totals)
+    if result.reject_count:
+        raise typer.Exit(4)
+
+
+def _write_report(file: Path, totals: object) -> None:
+    from ggfmt.diagnostics.diagnostic import CommittedWithErrors, Diagnostic, Span
+
+    try:
+        file.write_text(json.dumps(totals, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        message = f"the run is committed, but its report cannot be written: {error.strerror}"
+        help = "do not run it again: the manifest in the output directory has the same totals"
+        raise CommittedWithErrors(Diagnostic("GG506", message, Span(file=str(file)), help)) from None
+
+
+def _check_writable(file: Path, option: str) -> None:
+    """Told before the work and not after it."""
+    if file.is_dir() or not file.parent.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise typer.BadParameter(f"`{file}` cannot be written", param_hint=option)
+
+
+# `ggfmt preview`.
+
+
+def preview(request: PreviewRequest) -> None:
+    """Show the first messages of each table as a run would write them, and write nothing.
+
+    `ggfmt preview changes.json --to delimitedtext`
+
+    `ggfmt init avro_row -o avro.properties`
+
+    `ggfmt preview changes.json -c avro.properties --table orders -n 1`
+
+    Only the beginning of the inputs is read, but with `--table` as much as it takes. Ends with 4 if a record cannot be
+    read or written.
+    """
+    with gc_disabled():
+        from ggfmt.render.preview import print_preview
+
+        result = run_preview(replace(request, warn=emit_findings))
+        print_preview(result, sys.stdout)
+    if result.rejected:
+        raise typer.Exit(4)
+
+
+# `ggfmt consolidate`.
+
+
+def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, options.PROGRESS] = None) -> None:
+    """Write the rows of tables as they are after all changes.
+
+    `ggfmt consolidate changes/ -o out`
+
+    `ggfmt consolidate changes/ -o out --as-of 2026-01-31T12:00:00 --to csv`
+
+    `ggfmt consolidate changes/ -o out --history --primary-keys 'S.ORDERS=ID'`
+
+    What cannot be decided is in `out/_unresolved`.
+    """
+    from ggfmt.render.progress import progress_bar
+
+    there = detect_spark()
+    shown = False if progress is None and there is not None and there.shows_progress else progress
+    with progress_bar(shown) as tell, interrupt_before_commit():
+        run_consolidation(replace(request, progress=tell))
+
+
+# `ggfmt schema`.
+
+
+def schema(
+    request: SchemaRequest,
+    output: Annotated[
+        Path | None,
+        Option("-o", "--output", metavar="DIR", panel="Output", help="Write files here; default: print them."),
+    ] = None,
+    check: Annotated[
+        bool,
+        Option(
+            panel="What is checked", help="Write nothing, and end with 1 if the files in the `-o` directory differ."
+        ),
+    ] = False,
+) -> None:
+    """Print or write the schemas of the messages, for the tables of `--definitions` or those found in the inputs.
+
+    `ggfmt schema changes.json --kind json`
+
+    `ggfmt init json -o json.properties`
+
+    `ggfmt schema changes.json -c json.properties -o dirdef`
+
+    `ggfmt schema changes.json -c json.properties -o dirdef --check`
+    """
+    from ggfmt.java.text import visible
+    from ggfmt.sinks.schema import drift, write
+
+    files_of_schemas = make_schemas(replace(request, warn=emit_findings))
+    if check:
+        if output is None:
+            raise typer.BadParameter("give the directory to compare with", param_hint="-o")
+        drifts = list(drift(files_of_schemas, output))
+        for _, difference in drifts:
+            typer.echo("\n".join(map(visible, difference.split("\n"))))
+        if drifts:
+            raise ConfigurationError(*(diagnostic for diagnostic, _ in drifts))
+    elif output is None:
+        for file in files_of_schemas:
+            typer.echo(file.content.decode("utf-8", "replace"))
+    else:
+        try:
+            for path in write(files_of_schemas, output):
+                typer.echo(str(path))
+        except OSError as error:
+            raise typer.BadParameter(f"`{output}` cannot be written: {error.strerror}", param_hint="-o") from None
+
+
+# `ggfmt compare`.
+
+ComparisonFormat = Literal["text", "json", "github"]
+
+
+def compare(
+    request: CompareRequest,
+    output_format: Annotated[
+        ComparisonFormat, Option(panel="What is shown", help="How to print what is found.")
+    ] = "text",
+) -> None:
+    """Compare two sets of rows, such as a consolidated result and a dump of the database.
+
+    `ggfmt compare out dump --key ID`
+
+    `ggfmt compare out/GG.ORDERS orders.csv --key ID --ignore UPDATED_AT`
+
+    `ggfmt compare out dump --csv-option b.dialect=mysql --output-format github`
+
+    Ends with 0 if both have the same rows, with 1 if not, with 2 if there is nothing to compare, with 3 if a file
+    cannot be read.
+    """
+    from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
+    from ggfmt.render.diagnostics import write_text
+
+    found = run_comparison(request)
+    if output_format == "json":
+        write_text(comparison_json(found), sys.stdout)
+    elif output_format == "github":
+        write_text(comparison_github(found), sys.stdout)
+    else:
+        print_comparison(found, sys.stdout)
+    if not found.same:
+        raise typer.Exit(1)
+
+
+# `ggfmt verify`.
+
+OutputFormat = Literal["text", "json"]
+
+
+def verify(
+    output: Annotated[str, Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
+    output_format: Annotated[OutputFormat, Option(panel="What is shown", help="How to print what is found.")] = "text",
+) -> None:
+    """Read an output back, and tell what is not as its manifests say.
+
+    `ggfmt verify out`
+
+    `ggfmt verify out --output-format json`
+
+    Nothing is changed. Ends with 0 if all is well, with 1 if not, with 2 if the directory is no output of ggfmt.
+    """
+    from ggfmt.render.diagnostics import write_text
+    from ggfmt.render.runs import print_verification, verification_json
+    from ggfmt.sinks.messages.verification import verify as verify_output
+
+    found = verify_output(output)
+    if output_format == "json":
+        write_text(verification_json(found), sys.stdout)
+    else:
+        print_verification(found, sys.stdout)
+    if found.findings:
+        raise typer.Exit(1)
+
+
+# `ggfmt report`.
+
+
+def report(
+    output: Annotated[str, Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
+    html: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Write a page for a browser; `-`: to standard output."),
+    ] = None,
+    run: Annotated[
+        str | None,
+        Option(metavar="RUN", help="The id of a run, or the start of it; by default the last one."),
+    ] = None,
+) -> None:
+    """Show what a run did, from its manifest.
+
+    `ggfmt report out`
+
+    `ggfmt report out --html report.html`
+
+    `ggfmt report out --run 2026-01-31_18-30`
+
+    The page is one file that needs no network. Ends with 0, or with 2 if the directory is no output of ggfmt.
+    """
+    from ggfmt.render.report.page import page, write_page
+    from ggfmt.render.runs import print_run
+    from ggfmt.sinks.messages.run_history import read_run
+
+    found = read_run(output, run)
+    if html is None:
+        print_run(found, sys.stdout)
+    elif str(html) == "-":
+        sys.stdout.buffer.write(page(found).encode())
+    else:
+        write_page(found, html)
+
+
+# `ggfmt doctor`.
+
+
+def doctor(
+    master: Annotated[
+        str | None,
+        Option(
+            metavar="URL",
+            panel="Spark",
+            help="Also run a small job on this Spark master.",
+            complete="spark_masters",
+        ),
+    ] = None,
+    spark_conf: Annotated[Properties, options.SPARK_CONF] = None,
+    java_home: Annotated[str | None, options.JAVA_HOME] = None,
+    class_archive: Annotated[bool, Option(help="Make the class archive, with which Spark starts faster.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Tell what this machine has of what a run needs, and what to do about the rest.
+
+    `ggfmt doctor`
+
+    `ggfmt doctor --master local[1]`
+
+    `ggfmt doctor --class-archive`
+
+    `ggfmt doctor --json`
+
+    With `--master`, every executor tells what it has. Nothing is changed but by `--class-archive`. Ends with 1 if a run
+    lacks something; warnings do not count.
+    """
+    from ggfmt.doctor.examination import examine
+    from ggfmt.doctor.finding import State, worst
+    from ggfmt.render.diagnostics import write_text
+    from ggfmt.render.doctor import findings_json, print_findings
+    from ggfmt.spark.target import SparkSettings
+
+    findings = examine(SparkSettings(master, pairs(spark_conf, "the Spark property"), java_home), archive=class_archive)
+    if as_json:
+        write_text(findings_json(findings), sys.stdout)
+    else:
+        print_findings(findings, sys.stdout)
+    if worst(findings) is State.PROBLEM:
+        raise typer.Exit(1)

@@ -1,0 +1,170 @@
+"""What a command writes besides its result: findings and errors on standard error; and standard output that may fail.
+
+With `--log-format json`, each finding and error is a line of JSON, as the lines of the log are.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import typer
+
+from ggfmt import logs, signals
+from ggfmt.cli.completion import PROGRAM
+from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic
+
+# The class of all mistakes in a call has no name of its own in typer.
+_Mistake: Any = [base for base in typer.BadParameter.__mro__ if hasattr(base, "format_message")][-1]
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warn", Severity.NOTE: "info"}  # by the names of the log
+
+
+def emit_findings(diagnostics: Iterable[Diagnostic]) -> None:
+    """Tell of findings, each with its place and its help."""
+    diagnostics = list(diagnostics)
+    if not diagnostics or sys.stderr is None:
+        return
+    if logs.is_json():
+        from ggfmt.render.diagnostics import as_dict
+
+        for diagnostic in diagnostics:
+            members = as_dict(diagnostic)
+            level = _LEVELS[diagnostic.severity]
+            del members["severity"]
+            emit_json(level, str(members.pop("message")), **members)
+        return
+    from ggfmt.render.diagnostics import print_diagnostics
+
+    with suppress(OSError):
+        print_diagnostics(diagnostics, sys.stderr)
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether a call asks for JSON, also one that is none: what is wrong with it has to be told, too."""
+    called = " ".join(arguments).replace("--log-format=", "--log-format ")
+    return " --log-format json " in f" {called} "
+
+
+def run_with_json_errors(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """The exit code of a call, whose mistakes are told in JSON."""
+    try:
+        code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
+    except _Mistake as error:
+        emit_json("error", error.format_message(), code="usage")
+        return int(error.exit_code)
+    return code if isinstance(code, int) else 0
+
+
+def emit(level: str, message: str) -> None:
+    """Tell one thing in a line."""
+    if logs.is_json():
+        emit_json(level, message)
+    elif sys.stderr is not None:
+        with suppress(OSError):  # it may be full, or its reader gone
+            sys.stderr.write(f"{message}\n")
+
+
+def emit_json(level: str, message: str, **more: object) -> None:
+    if sys.stderr is not None:  # it may be closed
+        with suppress(OSError):
+            sys.stderr.write(f"{logs.json_line(level, message, None, **more)}\n")
+
+
+@contextmanager
+def interrupt_before_commit() -> Iterator[None]:
+    """Says so of an interrupt that does not say what is true of it."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(str(error) or f"{signals.interruption()}; nothing was committed") from None
+
+
+# Standard output that fails in one way, whatever is wrong with it: closed, full, or its reader gone.
+
+
+class Failure:
+    """What kept standard output from being written, None if nothing did; `is_told`: an error of ours says so."""
+
+    error: OSError | None = None
+    is_told = False
+
+
+class _StandardOutput(io.FileIO):
+    """The bytes of standard output. After an error, drop what is still written: the error is reported once."""
+
+    def __init__(self, number: int, failure: Failure) -> None:
+        super().__init__(number, "w", closefd=False)
+        self._failure = failure
+
+    def write(self, data: object, /) -> int:
+        view = memoryview(data)  # type: ignore[arg-type]
+        if self._failure.error is not None:
+            return view.nbytes
+        try:
+            return super().write(view)
+        except OSError as error:
+            self._failure.error = error
+            raise
+
+
+class _Closed(io.TextIOBase):
+    """Stands for a standard output that there is not."""
+
+    encoding = "utf-8"
+
+    def __init__(self, failure: Failure) -> None:
+        self._failure = failure
+
+    def write(self, text: str, /) -> int:
+        self._failure.error = OSError(errno.EBADF, os.strerror(errno.EBADF))
+        raise self._failure.error
+
+
+def occupy_closed() -> None:
+    """Let no file get the number of a standard stream that is closed, or printed text would be written to it.
+
+    Standard output is then read-only, so that writing fails as it does where it is closed.
+    """
+    for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            with suppress(OSError):
+                os.open(os.devnull, flags)
+
+
+@contextmanager
+def guarded_output() -> Iterator[Failure]:
+    """While it lasts, `sys.stdout` remembers why it cannot be written, at its end at the latest."""
+    before, failure = sys.stdout, Failure()
+    try:
+        number = before.fileno()
+        os.fstat(number)
+        before.flush()
+    except (AttributeError, OSError, ValueError):  # there is none, or it is no file
+        if before is None:
+            sys.stdout = _Closed(failure)
+        try:
+            yield failure
+        finally:
+            sys.stdout = before
+        return
+    raw = _StandardOutput(number, failure)
+    guarded = io.TextIOWrapper(
+        io.BufferedWriter(raw), before.encoding, before.errors, newline=None, line_buffering=bool(before.line_buffering)
+    )
+    sys.stdout = guarded
+    try:
+        yield failure
+    finally:
+        sys.stdout = before
+        for _ in range(2):  # what an error left in the buffer is dropped by the second
+            with suppress(OSError):
+                guarded.flush()
+        guarded.detach()

@@ -1,0 +1,278 @@
+"""Functions as commands of typer: their parameters, the options that all commands have, and their help."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pathlib
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from typer.core import TyperCommand
+
+from ggfmt import logs, signals
+from ggfmt.cli import completion
+from ggfmt.cli.output import emit
+from ggfmt.commands.declaration import After, Argument, Option, Panel, Parameter, parameters, type_and_metadata
+
+_REQUIRED = inspect.Parameter.empty
+_NUMBERS_AND_FLAGS = (bool, int, float)
+
+
+class CommandParameters:
+    """The parameters of a command. `requests` are the classes of the requests that its function takes, by parameter."""
+
+    def __init__(self, parameters: Sequence[inspect.Parameter], requests: Mapping[str, type]) -> None:
+        self.parameters, self.requests = parameters, requests
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Make the arguments of the function from the values of the command line."""
+        left = dict(given)
+        made = {}
+        for name, request in self.requests.items():
+            made[name] = request(**{each.name: left.pop(each.name) for each in parameters(request) if _declared(each)})
+        return {**made, **left}
+
+
+def command_parameters(command: Callable[..., None]) -> CommandParameters:
+    """Spread the requests that a function takes into options and arguments, among those that it declares itself."""
+    module = sys.modules[command.__module__]
+    requests: dict[str, type] = {}
+    declared: list[Parameter] = []
+    for item in inspect.signature(command).parameters.values():
+        type_, metadata = type_and_metadata(item.annotation, module)
+        if is_dataclass(type_):
+            assert isinstance(type_, type)
+            requests[item.name] = type_
+            declared += parameters(type_)
+        else:
+            declared.append(Parameter(item.name, type_, item.default, metadata))
+    return CommandParameters(list(filter(None, map(_typer_parameter, _ordered(declared)))), requests)
+
+
+def _ordered(declared: Sequence[Parameter]) -> list[Parameter]:
+    """Put parameters where their `After` says."""
+    ordered = list(declared)
+    for item in declared:
+        for about in item.metadata:
+            if isinstance(about, After):
+                ordered.remove(item)
+                ordered.insert([each.name for each in ordered].index(about.name) + 1, item)
+    return ordered
+
+
+def _declared(parameter: Parameter) -> Argument | None:
+    """Return what the command line has of a parameter."""
+    return next((each for each in parameter.metadata if isinstance(each, Argument)), None)
+
+
+def _typer_parameter(declared: Parameter) -> inspect.Parameter | None:
+    """Make typer's parameter of one that is declared; None if the command line does not have it."""
+    about = _declared(declared)
+    if about is None:
+        return None
+    default = _REQUIRED if about.required else declared.default
+    hint = _hint(declared.name, declared.type, default is None, about)
+    return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+@cache  # several commands have the same options, and `Annotated` is slow to make
+def _hint(name: str, type_: Any, optional: bool, about: Argument) -> Any:
+    parsed = _command_line_type(type_, about)
+    return Annotated[parsed | None if optional else parsed, _info(name, about)]
+
+
+def _info(name: str, about: Argument) -> Any:
+    """Make typer's description of an option or an argument."""
+    shared: dict[str, Any] = {
+        "metavar": about.metavar,
+        "help": about.help,
+        "autocompletion": None if about.complete is None else getattr(completion, about.complete),
+    }
+    if not isinstance(about, Option):
+        return typer.Argument(**shared)
+    names = about.names or (f"--{name.replace('_', '-')}",)
+    return typer.Option(*names, min=about.min, rich_help_panel=about.panel, **shared)
+
+
+def _command_line_type(type_: Any, about: Argument) -> Any:
+    """Choose the type that the command line parses: a number, a flag, one of a few words, and else a text or a list of
+    texts; the Python function parses these."""
+    kinds = [kind for kind in _alternatives(type_) if kind is not NoneType]
+    if len(kinds) == 1 and (kinds[0] in _NUMBERS_AND_FLAGS or get_origin(kinds[0]) is Literal):
+        return kinds[0]
+    text = pathlib.Path if about.file or pathlib.Path in kinds else str
+    repeated = about.multiple
+    if repeated is None:
+        repeated = any(get_origin(kind) in (list, Sequence) for kind in kinds)
+    return list[text] if repeated else text  # type: ignore[valid-type]
+
+
+def _alternatives(type_: Any) -> tuple[Any, ...]:
+    return get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
+
+
+# What all commands have in common: how much they tell and how, which may stand before or behind the name of a command,
+# and what becomes of Ctrl-C and other signals.
+
+PANEL: Panel = "What is told"
+
+LogLevel = Annotated[
+    Literal["error", "warn", "info", "debug", "trace"] | None,
+    typer.Option("--log-level", help="How much to tell on standard error. Default: `info`.", rich_help_panel=PANEL),
+]
+LogFormat = Annotated[
+    Literal["text", "json"] | None,
+    typer.Option("--log-format", help="How to tell it. Default: `text`.", rich_help_panel=PANEL),
+]
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "-v",
+        "--verbose",
+        count=True,
+        metavar="",
+        show_default=False,
+        help="Tell more; `-vv`: all.",
+        rich_help_panel=PANEL,
+    ),
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Tell errors only.", rich_help_panel=PANEL)]
+
+COMMON: dict[str, tuple[Any, object]] = {  # by name: the type, and the default
+    "log_level": (LogLevel, None),
+    "log_format": (LogFormat, None),
+    "verbose": (Verbose, 0),
+    "quiet": (Quiet, False),
+}
+
+
+def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quiet: bool) -> None:
+    """Let the log be as these options say; what none of them says stays."""
+    if sum((log_level is not None, verbose > 0, quiet)) > 1:
+        raise typer.BadParameter("give one of `--log-level`, `-v` and `-q`", param_hint="--log-level")
+    level = "error" if quiet else ("debug", "trace")[min(verbose, 2) - 1] if verbose else log_level
+    logs.configure(level, log_format)
+
+
+def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The function of a command with the options that all have, and with a line for a signal that ends it."""
+
+    own = command_parameters(command)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    common = (
+        inspect.Parameter(name, kind, default=default, annotation=type_) for name, (type_, default) in COMMON.items()
+    )
+    parameters = [*own.parameters, *common]
+
+    @functools.wraps(command)
+    def called(**arguments: Any) -> None:
+        set_up_log(**{name: arguments.pop(name) for name in COMMON})
+        try:
+            signals.resume()
+            command(**own.arguments(arguments))
+        except KeyboardInterrupt as error:
+            signals.suspend()
+            emit("error", str(error) or signals.interruption())
+            raise typer.Exit(signals.exit_code()) from None
+        finally:
+            signals.suspend()
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {item.name: item.annotation for item in parameters}
+    del called.__wrapped__
+    return called
+
+
+# The help of commands: how to call them comes first, then what they do, then the options. It is made from the docstring
+# of a command's function: its first paragraph is a sentence, and each paragraph that is one `ggfmt ...` in backticks is
+# a call.
+
+HELP = {"help_option_names": ["-h", "--help"]}
+_CALL = re.compile(r"`(ggfmt [^`]+)`")
+
+# Help on a terminal that has no room for typer's tables: each option in a line, and what it is below it.
+
+LEAST_COLUMNS = 80  # of typer's tables: below that they cut the names of options
+
+
+class Command(TyperCommand):
+    """A command whose help fits a narrow terminal."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        columns = shutil.get_terminal_size().columns
+        if columns >= LEAST_COLUMNS:
+            super().format_help(ctx, formatter)
+        else:
+            formatter.write("\n".join(self._lines(ctx, columns)) + "\n")
+
+    def _lines(self, ctx: Any, columns: int) -> Iterator[str]:
+        usage = " ".join(self.collect_usage_pieces(ctx))
+        yield from _wrapped(f"Usage: {ctx.command_path} {usage}", columns, "", "  ")
+        yield ""
+        calls, _, sentences = (self.help or "").removeprefix("```\n").partition("\n```\n")
+        for call in calls.split("\n"):
+            yield from _wrapped(call, columns, "  ", "      ")
+        for sentence in sentences.split("\n\u00a0\n"):
+            yield ""
+            yield from _wrapped(sentence.replace("`", ""), columns, "", "")
+        panels: dict[str, list[Any]] = {}
+        for param in self.get_params(ctx):
+            default = "Arguments" if param.param_type_name == "argument" else "Options"
+            panels.setdefault(getattr(param, "rich_help_panel", None) or default, []).append(param)
+        for title, params in panels.items():
+            yield ""
+            yield f"{title}:"
+            for param in params:
+                yield from _wrapped(_called(param), columns, "  ", "      ")
+                yield from _wrapped(_told_of(param), columns, "      ", "      ")
+
+
+def _called(param: Any) -> str:
+    """An option or an argument as one writes it."""
+    if param.param_type_name == "argument":
+        return str(param.metavar or param.name)
+    names = sorted((*param.opts, *param.secondary_opts), key=lambda name: name.startswith("--"))
+    value = param.metavar or "|".join(getattr(param.type, "choices", ()))
+    return f"{', '.join(names)} {value}".rstrip()
+
+
+def _told_of(param: Any) -> str:
+    text = (getattr(param, "help", None) or "").replace("`", "")
+    return f"{text} Default: {param.default}." if isinstance(param.default, str) else text
+
+
+def _wrapped(text: str, columns: int, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(text, columns, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+
+
+def usage_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:
+    """A help text in Markdown. It is one paragraph to typer, which would print others dim."""
+    # A line of no-break spaces ends a paragraph of the reader, but none of typer.
+    return "\n".join(("```", *calls, "```", "\n\u00a0\n".join(paragraphs)))
+
+
+def command_name(command: Callable[..., None]) -> str:
+    """Return what the command of a function is called."""
+    return command.__name__.replace("_", "-")
+
+
+def register(app: typer.Typer, command: Callable[..., None], *, bare: bool = False) -> None:
+    """Make a function a command; `bare`: it can be called without anything, otherwise that shows its help."""
+    paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n")]
+    calls = [match[1] for paragraph in paragraphs if (match := _CALL.fullmatch(paragraph))]
+    sentences = [paragraph for paragraph in paragraphs if not _CALL.fullmatch(paragraph)]
+    help = usage_first(calls, sentences)
+    name = command_name(command)
+    make = app.command(
+        name, cls=Command, no_args_is_help=not bare, help=help, short_help=sentences[0], context_settings=HELP
+    )
+    make(with_common_options(command))

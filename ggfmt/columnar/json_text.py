@@ -1,0 +1,186 @@
+"""Images as JSON objects: a text for each operation, compact or laid out over lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import msgspec
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
+from ggfmt.columnar.metadata import or_empty
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text, escape_json_text, join
+from ggfmt.columnar.strings import Kernel, TextPattern, all_match
+from ggfmt.model.change import Image
+
+# JSON values, `null` for NULL, and the rows whose value is illegal.
+_STRING = pa.string()
+
+JsonValues = tuple[Piece, list[int]]
+Values = Callable[[pa.StringArray], JsonValues]
+# Pieces, and (row, column) of values that are illegal.
+Pieces = tuple[list[Piece], list[tuple[int, int]]]
+
+
+@dataclass(frozen=True)
+class Style:
+    """White space of a JSON text. `member(n)` stands before a member, `close(n)` before the brace that ends an object
+    with members at depth n."""
+
+    pretty: bool
+
+    def member(self, depth: int) -> str:
+        return "\n" + "    " * depth if self.pretty else ""
+
+    def close(self, depth: int) -> str:
+        return "\n" + "    " * (depth - 1) if self.pretty else ""
+
+
+class ImageObjects:
+    """Makes the objects of the images of one table; what depends on the columns alone is worked out once.
+
+    `keeps` tells of which columns values that were JSON in the source, though no strings, stay what they were. `depth`
+    is that of the members.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        values: Sequence[Values],
+        style: Style,
+        keeps: Sequence[bool] | None = None,
+        depth: int = 2,
+    ) -> None:
+        self._keeps = (False,) * len(names) if keeps is None else tuple(keeps)
+        gap = style.member(depth)
+        self._values = tuple(values)
+        self._labels = tuple(f"{gap}{escape_json_text(name)}:" for name in names)
+        self._close = style.close(depth) + "}"
+
+    def of(self, image: Image, rows: int, otherwise: str = "") -> Pieces:
+        """Pieces of n objects, `otherwise` where there is no image."""
+        members, bad = self._members(image, rows)
+        return _where_there(image, rows, ["{", CommaJoined(members), self._close], otherwise), bad
+
+    def members_of(self, image: Image, rows: int) -> Pieces:
+        """The members of the objects alone, none where there is no image; each starts with its comma."""
+        members, bad = self._members(image, rows)
+        return _where_there(image, rows, members), bad
+
+    def _members(self, image: Image, rows: int) -> Pieces:
+        pieces: list[Piece] = []
+        bad = []
+        for index, (column, label) in enumerate(zip(image.columns, self._labels, strict=True)):
+            value, wrong = self._values[index](column.values)
+            if self._keeps[index] and column.json is not None:
+                value = Conditional(column.json, [_on_one_line(column.values, column.json)], [value])
+            bad += [(row, index) for row in wrong if self._shows(image, index, row)]
+            if column.present is None or column.present.true_count == rows:
+                pieces += [COMMA, label, value]
+            else:
+                pieces.append(Conditional(column.present, [COMMA, label, value]))
+        return pieces, bad
+
+    def _shows(self, image: Image, index: int, row: int) -> bool:
+        """Whether a value is shown as one of the type of its column."""
+        column = image.columns[index]
+        if self._keeps[index] and column.json is not None and column.json[row].as_py():
+            return False
+        return all(mask is None or mask[row].as_py() for mask in (image.exists, column.present))
+
+
+def _where_there(image: Image, rows: int, pieces: list[Piece], otherwise: str = "") -> list[Piece]:
+    exists = image.exists
+    there = rows if exists is None else exists.true_count
+    if exists is None or there == rows:
+        return pieces
+    return [Conditional(exists, pieces, [otherwise])] if there else [otherwise]
+
+
+def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:
+    """The values, those that are JSON less their white space if they are laid out over lines."""
+    values = or_empty(values)
+    laid_out = pc.and_(pc.match_substring(values, "\n"), json)
+    if not laid_out.true_count:
+        return values
+    texts = [str(msgspec.json.format(text, indent=-1)) for text in non_null_values(values.filter(laid_out))]
+    return pc.replace_with_mask(values, laid_out, pa.array(texts, pa.string()))
+
+
+_JSON_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+
+
+_JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
+
+
+def json_strings(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> Text:
+    """The texts as JSON strings, NULL as `null`."""
+    return Text(array, encoding, "null", '"', '"')
+
+
+def quote_json(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> pa.StringArray:
+    """As `json_strings`, as an array."""
+    return join([json_strings(array, encoding)])
+
+
+def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
+    """The texts as JSON numbers, NULL as `null`, and the rows whose text is no number.
+
+    A text that is a JSON number keeps its digits; others that Java's BigDecimal reads are printed as it prints them.
+    """
+    if all_match(array, TextPattern.JSON_NUMBER):
+        return Text(array, null="null"), []
+    fits = pc.match_substring_regex(array, _JSON_NUMBER)
+    texts = pc.fill_null(array, "null") if array.null_count else array
+    if pc.all(fits, min_count=0).as_py():
+        return texts, []
+    odd = non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
+    numbers: list[str] = []
+    bad = []
+    for row in odd:
+        text = array[row].as_py()
+        if _JAVA_NUMBER.fullmatch(text):
+            number = Decimal(text)
+            numbers.append(str(number or abs(number)))  # BigDecimal has no negative zero
+        else:
+            bad.append(row)
+            numbers.append("null")
+    mask = pc.invert(fits.fill_null(True))
+    return pc.replace_with_mask(texts, mask, pa.array(numbers, _STRING)), bad
+
+
+def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> Text:
+    """Numbers by their digits, or times in another unit, NULL as `null`."""
+    return Text(array, encoding, "null")
+
+
+def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
+    """`true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
+    if all_match(array, TextPattern.JSON_BOOLEAN):
+        return Text(array, null="null"), []
+    fits = pc.or_(array.is_null(), pc.is_in(array, pa.array(["true", "false"], _STRING)))
+    return pc.fill_null(array, "null"), non_null_values(pc.indices_nonzero(pc.invert(fits)))
+
+
+def json_texts(kernel: Kernel) -> Values:
+    """JSON strings of the texts that a kernel makes."""
+
+    def values(column: pa.StringArray) -> JsonValues:
+        converted, bad = kernel(column)
+        return json_strings(converted), bad
+
+    return values
+
+
+def json_values(kernel: Kernel) -> Values:
+    """JSON values as a kernel makes them."""
+
+    def values(column: pa.StringArray) -> JsonValues:
+        converted, bad = kernel(column)
+        return Text(converted, null="null"), bad
+
+    return values

@@ -1,0 +1,107 @@
+"""Names in Avro, as Avro for Java takes them."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+
+def is_name(text: str) -> bool:
+    """Whether Avro for Java takes the name: letters, digits and `_`, no digit first. As it looks at UTF-16 units, no
+    character beyond the BMP is a letter."""
+    head, tail = text[:1], text[1:]
+    return (head == "_" or _is_letter(head)) and all(
+        character == "_" or _is_letter(character) or _is_digit(character) for character in tail
+    )
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalpha() and character <= "\uffff"
+
+
+def _is_digit(character: str) -> bool:
+    return unicodedata.category(character) == "Nd" and character <= "\uffff"
+
+
+# Logical types of Avro: data are read as what they annotate, so that no digit and no date is lost on the way.
+
+Schema = Any  # a schema as its JSON says it
+
+
+def without_logical_types(schema: Schema) -> Schema:
+    """The schema without logical types."""
+    if isinstance(schema, list):
+        return [without_logical_types(item) for item in schema]
+    if isinstance(schema, dict):
+        return {key: without_logical_types(value) for key, value in schema.items() if key != "logicalType"}
+    return schema
+
+
+# Whether data written with one Avro schema can be read with another: the specification's schema resolution.
+
+_PROMOTIONS = {
+    "int": {"long", "float", "double"},
+    "long": {"float", "double"},
+    "float": {"double"},
+    "string": {"bytes"},
+    "bytes": {"string"},
+}
+
+
+def can_read(reader: Schema, writer: Schema) -> bool:
+    """Whether a reader with one schema resolves every datum of a writer with the other."""
+    return _resolves(reader, writer, {}, {})
+
+
+def describe_change(old: Schema, new: Schema) -> str:
+    """What a change of schema means, in the words of schema registries."""
+    backward, forward = can_read(new, old), can_read(old, new)
+    if backward and forward:
+        return "fully compatible"
+    if backward:
+        return "backward compatible: the new schema reads old data, the old one does not read new data"
+    if forward:
+        return "forward compatible: the old schema reads new data, the new one does not read old data"
+    return "not compatible: neither schema reads what the other wrote"
+
+
+def _resolves(reader: Schema, writer: Schema, readers: dict[str, Schema], writers: dict[str, Schema]) -> bool:
+    reader, writer = _named(reader, readers), _named(writer, writers)
+    if isinstance(writer, list):
+        return all(_resolves(reader, branch, readers, writers) for branch in writer)
+    if isinstance(reader, list):
+        return any(_resolves(branch, writer, readers, writers) for branch in reader)
+    kind, written = _kind(reader), _kind(writer)
+    if kind != written:
+        return kind in _PROMOTIONS.get(written, ())
+    if kind == "array":
+        return _resolves(reader["items"], writer["items"], readers, writers)
+    if kind == "map":
+        return _resolves(reader["values"], writer["values"], readers, writers)
+    if kind == "record":
+        return _resolves_record(reader, writer, readers, writers)
+    return True
+
+
+def _resolves_record(reader: Schema, writer: Schema, readers: dict[str, Schema], writers: dict[str, Schema]) -> bool:
+    given = {field["name"]: field["type"] for field in writer["fields"]}
+    # Every field before any verdict: a named type is defined where it first stands, and used further on.
+    verdicts = []
+    for field in reader["fields"]:
+        if field["name"] in given:
+            verdicts.append(_resolves(field["type"], given[field["name"]], readers, writers))
+        else:
+            verdicts.append("default" in field)
+    return reader.get("name") == writer.get("name") and all(verdicts)
+
+
+def _named(schema: Schema, known: dict[str, Schema]) -> Schema:
+    """A schema for its name, where it is one that was defined before."""
+    if isinstance(schema, dict) and "name" in schema:
+        known[schema["name"]] = schema
+    return known.get(schema, schema) if isinstance(schema, str) else schema
+
+
+def _kind(schema: Schema) -> str:
+    return str(schema["type"] if isinstance(schema, dict) else schema)
+

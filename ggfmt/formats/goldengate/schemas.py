@@ -1,0 +1,201 @@
+"""Which fields of a schema are metadata, as the schemas that ggfmt writes say it. A schema of fixed metadata is as the
+manual of 12.2 prints it, and their names are known; so is one of a `metaColumnsTemplate` that gives the same
+fields. Of other templates, and of a release without fixed metadata, nobody has printed a schema: there the schema
+has one more property, which Avro and JSON Schema allow, with the metadata fields as a template. Neither Avro's
+Parsing Canonical Form nor a fingerprint has it. `schema_hash` is a number of the whole text: where messages name
+their schema by it, the text stays without the property.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.format import Context
+from ggfmt.formats.goldengate.metacolumns import (
+    ALL_TOKENS,
+    KEY_COLUMNS,
+    NOW,
+    NOW_ISO8601,
+    OBJECT_NAME,
+    OP_TYPE,
+    POSITION,
+    TIMESTAMP,
+    MetaColumn,
+    Template,
+)
+from ggfmt.java.text import InvalidValueError
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.options.releases import RELEASES
+
+METADATA_PROPERTY = "ggfmt.metaColumnsTemplate"
+PREFIXES_PROPERTY = "ggfmt.flattened"  # what the names of columns start with in the two images of a JSON message
+
+
+# What fixed metadata are called, and Oracle's template for them; the first five are always there.
+FIXED_NAMES = {
+    "table": OBJECT_NAME,
+    "op_type": OP_TYPE,
+    "op_ts": TIMESTAMP,
+    "current_ts": NOW,
+    "pos": POSITION,
+    "primary_keys": KEY_COLUMNS,
+    "tokens": ALL_TOKENS,
+}
+ALWAYS_FIXED = tuple(FIXED_NAMES)[:5]
+
+
+def metadata_property(options: Any, context: Context) -> dict[str, str]:
+    """The property of a schema that says which fields are metadata; empty where they are the fixed ones."""
+    metadata: Sequence[MetaColumn] = options.metadata(context)
+    return {} if _are_fixed(metadata) else {METADATA_PROPERTY: Template().render(tuple(metadata))}
+
+
+def _are_fixed(metadata: Sequence[MetaColumn]) -> bool:
+    names = tuple(column.name for column in metadata)
+    if names[:5] != ALWAYS_FIXED or not FIXED_NAMES.keys() >= set(names):
+        return False
+    keywords = (NOW if column.keyword == NOW_ISO8601 else column.keyword for column in metadata)
+    return all(FIXED_NAMES[name] == keyword for name, keyword in zip(names, keywords, strict=True))
+
+
+def declared_metadata(schema: Mapping[str, Any]) -> tuple[MetaColumn, ...] | None:
+    """The metadata fields that the property of a schema names, None if it has no such property; InvalidValueError for a
+    property that is no template."""
+    text = schema.get(METADATA_PROPERTY)
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise InvalidValueError("is not a text")
+    return Template().parse(text) if text.strip() else ()
+
+
+def declared_prefixes(schema: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What the names of columns start with in each image; None for a schema that does not say so."""
+    match schema.get(PREFIXES_PROPERTY):
+        case [str(before), str(after)]:
+            return before, after
+    return None
+
+
+# The types that GoldenGate's formatters give to columns, by release.
+
+# What a primitive type of an Avro schema says of a column.
+AVRO_KINDS = {
+    "string": Kind.STRING,
+    "boolean": Kind.BOOLEAN,
+    "int": Kind.INTEGER,
+    "long": Kind.INTEGER,
+    "float": Kind.FLOAT,
+    "double": Kind.DOUBLE,
+    "bytes": Kind.BINARY,
+}
+
+
+class MessageType(str, Enum):
+    STRING = "string"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    FLOAT = "float"
+    DOUBLE = "double"
+
+
+def target_type(source: SqlType, release: str) -> MessageType:
+    """The type of a column in messages. No trail of these releases has booleans; those of other sources stay such."""
+    kind = source.kind
+    if kind is Kind.BOOLEAN:
+        return MessageType.BOOLEAN
+    if not RELEASES[release].typed_numbers:
+        return (
+            MessageType.DOUBLE if kind in (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE) else MessageType.STRING
+        )
+    if kind is Kind.INTEGER or (kind is Kind.DECIMAL and source.scale == 0):
+        return MessageType.INTEGER
+    if kind is Kind.FLOAT:
+        return MessageType.FLOAT
+    return MessageType.DOUBLE if kind in (Kind.DECIMAL, Kind.NUMBER, Kind.DOUBLE) else MessageType.STRING
+
+
+# Hive and Spark table definitions over what a handler writes: text with delimiters, and object container files.
+# Spark drops `NULL DEFINED AS` in silence, so the text for NULL is given as a property.
+
+_HIVE_TYPES = {Kind.INTEGER: "BIGINT", Kind.FLOAT: "FLOAT", Kind.DOUBLE: "DOUBLE", Kind.BOOLEAN: "BOOLEAN"}
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def hive_table_name(table: TableDef) -> str:
+    """The name in the metastore: the parts of the full name put together, in lower case, of letters, digits and `_`."""
+    return re.sub(r"[^a-z0-9_]", "_", "_".join(table.parts).lower())
+
+
+def hive_type(column: Column) -> str:
+    """The type that reads a column's text without loss: decimals of unknown scale and all else stay text."""
+    if column.type.kind is Kind.DECIMAL and column.type.scale is not None and 0 <= column.type.scale <= 38:
+        return f"DECIMAL(38,{column.type.scale})"
+    return _HIVE_TYPES.get(column.type.kind, "STRING")
+
+
+def hive_literal(text: str) -> str:
+    """A text as a string of Hive's SQL; control characters in octal."""
+    inner = "".join(_ESCAPES.get(char) or (f"\\{ord(char):03o}" if ord(char) < 0x20 else char) for char in text)
+    return f"'{inner}'"
+
+
+def unique_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """The names, each with underscores behind it until it is none of `taken`; case does not matter to Hive."""
+    used = {name.lower() for name in taken}
+    result = []
+    for name in names:
+        while name.lower() in used:
+            name += "_"
+        used.add(name.lower())
+        result.append(name)
+    return result
+
+
+def text_table(
+    table: TableDef,
+    columns: Sequence[tuple[str, str]],
+    field: str,
+    line: str,
+    null: str,
+    location: str,
+    header: bool = False,
+) -> str | Diagnostic:
+    """A table over delimited text; a Diagnostic where Hive cannot read what is written. `header`: the first line of a
+    file has names."""
+    if len(field) != 1 or ord(field) > 0x7F:
+        return _hive_problem(table, "Hive divides fields by one ASCII character", "set another `fieldDelimiter`")
+    if line != "\n":
+        return _hive_problem(table, "Hive ends lines with a line feed", "set `lineDelimiter` to `CDATA[\\n]`")
+    return _create_table(
+        table,
+        columns,
+        f"ROW FORMAT DELIMITED FIELDS TERMINATED BY {hive_literal(field)}\nSTORED AS TEXTFILE",
+        location,
+        {"serialization.null.format": null} | ({"skip.header.line.count": "1"} if header else {}),
+    )
+
+
+def avro_table(table: TableDef, schema: str, location: str) -> str:
+    """A table over object container files with their schema."""
+    return _create_table(table, (), "STORED AS AVRO", location, {"avro.schema.literal": schema})
+
+
+def _create_table(
+    table: TableDef, columns: Sequence[tuple[str, str]], storage: str, location: str, properties: dict[str, str]
+) -> str:
+    listed = ",\n".join(f"  `{name.replace('`', '``')}` {kind}" for name, kind in columns)
+    listing = f" (\n{listed}\n)" if columns else ""
+    given = ", ".join(f"{hive_literal(name)}={hive_literal(value)}" for name, value in properties.items())
+    return (
+        f"CREATE EXTERNAL TABLE IF NOT EXISTS `{hive_table_name(table)}`{listing}\n{storage}\n"
+        f"LOCATION {hive_literal(location)}\nTBLPROPERTIES ({given});\n"
+    )
+
+
+def _hive_problem(table: TableDef, reason: str, help: str) -> Diagnostic:
+    return Diagnostic("GG208", f"no Hive table can be made: {reason}", Span(table=table.full_name), help)

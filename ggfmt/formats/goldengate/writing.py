@@ -1,0 +1,174 @@
+"""The values of metadata columns, as pieces of messages: a text for each operation of a batch, or one for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.columnar.images import delete_insert, key_updates
+from ggfmt.columnar.metadata import Clock, OpKeys, or_empty, token
+from ggfmt.columnar.pieces import Piece, join
+from ggfmt.columnar.timestamps import text_micros
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api.format import Context, Projection
+from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, RowErrors
+from ggfmt.formats.goldengate.metacolumns import KEYWORDS, NOW, NOW_ISO8601, OP_TYPE, VARIABLES, MetaColumn
+from ggfmt.formats.goldengate.options import DELETE_INSERT, UPDATE
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import Kind, TableDef
+
+_STRING = pa.string()
+_DIGITS = "^[0-9]{20,}$"
+_PLAIN = frozenset({NOW, NOW_ISO8601, "currenttimestampmicro", "timestampmicro", "seqno", "rba"})
+
+
+class MetaValues:
+    """The values of the metadata columns of one table that are texts. What an operation does not have is empty."""
+
+    def __init__(self, table: TableDef, op_keys: Sequence[str], context: Context, clock: Clock) -> None:
+        self._table = table
+        self._clock = clock
+        self._variables = context.variables
+        self._op_keys = OpKeys(op_keys)
+        places = {name: place for place, name in enumerate(table.column_names)}
+        self._keys = [places[name] for name in table.primary_keys]
+
+    def constant(self, column: MetaColumn) -> str | None:
+        """The value if it is the same for all operations of the table, else None."""
+        keyword, table = column.keyword, self._table
+        if keyword == "objectname":
+            return table.full_name
+        if keyword == "table":
+            return table.name
+        if keyword == "schema":
+            return table.parts[-2] if len(table.parts) > 1 else ""
+        if keyword == "catalog":
+            return table.parts[-3] if len(table.parts) > 2 else ""
+        if keyword == "static":
+            return column.argument
+        if keyword in VARIABLES or keyword == "groupname":
+            return self._variables[str(column)]
+        return None
+
+    @staticmethod
+    def is_plain(column: MetaColumn) -> bool:
+        """Whether the value is of digits and marks that no format escapes."""
+        return column.keyword in _PLAIN
+
+    def of(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
+        """The values for the operations of a batch: a text or scalar for all of them, or an array without nulls."""
+        constant = self.constant(column)
+        if constant is not None:
+            return constant
+        if column.keyword == "token":
+            return or_empty(token(batch.tokens, column.argument or "", len(batch)))
+        names = KEYWORDS[column.keyword].tokens
+        if names:
+            return or_empty(pc.coalesce(*(token(batch.tokens, name, len(batch)) for name in names)))
+        if column.keyword == OP_TYPE:
+            return self._op_keys.of(batch.op)
+        if column.keyword == NOW or column.keyword == NOW_ISO8601:
+            return self._clock.stamps(len(batch), column.keyword == NOW_ISO8601)
+        if column.keyword == "currenttimestampmicro":
+            return self._clock.micros(len(batch))
+        if column.keyword == "primarykeys":
+            return self._key_values(batch)
+        return _OF_BATCH[column.keyword](batch)
+
+    def _key_values(self, batch: ChangeBatch) -> Piece:
+        image = batch.row_image()
+        pieces: list[Piece] = []
+        for place in self._keys:
+            column = image.columns[place]
+            values = or_empty(column.values)
+            if column.present is not None:
+                values = pc.if_else(column.present, values, "")
+            pieces += ["_", values]
+        return join(pieces[1:]) if pieces else ""
+
+
+def _seqno(batch: ChangeBatch) -> pa.StringArray:
+    return _number(batch.position, 0, 10)
+
+
+def _rba(batch: ChangeBatch) -> pa.StringArray:
+    return _number(batch.position, 10, None)
+
+
+def _number(positions: pa.StringArray, start: int, stop: int | None) -> pa.StringArray:
+    """The digits of a part of positions as numbers; empty where a position is none of a trail."""
+    part = pc.utf8_slice_codeunits(positions, start, stop)
+    number = pc.replace_substring_regex(part, "^0+(.)", r"\1")
+    return or_empty(pc.if_else(pc.match_substring_regex(positions, _DIGITS), number, pa.scalar(None, _STRING)))
+
+
+def _micros(batch: ChangeBatch) -> pa.StringArray:
+    return or_empty(pc.cast(text_micros(batch.op_ts)[0], _STRING))
+
+
+_OF_BATCH: dict[str, Callable[[ChangeBatch], pa.StringArray]] = {
+    "position": lambda batch: or_empty(batch.position),
+    "timestamp": lambda batch: or_empty(batch.op_ts),
+    "timestampmicro": _micros,
+    "seqno": _seqno,
+    "rba": _rba,
+}
+
+
+# Primary key updates, as row formats are told to handle them by `pkUpdateHandling`.
+
+def row_projection(options: Any) -> Projection:
+    """What a row format needs, by its `pk_update_handling`."""
+    handling = options.pk_update_handling
+    return Projection(row_only=handling != DELETE_INSERT, key_updates=handling != UPDATE)
+
+
+def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, Sequence[int]]:
+    """The batch as a row format is to show it, with the row that each operation comes from; RowErrors for key updates
+    under `abend`."""
+    updates = None if handling == UPDATE else key_updates(batch)
+    if updates is None:
+        return batch, range(len(batch))
+    if handling == DELETE_INSERT:
+        return delete_insert(batch, updates)
+    keys = ", ".join(batch.table.primary_keys)
+    raise RowErrors(
+        [
+            (
+                row,
+                Diagnostic(
+                    "GG402",
+                    "an update changes the primary key",
+                    Span(table=batch.table.full_name, field=keys, position=batch.position[row].as_py()),
+                    f"set `pkUpdateHandling` to `{UPDATE}` or `{DELETE_INSERT}`",
+                ),
+            )
+            for row in range(len(batch))
+            if updates[row].as_py()
+        ]
+    )
+
+
+# Values that are not of the type of their column, as the formatters of GoldenGate refuse them.
+
+def misfits(
+    batch: ChangeBatch, bad: Iterable[tuple[int, int]], wanted: Callable[[int], str]
+) -> list[tuple[int, Diagnostic]]:
+    """GG401 for the first wrong value of each row, from (row, column) of all of them; `wanted` says by the place of a
+    column what its values have to be."""
+    by_row: dict[int, Diagnostic] = {}
+    for row, index in sorted(bad):
+        column = batch.table.columns[index]
+        place = Span(table=batch.table.full_name, field=column.name, position=batch.position[row].as_py())
+        reason = f"the column is {column.type.kind.value} by its definition, but the value is not {wanted(index)}"
+        values = (image.columns[index].values[row].as_py() for image in (batch.before, batch.after))
+        special = column.type.kind in (Kind.FLOAT, Kind.DOUBLE) and not NOT_FINITE.isdisjoint(values)
+        help = f"{RIGHT_TYPE}, or set `treatAllColumnsAsStrings`"
+        if special:
+            help = "set `treatAllColumnsAsStrings=true`: JSON has no number for it, and a text shows it"
+        by_row.setdefault(row, Diagnostic("GG401", reason, place, help))
+    return sorted(by_row.items())
+

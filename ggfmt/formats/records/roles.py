@@ -1,0 +1,361 @@
+"""The declaration of a record: what each member is to the exact reader and to the native scanner.
+
+A dialect declares its record once, as a `msgspec.Struct`. The type of a field is what the exact reader decodes the
+member into. A role in the annotation says what the scanner does with the member, and a token that it is a token too:
+
+    class Row(msgspec.Struct):
+        table: Annotated[str | None, roles.identity()] = None
+        type: Annotated[str | None, roles.op()] = None
+        ts: Annotated[int | None, roles.slot()] = None
+        xid: Annotated[int | None, roles.Token(0)] = None
+        data: Annotated[Raw, roles.row()] = ABSENT
+
+`make_grammar` makes the scanner's grammar of it. A member without a role is odd: the scanner leaves each record with
+this member to the exact reader, as it does with everything else that is not regular (see `kernels/json_scan.c`).
+
+If one class serves records of several kinds, a role holds `when` a condition is given to `make_grammar`. The first role
+of a field that holds counts, and the first token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.formats.json.values import scalar_text
+
+# Kinds of JSON values. A STAMP is a string with a time of UTC or without a zone; it becomes a time stamp as messages
+# have it.
+STRING, NULL, INTEGER, NUMBER, BOOLEAN, NESTED, STAMP = 1, 2, 4, 8, 16, 32, 64
+ANY = STRING | NULL | INTEGER | NUMBER | BOOLEAN | NESTED
+_KINDS = {str: STRING, int: INTEGER, float: INTEGER | NUMBER, bool: BOOLEAN, NoneType: NULL}
+
+SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NAMES, LIST = range(14)
+
+MAX_NOTES = 12  # for which the scanner has room
+
+Place = tuple[str, ...]  # the names of the members that lead to an object
+
+
+class Member(NamedTuple):
+    """A member as the kernel takes it. `token` is the name, the rank and the text that is no token."""
+
+    name: bytes
+    action: int
+    required: bool
+    argument: Any
+    token: tuple[bytes | None, int, bytes | None] | None
+
+
+Notes = Sequence[tuple[Place, tuple[Member, ...]]]  # members without a declaration, by the object they are in
+
+
+class Token(NamedTuple):
+    """A member that is a token, unless it is null or has the text `unless`.
+
+    rank  tokens of a lower rank come first; tokens of one rank have the order of the record
+    name  that of the member by default
+    """
+
+    rank: int = 0
+    name: str | None = None
+    unless: str | None = None
+    when: str | None = None
+
+
+class OpToken(NamedTuple):
+    """An operation type that adds a token with a text, unless the operation has a token of this name."""
+
+    op: str
+    name: str
+    text: str
+    rank: int = 0
+
+
+Ops = Mapping[str, str | OpToken]  # operation types by the texts that messages have for them
+
+
+@dataclass(frozen=True)
+class Role:
+    """What the scanner does with a member; the functions below make roles.
+
+    takes     kinds of JSON values; None: those of the field's type
+    required  the record is odd without the member
+    within    of an object, the class that declares its members
+    others    what other members of an object are: odd (False), skipped (True), or tokens
+    in_text   the condition under which an object is in a string
+    """
+
+    action: int
+    when: str | None = None
+    required: bool = False
+    takes: int | None = None
+    argument: Any = None
+    rank: int = 0
+    within: type[msgspec.Struct] | None = None
+    others: Token | bool = False
+    in_text: str | None = None
+
+    def named(self, name: str, takes: int = ANY) -> Member:
+        """The role as a member, outside of a declaration."""
+        return _member(name, self, None, takes, frozenset(), ())
+
+
+def skip(takes: int | None = None, when: str | None = None) -> Role:
+    """Pass over the member if its value is of a kind."""
+    return Role(SKIP, when, takes=takes)
+
+
+def identity(required: bool = False, when: str | None = None) -> Role:
+    """Make the value, of any kind, a part of the record's identity: it decides on the table and its encoding."""
+    return Role(IDENTITY, when, required)
+
+
+def slot(takes: int | None = None, required: bool = False, when: str | None = None) -> Role:
+    """Make a column of the values."""
+    return Role(SLOT, when, required, takes)
+
+
+def op(when: str | None = None) -> Role:
+    """Take the operation type from this string."""
+    return Role(OP, when, required=True)
+
+
+def before(when: str | None = None) -> Role:
+    """Take the before image, an object or null."""
+    return Role(BEFORE, when)
+
+
+def after(when: str | None = None) -> Role:
+    """Take the after image, an object or null."""
+    return Role(AFTER, when)
+
+
+def row(listed: bool = False, when: str | None = None) -> Role:
+    """Take the before image of a delete and the after image of any other operation.
+
+    If `listed`, all images are lists of rows, and a record may have several operations.
+    """
+    return Role(ROW, when, argument=listed)
+
+
+def old(listed: bool = False, when: str | None = None) -> Role:
+    """Take the before image of an update; skip the member of other operations."""
+    return Role(OLD, when, argument=listed)
+
+
+def names(when: str | None = None) -> Role:
+    """Make the names of the object's members, not their values, a part of the record's identity."""
+    return Role(NAMES, when)
+
+
+def tokens(takes: int = ANY & ~NULL, rank: int = 0, when: str | None = None) -> Role:
+    """Take all members of the object as tokens; the object may be null."""
+    return Role(TOKENS, when, takes=takes, rank=rank)
+
+
+def token_list(but: str, rank: int = 0, when: str | None = None) -> Role:
+    """Take tokens from a list of objects with a `name` and a `value`; the one named `but` is a slot instead."""
+    return Role(LIST, when, argument=but, rank=rank)
+
+
+def same(value: bytes, required: bool = False, when: str | None = None) -> Role:
+    """Skip the member if its value has exactly these characters."""
+    return Role(SAME, when, required, argument=value)
+
+
+def enter(
+    within: type[msgspec.Struct] | None = None,
+    required: bool = True,
+    others: Token | bool = False,
+    in_text: str | None = None,
+    when: str | None = None,
+) -> Role:
+    """Look at the members of an object; if it is not required, it may be null or absent.
+
+    The class `within` declares the members; default: the struct class in the field's type, or no members. The names of
+    `others` that are tokens start with the token's name.
+    """
+    return Role(ENTER, when, required, within=within, others=others, in_text=in_text)
+
+
+def note(name: str, full_name: str | None = None) -> Member:
+    """A member without a declaration: a column records in which operations it is present."""
+    return Member(name.encode(), NOTE, False, full_name or name, None)
+
+
+class Grammar(NamedTuple):
+    """The records of a dialect as the scanner takes them.
+
+    row_token  the token with the number of an operation in its record, if the record has several; after all others
+    """
+
+    members: tuple[Member, ...]
+    ops: Ops
+    row_token: str | None = None
+
+
+def make_grammar(
+    record: type[msgspec.Struct],
+    ops: Ops,
+    conditions: Collection[str] = (),
+    notes: Notes = (),
+    row_token: str | None = None,
+    inherited: bool = True,
+) -> Grammar:
+    """Make the grammar of records that a class declares; without `inherited` by the fields of the class alone."""
+    return Grammar(tuple(_members(record, frozenset(conditions), notes, (), inherited)), ops, row_token)
+
+
+def places(record: type[msgspec.Struct], conditions: Collection[str] = (), inherited: bool = True) -> list[Place]:
+    """List the objects of a record in which an undeclared member makes the record odd."""
+    return list(_places(record, frozenset(conditions), (), inherited))
+
+
+def _places(
+    record: type[msgspec.Struct], conditions: frozenset[str], place: Place, inherited: bool = True
+) -> Iterator[Place]:
+    yield place
+    for field in _fields(record, inherited):
+        role = field.role(conditions)
+        within = field.within(role)
+        if role is not None and within is not None and role.others is False:
+            yield from _places(within, conditions, (*place, field.name))
+
+
+def _members(
+    record: type[msgspec.Struct] | None,
+    conditions: frozenset[str],
+    notes: Notes,
+    place: Place,
+    inherited: bool = True,
+) -> Iterator[Member]:
+    for field in () if record is None else _fields(record, inherited):
+        role = field.role(conditions)
+        if role is not None:
+            yield _member(field.name, role, field, field.takes, conditions, notes, place)
+    for where, unknown in notes:
+        if where == place:
+            yield from unknown
+
+
+def _member(
+    name: str,
+    role: Role,
+    field: _Field | None,
+    takes: int,
+    conditions: frozenset[str],
+    notes: Notes,
+    place: Place = (),
+) -> Member:
+    argument = role.argument
+    token = None if field is None else field.token(conditions)
+    own: tuple[bytes | None, int, bytes | None] | None = None
+    if token is not None:
+        text = name if token.name is None else token.name
+        own = text.encode(), token.rank, None if token.unless is None else token.unless.encode()
+    if role.action == ENTER:
+        within = role.within if field is None else field.within(role)
+        members = tuple(_members(within, conditions, notes, (*place, name)))
+        argument = members, role.others is not False, role.in_text in conditions
+        if isinstance(role.others, Token):
+            own = (role.others.name or "").encode(), role.others.rank, None
+    elif role.action in (SKIP, SLOT, TOKENS):
+        argument = takes if role.takes is None else role.takes
+        own = (None, role.rank, None) if role.action == TOKENS else own
+    elif role.action == LIST:
+        argument, own = argument.encode(), (b"", role.rank, None)
+    return Member(name.encode(), role.action, role.required, argument, own)
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A field of a declaration."""
+
+    attribute: str
+    name: str
+    takes: int
+    struct: type[msgspec.Struct] | None
+    roles: tuple[Role, ...]
+    tokens: tuple[Token, ...]
+
+    def token(self, conditions: Collection[str]) -> Token | None:
+        return next((token for token in self.tokens if token.when is None or token.when in conditions), None)
+
+    def role(self, conditions: Collection[str]) -> Role | None:
+        """The role that holds; a token without a role is skipped."""
+        held = (role for role in self.roles if role.when is None or role.when in conditions)
+        return next(held, None if self.token(conditions) is None else _SKIPPED)
+
+    def within(self, role: Role | None) -> type[msgspec.Struct] | None:
+        """The class that declares the members of the object."""
+        return None if role is None or role.action != ENTER else role.within or self.struct
+
+
+_SKIPPED = skip()
+
+
+@lru_cache(maxsize=256)
+def _all_fields(record: type[msgspec.Struct]) -> tuple[_Field, ...]:
+    return tuple(_field(field.name, field.encode_name, field.type) for field in msgspec.structs.fields(record))
+
+
+def _fields(record: type[msgspec.Struct], inherited: bool = True) -> tuple[_Field, ...]:
+    fields = _all_fields(record)
+    return fields if inherited else tuple(field for field in fields if field.attribute in record.__annotations__)
+
+
+def _field(attribute: str, name: str, kind: Any) -> _Field:
+    meanings: tuple[Any, ...] = ()
+    if get_origin(kind) is Annotated:
+        kind, *found = get_args(kind)
+        meanings = tuple(found)
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    takes = 0
+    for one in kinds:
+        takes |= _KINDS.get(one, ANY)
+    structs = (one for one in kinds if isinstance(one, type) and issubclass(one, msgspec.Struct))
+    own_roles = tuple(meaning for meaning in meanings if isinstance(meaning, Role))
+    own_tokens = tuple(meaning for meaning in meanings if isinstance(meaning, Token))
+    return _Field(attribute, name, takes, next(structs, None), own_roles, own_tokens)
+
+
+# The exact reader
+
+
+def tokens_of(declared: type[msgspec.Struct], record: msgspec.Struct) -> dict[str, str]:
+    """Make the tokens of a decoded record, which is of a declared class or of a subclass.
+
+    Objects of tokens are not among them.
+    """
+    found = {}
+    for attribute, name, unless in _token_fields(declared):
+        value = getattr(record, attribute)
+        if isinstance(value, Raw):
+            text = scalar_text(value) if bytes(value) not in (b"", b"null") else None
+        elif value is None or isinstance(value, str):
+            text = value
+        else:
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+        if text is not None and text != unless:
+            found[name] = text
+    return found
+
+
+def token_names(declared: type[msgspec.Struct]) -> tuple[str, ...]:
+    """List by rank the names of the tokens that a class declares."""
+    return tuple(name for _, name, _ in _token_fields(declared))
+
+
+@lru_cache(maxsize=256)
+def _token_fields(record: type[msgspec.Struct]) -> tuple[tuple[str, str, str | None], ...]:
+    """List by rank the attributes that are tokens, the tokens' names, and the texts that are no tokens."""
+    fields = [(field, token) for field in _all_fields(record) if (token := field.token(())) is not None]
+    fields.sort(key=lambda pair: pair[1].rank)
+    return tuple((field.attribute, token.name or field.name, token.unless) for field, token in fields)

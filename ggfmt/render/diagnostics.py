@@ -1,0 +1,257 @@
+"""Diagnostics for people and programs: text in color or plain, one line each, JSON, and patches."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.java.text import visible
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_WIDTH = 120
+_LEAST_WIDTH = 20
+_TAB = "    "
+_CUT = "..."
+
+_STYLES = {
+    "place": "bold",
+    Severity.ERROR.value: "bold red",
+    Severity.WARNING.value: "bold yellow",
+    Severity.NOTE.value: "bold cyan",
+    "gutter": "blue",
+    "help": "cyan",
+}
+
+_Piece = tuple[str, str]  # text, and the name of its style
+
+
+def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
+    """The findings as plain text, each in lines of its own; every line ends with a line break."""
+    return "".join(text for diagnostic in diagnostics for text, _ in _pieces(diagnostic))
+
+
+def diagnostics_rich(diagnostics: Iterable[Diagnostic], columns: int | None = None) -> Text:
+    """The same text, with styles for a rich console; source lines are cut to fit into so many columns."""
+    from rich.text import Text
+
+    whole = Text(end="")
+    for diagnostic in diagnostics:
+        for text, style in _pieces(diagnostic, columns):
+            whole.append(text, _STYLES.get(style))
+    return whole
+
+
+def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """The findings as a JSON list of objects; members of a place that is not known are left out."""
+    return json.dumps([as_dict(diagnostic) for diagnostic in diagnostics], indent=2) + "\n"
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO) -> None:
+    """Write the findings to a stream, with colour and to its width if it is a terminal."""
+    if not stream.isatty():
+        write_text(diagnostics_text(diagnostics), stream)
+        return
+    from rich.console import Console
+
+    console = Console(file=stream)
+    console.print(diagnostics_rich(diagnostics, console.width), soft_wrap=True, end="")
+
+
+def write_text(text: str, stream: TextIO) -> None:
+    """Write a text to a stream, whose encoding may lack any of its characters."""
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def tally(diagnostics: Iterable[Diagnostic]) -> str:
+    """How many findings there are: `2 errors, 1 warning`; `no findings` for none."""
+    severities = [diagnostic.severity for diagnostic in diagnostics]
+    counts = [(severities.count(severity), severity.value) for severity in Severity]
+    return ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count) or "no findings"
+
+
+def _pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[_Piece]:
+    span = diagnostic.span
+    place = visible(str(span))
+    if place:
+        yield f"{place}: ", "place"
+    severity = diagnostic.severity.value
+    yield f"{severity}[{diagnostic.code}]", severity
+    yield f" {visible(diagnostic.message)}\n", "message"
+    if span.source is not None:
+        number = "" if span.line is None else str(span.line)
+        yield f"  {number} | ", "gutter"
+        width = _WIDTH
+        if columns is not None:
+            width = min(width, max(columns - len(f"  {number} | ") - 2 * len(_CUT), _LEAST_WIDTH))
+        if span.column is None:
+            yield f"{_excerpt(span.source, 0, 1, width)[0]}\n", "source"
+        else:
+            source, blanks, carets = _excerpt(span.source, span.column - 1, span.length, width)
+            yield f"{source}\n", "source"
+            yield f"  {' ' * len(number)} | ", "gutter"
+            yield f"{' ' * blanks}{'^' * carets}\n", severity
+    if diagnostic.help:
+        yield "  help: ", "help"
+        yield f"{visible(diagnostic.help)}\n", "message"
+
+
+def _excerpt(source: str, start: int, length: int, width: int) -> tuple[str, int, int]:
+    """What to show of a source line, how many columns come before its carets, and how many carets there are.
+
+    The `length` characters from `start` are the ones to point at. A line of more columns than `width` is cut on both
+    sides.
+    """
+    cells = [_TAB if character == "\t" else visible(character) for character in source]
+    start = min(start, len(cells))
+    end = max(min(start + length, len(cells)), start)
+    columns = [0, *accumulate(map(text_width, cells))]
+    first, last = 0, len(cells)
+    if columns[-1] > width:
+        # A line cut on the left shows what is before the carets; on the right it shows as much as there is room for.
+        while columns[start] - columns[first] > width // 2 and columns[-1] - columns[first] > width:
+            first += 1
+        while columns[last] - columns[first] > width:
+            last -= 1
+    end = min(end, last)
+    left = _CUT if first else ""
+    shown = left + "".join(cells[first:last]) + (_CUT if last < len(cells) else "")
+    return shown.rstrip(), len(left) + columns[start] - columns[first], max(columns[end] - columns[start], 1)
+
+
+def text_width(cell: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(_character_width(character) for character in cell)
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A finding as an object of JSON; members of a place that is not known are left out."""
+    span = diagnostic.span
+    place = {item.name: getattr(span, item.name) for item in fields(Span) if getattr(span, item.name) is not None}
+    if span.column is None:
+        place.pop("length")
+    described: dict[str, Any] = {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+    }
+    if diagnostic.help:
+        described["help"] = diagnostic.help
+    if diagnostic.fix is not None:
+        described["fix"] = diagnostic.fix
+    return {name: sound(value) for name, value in (described | place).items()}
+
+
+def sound(value: object) -> object:
+    """The value with escapes for halves of surrogate pairs, which many readers of JSON refuse."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+# What a finding is about, whatever line it is in: for names that stay when lines move, and to fold what is alike.
+
+_QUOTED = re.compile(r"`([^`]+)`")
+_LINE = re.compile(r"\bline [0-9]+")
+_BELOW_HANDLER = re.compile(r"gg\.handler\.[^.]+\.(?=.)")
+_LEAST_FOLDED = 3
+_MOST_LINES = 5
+
+
+def names(findings: Iterable[Diagnostic]) -> Iterator[str]:
+    """A name for each finding of a file: its code and what it is about, with a number from the second such one on."""
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        name = " ".join(filter(None, (finding.code, visible(_subject(finding)))))
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+
+
+def folded(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """The findings, with one in place of three or more of a file that are alike but for the property.
+
+    They are of one code and of one handler, and say the same; the one that is left tells of the lines of the others.
+    """
+    alike: dict[object, list[Diagnostic]] = {}
+    for finding in findings:
+        alike.setdefault(_kind(finding), []).append(finding)
+    left = []
+    for finding in findings:
+        same = alike[_kind(finding)]
+        if len(same) < _LEAST_FOLDED:
+            left.append(finding)
+        elif finding is same[0]:
+            left.append(replace(finding, message=f"{finding.message}, and {_more(same[1:])}"))
+    return left
+
+
+def _subject(finding: Diagnostic) -> str:
+    match = _QUOTED.search(finding.message)
+    return match[1] if match else ""
+
+
+def _kind(finding: Diagnostic) -> object:
+    subject = _subject(finding)
+    handler = _BELOW_HANDLER.match(subject)
+    names = filter(None, (subject, subject[handler.end() :] if handler else None))
+    message, help = _LINE.sub("", finding.message), finding.help or ""
+    for name in names:
+        message, help = message.replace(f"`{name}`", "``"), help.replace(f"{name}`", "`")
+    return finding.span.file, finding.code, handler and handler[0], message, help
+
+
+def _more(findings: Sequence[Diagnostic]) -> str:
+    lines = [str(finding.span.line) for finding in findings if finding.span.line is not None]
+    shown = lines[:_MOST_LINES]
+    if not shown:
+        return f"{len(findings)} more"
+    rest = "..." if len(lines) > len(shown) else ""
+    return f"{len(findings)} more in line{'s' * (len(lines) > 1)} {', '.join(shown)}{rest}"
+
+
+# Diagnostics in one line each, `file:line:column: CODE message`, as editors and scripts take them.
+
+
+def diagnostics_concise(diagnostics: Iterable[Diagnostic]) -> str:
+    """The findings in a line each; what does not print is shown as an escape."""
+    return "".join(f"{_place(finding)}{finding.code} {visible(finding.message)}\n" for finding in diagnostics)
+
+
+def _place(finding: Diagnostic) -> str:
+    place = visible(str(finding.span))
+    return f"{place}: " if place else ""
+
+
+# A patch: its own bytes for a pipe or a file, or to be looked at on a terminal.
+
+_PATCH_STYLES = {"---": "bold", "+++": "bold", "@@ ": "cyan", "-": "red", "+": "green"}
+
+
+def print_patch(patch: bytes, stream: TextIO) -> None:
+    """Write a patch to a stream; on a terminal with colour, and with an escape for what does not print."""
+    if not stream.isatty():
+        stream.flush()
+        stream.buffer.write(patch)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    text = Text(end="")
+    for line in patch.decode("utf-8", "backslashreplace").split("\n")[:-1]:
+        style = next((style for start, style in _PATCH_STYLES.items() if line.startswith(start)), "")
+        text.append("".join(part if part == "\t" else visible(part) for part in line) + "\n", style)
+    Console(file=stream).print(text, soft_wrap=True, end="")

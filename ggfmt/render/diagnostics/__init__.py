@@ -1,1 +1,0 @@
-"""Diagnostics rendered: for a person, for a program, for build servers and code scanning."""

@@ -1,0 +1,333 @@
+"""What commands print that explain ggfmt: pages, the table of formats, and the explanation of a word."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ggfmt.config.symbols import (
+    CodeSymbol,
+    FormatSymbol,
+    GoldenGateSymbol,
+    PropertySymbol,
+    Symbol,
+    Variant,
+    properties_since,
+    properties_until,
+)
+from ggfmt.formats import FORMATS
+from ggfmt.options.reference import as_dict, default_words, releases
+from ggfmt.options.releases import RELEASES
+from ggfmt.options.spec import OptionSpec
+from ggfmt.options.value_types import Choice, ReleaseChoice
+from ggfmt.render.diagnostics import write_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from ggfmt.sinks.messages.example import Example
+
+_LINK = re.compile(r"\[([^]]+)\]\(([^):]+)\)")
+_PAGE_WIDTH = 120
+
+
+def print_page(text: str, stream: TextIO) -> None:
+    """Write a page of Markdown to a stream: laid out if it is a terminal, else as it is."""
+    if not stream.isatty():
+        write_text(text if text.endswith("\n") else f"{text}\n", stream)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console(file=stream)
+    page = Markdown(_LINK.sub(_command, text), hyperlinks=True)
+    console.print(page, width=min(console.width, _PAGE_WIDTH))
+
+
+def print_topics(topics: Sequence[tuple[str, str]], stream: TextIO) -> None:
+    """Write the topics, each with a sentence, one below the other."""
+    width = max(len(topic) for topic, _ in topics) + 2
+    if not stream.isatty():
+        write_text("".join(f"{topic:{width}}{sentence}\n" for topic, sentence in topics), stream)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for topic, sentence in topics:
+        table.add_row(Text(topic, "bold"), Text(sentence))
+    Console(file=stream).print(table)
+
+
+def _command(link: re.Match[str]) -> str:
+    """A link to another page as the command that shows it; one within a page, or to a file, as its text."""
+    page, _, anchor = link[2].partition("#")
+    if not page.endswith(".md"):
+        return link[1]
+    topic = posixpath.basename(page).removesuffix(".md")
+    if re.fullmatch("gg[0-9]{3}", anchor):
+        topic = anchor.upper()
+    return f"{link[1]} (`ggfmt docs {topic}`)"
+
+
+# Tables for the terminal.
+
+
+def formats_table() -> Table:
+    """All formats: id, what can be done with it, and what it is."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("format", "reads", "writes", "schema", "what it is"):
+        table.add_column(heading, overflow="fold")
+    for name, format in FORMATS.items():
+        marks = ("yes" if part is not None else "" for part in (format.reads, format.writes, format.schema_kind))
+        table.add_row(name, *marks, format.doc)
+    return table
+
+
+def print_rich(renderable: RenderableType, stream: TextIO) -> None:
+    """Print a table, as wide as the terminal; into a pipe without colour, as wide as it needs."""
+    from rich.console import Console
+
+    Console(file=stream, width=None if stream.isatty() else 200).print(renderable)
+
+
+# What `ggfmt explain` tells of a word: text for a person (plain, or with colour), Markdown, and data for JSON.
+
+_WIDTH = 100
+_STYLES = {"title": "bold", "label": "cyan", "without": "red", "with": "green", "lines": "bold", "code": ""}
+
+_Piece = tuple[str, str]  # text, and the name of its style
+_Fact = tuple[str, tuple[str, ...]]  # label, and lines
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Lines to show as they are, under a label; `style` is a name of `_STYLES`."""
+
+    label: str
+    lines: tuple[str, ...]
+    style: str = "code"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is told of one word: `data` is the same for JSON."""
+
+    title: str
+    paragraphs: tuple[str, ...]
+    facts: tuple[_Fact, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def explain(word: Symbol, given: str) -> Explanation:
+    """What there is to say of a word, which the user gave as `given`."""
+    if isinstance(word, CodeSymbol):
+        return _code(word)
+    if isinstance(word, FormatSymbol):
+        return _format(word)
+    if isinstance(word, GoldenGateSymbol):
+        return Explanation(given, (word.reason,), data={"kind": "outside", "word": given, "explanation": word.reason})
+    from ggfmt.sinks.messages.example import example
+
+    return _property(word, given, example(word))
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """The explanation as plain text; every line ends with a line break."""
+    return "".join(text for text, _ in _pieces(explanation))
+
+
+def explanation_rich(explanation: Explanation) -> Text:
+    """The same text, with styles for a rich console."""
+    from rich.text import Text
+
+    whole = Text(end="")
+    for text, style in _pieces(explanation):
+        whole.append(text, _STYLES.get(style))
+    return whole
+
+
+def explanation_markdown(explanation: Explanation) -> str:
+    """A section of a Markdown page, with a line break at the end."""
+    parts = [f"## {explanation.title}", *explanation.paragraphs]
+    facts = []
+    for label, lines in explanation.facts:
+        several = (f"  * {re.sub(r' {2,}', ': ', line)}" for line in lines)
+        facts += [f"* {label}: {lines[0]}"] if len(lines) == 1 else [f"* {label}:", *several]
+    parts += ["\n".join(facts)] if facts else []
+    for sample in explanation.samples:
+        parts.append(f"{sample.label}:\n\n" + "\n".join(("```text", *sample.lines, "```")))
+    return "\n\n".join(parts) + "\n"
+
+
+def explanation_json(explanation: Explanation) -> str:
+    return json.dumps(explanation.data, indent=2, ensure_ascii=False) + "\n"
+
+
+def print_explanation(explanation: Explanation, stream: TextIO) -> None:
+    """Write the explanation to a stream, with colour if it is a terminal; its encoding may lack any character."""
+    if stream.isatty():
+        from rich.console import Console
+
+        Console(file=stream).print(explanation_rich(explanation), soft_wrap=True, end="")
+        return
+    encoding = stream.encoding or "utf-8"
+    stream.write(explanation_text(explanation).encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _pieces(explanation: Explanation) -> Iterator[_Piece]:
+    yield f"{explanation.title}\n", "title"
+    for paragraph in explanation.paragraphs:
+        yield "\n", ""
+        for line in textwrap.wrap(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False):
+            yield f"{line}\n", ""
+    if explanation.facts:
+        yield "\n", ""
+        width = max(len(label) for label, _ in explanation.facts) + 2
+        for label, lines in explanation.facts:
+            for number, line in enumerate(lines):
+                yield f"  {label if not number else '':{width}}", "label"
+                yield f"{line}\n", ""
+    for sample in explanation.samples:
+        yield "\n", ""
+        yield f"{sample.label}:\n", "label"
+        for line in sample.lines:
+            yield f"  {line}".rstrip() + "\n", sample.style
+
+
+def _code(word: CodeSymbol) -> Explanation:
+    code = word.code
+    before, after = code.before.splitlines(), code.after.splitlines()
+    data = {
+        "kind": "code",
+        "code": word.name,
+        "severity": code.severity.value,
+        "title": code.title,
+        "explanation": code.explanation,
+        "before": before,
+        "after": after,
+    }
+    samples = (Sample("Before", tuple(before), "without"), Sample("After", tuple(after), "with"))
+    return Explanation(
+        f"{word.name}: {code.title}",
+        (code.explanation,),
+        (("severity", (code.severity.value,)),),
+        tuple(sample for sample in samples if sample.lines),
+        data,
+    )
+
+
+def _format(word: FormatSymbol) -> Explanation:
+    format = word.format
+    abilities = {"read": format.reads is not None, "written": format.writes is not None}
+    facts: list[_Fact] = [(label, ("yes" if able else "no",)) for label, able in abilities.items()]
+    facts.append(("schema", (format.schema_kind or "none",)))
+    if format.losses:
+        facts.append(("not shown", tuple(loss.text for loss in format.losses)))
+    facts.append(("properties", (f"`ggfmt options {format.name}` lists them",)))
+    facts.append(("page", (f"`ggfmt docs {format.name}` shows it",)))
+    data = {
+        "kind": "format",
+        "format": format.name,
+        "explanation": format.doc,
+        **abilities,
+        "schema": format.schema_kind,
+        "losses": [{"loss": loss.id, "what": loss.text} for loss in format.losses],
+        "properties": [spec.name for spec in format.options.specs()],
+    }
+    return Explanation(format.name, (format.doc,), tuple(facts), data=data)
+
+
+def _property(word: PropertySymbol, given: str, example: Example) -> Explanation:
+    paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
+    if _one_meaning(word.variants):
+        paragraphs.append(word.variants[0].spec.doc)
+    data = {
+        "kind": "property",
+        "property": word.name,
+        "key": word.key,
+        "renamed": word.renamed,
+        "variants": [_variant(variant) for variant in word.variants],
+        "example": {
+            "lines": list(example.lines),
+            "operation": example.operation or None,
+            "before": list(example.before),
+            "after": list(example.after),
+        },
+    }
+    return Explanation(word.key, tuple(paragraphs), tuple(_facts(word.variants)), tuple(_samples(example)), data)
+
+
+def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
+    """What formats differ in comes first, by format, and then what they have in common."""
+    told = [list(_spec_facts(variant.spec)) for variant in variants]
+    common = [fact for fact in told[0] if all(fact in facts for facts in told)]
+    for variant, facts in zip(variants, told, strict=True):
+        if variant.formats:
+            yield "formats", (", ".join(variant.formats),)
+        if not _one_meaning(variants):
+            yield "meaning", (variant.spec.doc,)
+        yield from (fact for fact in facts if fact not in common)
+    yield from common
+
+
+def _one_meaning(variants: Sequence[Variant]) -> bool:
+    return len({variant.spec.doc for variant in variants}) == 1
+
+
+def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
+    if isinstance(spec.kind, ReleaseChoice):
+        yield "legal values", (f"{spec.kind.legal}, and fuller names such as `12.3.2.1.1` and `21c`",)
+        yield from _release_facts()
+    elif isinstance(spec.kind, Choice):
+        yield "legal values", tuple(_words(spec.kind))
+    else:
+        yield "legal values", (spec.kind.legal,)
+    yield "default", (default_words(spec),)
+    if spec.since:
+        yield "releases", (releases(spec),)
+    if spec.aliases:
+        yield "also written", (", ".join(f"`{alias}`" for alias in spec.aliases),)
+
+
+def _release_facts() -> Iterator[_Fact]:
+    """What each release changes: what it says of messages that the one before it does not, and its properties."""
+    before: tuple[str, ...] = ()
+    for release in RELEASES.values():
+        lines = [change for change in release.changes if change not in before]
+        since = properties_since(release.name) if before else ()
+        for label, names in (("new", since), ("for the last time", properties_until(release.name))):
+            lines += [f"{label}: {', '.join(f'`{name}`' for name in names)}"] if names else []
+        yield release.name, tuple(lines or ["messages as before"])
+        before = release.changes
+
+
+def _words(kind: Choice) -> Iterator[str]:
+    width = max(map(len, kind.words)) + 2
+    for word, sentence in kind.words.items():
+        yield f"{f'`{word}`':{width}}  {sentence}"
+
+
+def _samples(example: Example) -> Iterator[Sample]:
+    if not example.operation:
+        yield Sample("For example", example.lines, "lines")
+        return
+    yield Sample("For example", example.lines, "lines")
+    what = example.operation[0].upper() + example.operation[1:]
+    yield Sample(f"{what} without the last line", example.before, "without")
+    yield Sample("The same with it", example.after, "with")
+
+
+def _variant(variant: Variant) -> dict[str, Any]:
+    return {"formats": list(variant.formats), **as_dict(variant.spec)}

@@ -1,0 +1,209 @@
+"""Runs as text: what a run will do, what a run did, and whether its output is as its manifests say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
+
+from ggfmt.commit.names import counted
+from ggfmt.diagnostics.diagnostic import without_credentials
+from ggfmt.formats import FORMATS
+from ggfmt.java.text import visible
+from ggfmt.render.diagnostics import diagnostics_json, print_diagnostics, tally, write_text
+from ggfmt.render.report.facts import ReportData, operations_of
+from ggfmt.render.report.plots import seconds
+from ggfmt.sinks.dry_run import DryRun, FilePlan
+from ggfmt.sinks.messages.job import HandlerOutput
+from ggfmt.sinks.messages.publish import LEAST_DIGITS
+from ggfmt.sinks.messages.run_history import PastRun
+from ggfmt.sinks.messages.verification import Verification
+
+
+def verification_json(found: Verification) -> str:
+    messages: dict[str, dict[str, int]] = {}
+    for (handler, table), count in sorted(found.messages.items()):
+        messages.setdefault(handler, {})[table] = count
+    document: dict[str, Any] = {
+        "runs": found.runs,
+        "files": found.files,
+        "bytes": found.size,
+        "messages": messages,
+        "rejects": dict(sorted(found.rejects.items())),
+        "findings": json.loads(diagnostics_json(found.findings)),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def print_verification(found: Verification, stream: TextIO) -> None:
+    """The findings, the messages of each table, and the sum in the last line."""
+    print_diagnostics(found.findings, stream)
+    lines = []
+    for (handler, table), count in sorted(found.messages.items()):
+        of = f"table {visible(table)}" if table else "all tables"
+        lines.append(f"handler {handler}, {of}: {counted(count, 'message')}")
+    lines += [f"handler {handler}: {counted(count, 'reject')}" for handler, count in sorted(found.rejects.items())]
+    runs, files = counted(found.runs, "run"), counted(found.files, "file")
+    lines.append(f"{runs}, {files}, {found.size:,} bytes: {tally(found.findings)}")
+    write_text("".join(f"{line}\n" for line in lines), stream)
+
+
+# The plan of a run, as text.
+
+_MOST = 20  # of a list
+
+
+def dry_run_text(planned: DryRun, whole: bool = False) -> str:
+    """What the run would read, and where it would write; lists end after 20 unless `whole`."""
+    most = None if whole else _MOST
+    lines = [*_inputs(planned, most), *_tables(planned)]
+    for target, replaced in _targets(planned):
+        lines += _handler(planned, target, replaced, most)
+    if planned.prepared.idle is not None:
+        lines.append(f"Nothing to do: {planned.prepared.idle}")
+    lines.append("This was a dry run: nothing was written.")
+    return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def _inputs(planned: DryRun, most: int | None) -> Iterator[str]:
+    scan = planned.scan
+    files = scan.files
+    if files:
+        yield f"Inputs: {counted(len(files), 'file')}, {scan.size:,} bytes as stored"
+        yield from _some([f"  {file.shown}  {_about(file)}" for file in files], most)
+        yield f"  Format: {scan.input_format}, {scan.reason}"
+    if planned.standard_input:
+        yield "Inputs: standard input, which was not looked at"
+    if planned.splits is None:
+        yield "Splits: as many as the cluster has cores for; that is known once Spark runs"
+    elif files:
+        largest = max((split.size for split in planned.splits), default=0)
+        yield f"Splits: {len(planned.splits):,}, the largest of {largest:,} bytes"
+
+
+def _about(file: object) -> str:
+    size, compression = getattr(file, "size", 0), getattr(file, "compression", None)
+    return f"{size:,} bytes" + (f", {compression}" if compression else "")
+
+
+def _tables(planned: DryRun) -> Iterator[str]:
+    if planned.tables is None:
+        yield "Tables: not known before all records have been looked at; `--definitions` tells them"
+    else:
+        origin = "in the first records" if planned.found else "by definitions"
+        yield f"Tables: {len(planned.tables):,} {origin}"
+
+
+def _targets(planned: DryRun) -> Iterator[tuple[HandlerOutput, Sequence[str]]]:
+    prepared = planned.prepared
+    replaced = {output.root: names for output, names in zip(prepared.outputs, prepared.replaced, strict=True)}
+    for target in prepared.job.targets:
+        start = f"{target.handler}/"
+        yield target, [name for name in replaced[target.root] if name.startswith(start)]
+
+
+def _handler(planned: DryRun, target: HandlerOutput, replaced: Sequence[str], most: int | None) -> Iterator[str]:
+    yield f"Handler {target.handler}: {target.settings.format}, {FORMATS[target.settings.format].doc}"
+    if planned.prepared.stream:
+        yield "  To standard output"
+        return
+    root = f"{target.root.shown}/{target.handler}"
+    yield f"  Below {root}, {_mode(planned.prepared.mode, len(replaced))}"
+    files = [f"  {_file(item)}" for item in planned.files(target)]
+    yield from _some(files, most)
+    if not files:
+        yield "  A directory for each table"
+    for directory in target.schema_directories:
+        yield f"  Schemas in {directory.shown}"
+
+
+def _mode(mode: str, replaced: int) -> str:
+    if mode == "append":
+        return "beside what is there"
+    return f"in place of {counted(replaced, 'file')}" if replaced else "where there is no output yet"
+
+
+def _file(item: FilePlan) -> str:
+    name = item.table or "all tables"
+    if item.place is None:
+        return f"{name}: by the values of {', '.join(item.columns)}"
+    return f"{name}: {item.place.numbered(0, LEAST_DIGITS)}"
+
+
+def _some(lines: Sequence[str], most: int | None) -> Iterator[str]:
+    yield from lines[:most]
+    if most is not None and len(lines) > most:
+        yield f"  and {len(lines) - most:,} more, told at `--log-level debug`"
+
+
+# A run as a few lines for a terminal: what the page tells, in short.
+
+MOST_TABLES = 20
+MOST_LOST = 5  # columns of a handler
+MOST_REJECTS = 10
+
+
+def print_run(run: PastRun, stream: TextIO) -> None:
+    write_text(run_text(run), stream)
+
+
+def run_text(run: PastRun) -> str:
+    """The text, each line with a line break at its end; what of the data does not print is shown as escapes."""
+    return "".join(f"{visible(line)}\n" for line in _lines(ReportData(run)))
+
+
+def _lines(run: ReportData) -> Iterator[str]:
+    manifest, totals = run.manifest, run.totals
+    others = f", one of {run.runs:,} runs here" if run.runs > 1 else ""
+    yield f"run {manifest.run} of {run.committed}, by ggfmt {manifest.ggfmt}{others}"
+    yield f"  {'; '.join(run.verdict()) or 'nothing set aside, no value lost'}"
+    yield (
+        f"  {counted(totals.operations_read, 'operation')} of {counted(len(run.tables), 'table')} from "
+        f"{counted(len(manifest.inputs), 'file')} ({totals.input_bytes:,} bytes, {manifest.input_format}) in "
+        f"{seconds(totals.seconds)}, {run.rate:,} operations/s"
+    )
+    if run.moments:
+        yield f"  times from {run.moments[0].time} to {run.moments[-1].time}"
+    if run.untimed:
+        yield f"  without a time: {counted(run.untimed, 'operation')}"
+    if manifest.replaced:
+        yield f"  files replaced by later runs: handler {', '.join(manifest.replaced)}"
+    yield from _most([f"{table.name}: {operations_of(table.operations)}" for table in run.tables], MOST_TABLES, "table")
+    for name, handler in totals.handlers.items():
+        settings = manifest.handlers.get(name)
+        format = f" ({settings.format})" if settings is not None else ""
+        files = f"{handler.bytes:,} bytes in {counted(handler.files, 'file')}"
+        yield f"handler {name}{format}: {counted(handler.messages, 'message')}, {files}"
+        if handler.extra_messages:
+            yield f"  of them {handler.extra_messages:,} more than operations, from primary key updates"
+        if handler.left_out:
+            yield f"  left out: {counted(handler.left_out, 'truncate')}"
+        rejects = [found for found in run.rejects if found.handler == name]
+        yield from (f"  rejected: {found.count:,} [{found.code}] {found.title}" for found in rejects)
+        lost = [
+            f"lost: {counted(loss.values, 'value')} of {loss.table}, column {loss.column}: {loss.what}"
+            for owner, loss in run.losses
+            if owner == name
+        ]
+        yield from _most(lost, MOST_LOST, "column")
+        if handler.lost_characters:
+            yield f"  lost: {counted(handler.lost_characters, 'character')} that the encoding does not have"
+    if run.examples:
+        yield "the first rejects:"
+    for example, handlers in run.examples[:MOST_REJECTS]:
+        place = "" if example.file is None else f"{without_credentials(example.file)}, byte {example.offset}: "
+        yield f"  {place}[{example.code}] {without_credentials(example.reason)} ({_of(handlers)})"
+    if totals.seconds_by_step:
+        yield "seconds: " + ", ".join(f"{step} {value:.3f}" for step, value in totals.seconds_by_step.items())
+    yield f"{counted(len(manifest.schemas), 'schema')}, {counted(len(totals.warnings), 'warning')}"
+
+
+def _of(handlers: list[str]) -> str:
+    return f"{'handler' if len(handlers) == 1 else 'handlers'} {', '.join(handlers)}"
+
+
+def _most(lines: list[str], most: int, noun: str) -> Iterator[str]:
+    """The first lines, and how many more there are."""
+    yield from (f"  {line}" for line in lines[:most])
+    if len(lines) > most:
+        yield f"  and {counted(len(lines) - most, f'more {noun}')}; `--html FILE` shows all"

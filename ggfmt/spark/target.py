@@ -1,0 +1,259 @@
+"""Which Spark a command uses: settings of the user, the Spark of this process, addresses of masters and servers.
+
+Looking for a running Spark changes nothing and loads nothing: a process that has not imported pyspark has no session.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """How to start Spark. `master` None is this machine; `conf` is Spark configuration and wins over ggfmt's own.
+
+    `remote` is the address of a Spark Connect server (`sc://HOST:PORT`), in place of a master. With `archive_to`, the
+    JVM leaves a class archive as this file when it ends; there is none where that fails.
+    """
+
+    master: str | None = None
+    conf: tuple[tuple[str, str], ...] = ()
+    java_home: str | None = None
+    app_name: str = "ggfmt"
+    archive_to: Path | None = None
+    remote: str | None = None
+
+    @property
+    def named_master(self) -> str | None:
+        """The master that is asked for, by name or as a property."""
+        return self.master or dict(self.conf).get("spark.master")
+
+
+# The addresses of Spark Connect servers. Nothing here loads Spark.
+
+REMOTE = "SPARK_REMOTE"
+_PORT = 15002  # where a server listens if it is not told otherwise
+_ADDRESS = re.compile(r"sc://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/;@\[\]]+)(?::(?P<port>[0-9]{1,5}))?(?:/(?:;.*)?)?")
+
+
+@dataclass(frozen=True)
+class RemoteAddress:
+    """A server: what Spark's client is given, and for people what of it is no secret; `conf` is for the session."""
+
+    url: str
+    host: str
+    port: int
+    conf: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def shown(self) -> str:
+        return f"sc://{self.host}:{self.port}"
+
+
+def remote_address(settings: SparkSettings, environment: Mapping[str, str] = os.environ) -> RemoteAddress | None:
+    """The server of `--remote`, or of SPARK_REMOTE where no master is asked for. UsageError GG524 if it is none."""
+    url, origin = settings.remote, "--remote"
+    if url is None and settings.named_master is None:
+        url, origin = environment.get(REMOTE) or None, REMOTE
+    if url is None:
+        return None
+    found = _ADDRESS.fullmatch(url)
+    port = int(found["port"] or _PORT) if found else 0
+    if found is None or not 0 < port < 65536:
+        help = f"give it as `sc://HOST` or `sc://HOST:PORT`{'' if settings.remote else f', or unset {REMOTE}'}"
+        raise UsageError(Diagnostic("GG524", f"{origin} is not the address of a Spark Connect server", help=help))
+    return RemoteAddress(url, found["host"], port, settings.conf)
+
+
+# Spark masters by their URL: the form that tries again, the addresses behind it, and whether anyone listens there.
+
+_PROBE_SECONDS = 2.0
+
+
+def cpus() -> int:
+    """How many CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def retrying(master: str) -> str:
+    """`local[2]` fails with the first killed worker: the form of it, of `local` and of `local[*]` that tries again."""
+    if master == "local":
+        return "local[1,4]"
+    return re.sub(r"^local\[\s*(\d+|\*)\s*\]$", r"local[\1,4]", master)
+
+
+def master_addresses(master: str) -> list[tuple[str, int]]:
+    """Host and port of every master of `spark://host:port[,host:port]`; none for other masters."""
+    if not master.startswith("spark://"):
+        return []
+    addresses = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise UsageError(
+                Diagnostic("GG504", f"`{master}` is not the address of a master", help="give spark://HOST:PORT")
+            )
+        addresses.append((host.strip("[]"), int(port)))
+    return addresses
+
+
+def probe(master: str, addresses: Sequence[tuple[str, int]]) -> None:
+    """Raise Abend (GG504) unless one of the masters listens: Spark itself would try for a minute without a word."""
+    reason = refusal(addresses)
+    if reason is not None:
+        message = f"no Spark master answers at `{master}`: {reason}"
+        raise Abend(Diagnostic("GG504", message, help="start the master or correct `--master`"))
+
+
+def refusal(addresses: Sequence[tuple[str, int]]) -> str | None:
+    """None where somebody listens at one of the addresses, given two seconds; else why nobody does."""
+    answered = threading.Event()
+    problems = []
+
+    def knock(address: tuple[str, int]) -> None:
+        try:
+            with socket.create_connection(address, timeout=_PROBE_SECONDS):
+                answered.set()
+        except TimeoutError:
+            problems.append(f"no answer within {_PROBE_SECONDS:.0f} seconds")
+        except OSError as error:
+            problems.append((error.strerror or str(error)).lower())
+
+    # Daemons, because looking up a name has no time limit of its own.
+    knocking = [threading.Thread(target=knock, args=(address,), daemon=True) for address in addresses]
+    for thread in knocking:
+        thread.start()
+    for thread in knocking:
+        thread.join(_PROBE_SECONDS + 0.5)
+    if answered.is_set():
+        return None
+    return problems[0] if problems else "its name cannot be resolved"
+
+
+def attempts(master: str, configured: str | None) -> int:
+    """How often Spark tries a task. What is `configured` is for clusters; a local Spark has it in its name."""
+    local = re.fullmatch(r"local(?:\[[^,\]]*(?:,\s*(\d+)\s*)?\])?", master)
+    return int((local[1] if local else configured) or (1 if local else 4))
+
+
+def resolve(host: str) -> str:
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError:
+        return ""
+
+
+def is_here(host: str) -> bool:
+    """Whether the address of `host` is one of this machine's: only those can be bound."""
+    address = resolve(host)
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return bool(address)
+
+
+# The Spark that is there already: of this process, or of the spark-submit that started it. Looking for it changes
+# nothing and loads nothing: a process that has not imported pyspark has no session.
+
+GATEWAY = "PYSPARK_GATEWAY_PORT"
+
+_CORE, _CONNECT = "pyspark.core.context", "pyspark.sql.connect.session"
+
+
+@dataclass(frozen=True)
+class ActiveSpark:
+    """A Spark whose context this process has."""
+
+    context: SparkContext
+    name = "the Spark session of this process"
+
+    @property
+    def cluster(self) -> str | None:
+        """The master, if tasks run on other machines."""
+        master = str(self.context.master)
+        return None if master.startswith("local") else master
+
+    @property
+    def shows_progress(self) -> bool:
+        return bool(self.context._conf.get("spark.ui.showConsoleProgress") == "true")
+
+
+@dataclass(frozen=True)
+class ConnectSpark:
+    """A session of Spark Connect that this process has."""
+
+    session: ConnectSession
+    name = "the Spark Connect session of this process"
+
+    @property
+    def cluster(self) -> str:
+        """Where tasks run. The server may be on this machine, which nothing tells."""
+        return "Spark Connect"
+
+    @property
+    def shows_progress(self) -> bool:
+        return os.environ.get("SPARK_CONNECT_PROGRESS_BAR_ENABLED") == "1"
+
+
+@dataclass(frozen=True)
+class SubmittedSpark:
+    """The Spark of a spark-submit that started this process: it waits for a context."""
+
+    name = "the Spark that `spark-submit` started"
+    cluster = "spark-submit"  # which gives a program neither its standard input nor, at once, its output
+    shows_progress = False
+
+
+Existing: TypeAlias = ActiveSpark | ConnectSpark | SubmittedSpark
+
+
+def detect_spark(environment: Mapping[str, str] = os.environ) -> Existing | None:
+    """The Spark that is there already, or None where ggfmt has to start one or to connect to a server."""
+    core, connect = sys.modules.get(_CORE), sys.modules.get(_CONNECT)
+    context: Any = None if core is None else core.SparkContext._active_spark_context
+    if getattr(context, "_jsc", None) is not None:  # which it is not while it starts
+        return ActiveSpark(context)
+    if connect is not None:
+        # A thread that has not made a session has that of the process, as in Spark itself.
+        session = connect.SparkSession.getActiveSession() or connect.SparkSession._get_default_session()
+        if session is not None:
+            return ConnectSpark(session)
+    return SubmittedSpark() if environment.get(GATEWAY) else None
+
+
+def spark_from_argument(spark: object) -> Existing:
+    """A session or a context that a caller names. UsageError GG521 if it is neither, or has been stopped."""
+    connect, sql, core = (sys.modules.get(name) for name in (_CONNECT, "pyspark.sql", _CORE))
+    if connect is not None and isinstance(spark, connect.SparkSession):
+        if spark.is_stopped:
+            raise _not_usable("the Spark Connect session has been stopped")
+        return ConnectSpark(spark)
+    context = spark.sparkContext if sql is not None and isinstance(spark, sql.SparkSession) else spark
+    if core is None or not isinstance(context, core.SparkContext):
+        raise _not_usable(f"a `{type(spark).__name__}` is no Spark session")
+    if context._jsc is None:
+        raise _not_usable("the Spark session has been stopped")
+    return ActiveSpark(context)
+
+
+def _not_usable(message: str) -> UsageError:
+    help = "give a SparkSession, a session of Spark Connect or a SparkContext that runs"
+    return UsageError(Diagnostic("GG521", message, help=help))
