@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ggfmt.commit.store import Store
+from ggfmt.location import Location
 
 
 class FullDisk:
@@ -25,10 +26,10 @@ class FullDisk:
         raise OSError(28, "No space left on device")
 
 
-def test_a_file_that_cannot_be_written_whole_is_deleted(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+def test_a_file_that_cannot_be_written_whole_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(Location.of(str(tmp_path)))
     store.write("d/good", b"whole")
-    store.fs = FullDisk(store.fs)
+    monkeypatch.setattr(store, "fs", FullDisk(store.fs))
     with pytest.raises(OSError, match="No space left"):
         store.write("d/bad", b"part and rest")
     assert [path.name for path in (tmp_path / "d").iterdir()] == ["good"]

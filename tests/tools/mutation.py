@@ -361,7 +361,8 @@ class Record:
         for test in sorted(self.executing(mutant), key=lambda test: (self.seconds[test], test)):
             files.setdefault(test.partition("::")[0], []).append(test)
         ordered = sorted(files, key=lambda file: (-len(files[file]) / self._tests_of_files[file], file))
-        chosen, seconds = [], 0.0
+        chosen: list[str] = []
+        seconds = 0.0
         for test in (test for turn in zip_longest(*(files[file] for file in ordered)) for test in turn if test):
             if chosen and seconds + self.seconds[test] > GUARDS_SECONDS:
                 continue

@@ -23,8 +23,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "a guess is proven before it is used: a worse one takes time",
     (
         "ggfmt/sinks/messages/rejects.py",
-        'self._handler, self._kind, "", self._split, 0, self._path, self.size, 0, self._count, digest, None, None',
-        'self._handler, self._kind, "", self._split, 1, self._path, self.size, 0, self._count, digest, None, None',
+        'self._handler, self._kind, "", self._split, 0, location, self.size, 0, self._count, digest, None, None',
+        'self._handler, self._kind, "", self._split, 1, location, self.size, 0, self._count, digest, None, None',
     ): "a split has one file of rejects of a kind, so that its number decides nothing",
     (
         "ggfmt/formats/goldengate/json/discovery.py",
