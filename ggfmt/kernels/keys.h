@@ -33,7 +33,9 @@ void keys_free(Keys *keys);
 /* Whether a text is that of a number. */
 static inline int key_is(const Keys *keys, int number, const char *text, size_t length) {
     const Key *key = &keys->all[number];
-    return key->length == length && (length == 0 || memcmp(key->text, text, length) == 0);
+    if (key->length != length || length == 0)
+        return key->length == length;
+    return key->text[0] == text[0] && (length == 1 || memcmp(key->text, text, length) == 0); /* most texts differ soon */
 }
 
 /* The expected number if its text and a quote behind it stand at a place; -1 otherwise. */
