@@ -1,7 +1,7 @@
-"""What a run tells at its end: fields and warnings of few tables, and last a summary that a screen holds.
+"""The log of a run at its end: fields and warnings of few tables, and then a summary that fits a screen.
 
-More is told where the log is at `debug`, and all of it is in the manifest. Names come from the data: every text shows
-them with escapes, so that none can steer a terminal or make up a line.
+At level `debug` the log has more, and the manifest has everything. Names come from the data: each text shows them with
+escapes, so that no name can control a terminal or forge a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults
 from ggfmt.sinks.messages.report import HandlerTotals, Totals
 
-MOST_TABLES = 20  # that are told of one by one
+MOST_TABLES = 20  # with a line each
 MOST_LINES, MOST_COLUMNS = 23, 80  # of a small terminal, less the line for the next command
 _CUT = "..."
 
@@ -30,14 +30,14 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class _Section:
-    """Lines, and those that stand for them where there is no room."""
+    """Lines, and shorter ones for a screen without room for them."""
 
     lines: list[str]
     short: list[str]
 
 
 def log_summary(results: RunResults) -> None:
-    """Fields, warnings and the summary of a run, for the log."""
+    """Log the fields, warnings and the summary of a run."""
     whole = log.isEnabledFor(logging.DEBUG)
     for table in results.definitions if whole or len(results.definitions) <= MOST_TABLES else ():
         for target in results.job.targets:
@@ -160,5 +160,5 @@ def _one(lines: Sequence[str], short: str) -> list[str]:
 
 
 def _cut(line: str) -> str:
-    """A line that a terminal does not break."""
+    """A line cut to the width of a terminal."""
     return line if len(line) <= MOST_COLUMNS else line[: MOST_COLUMNS - len(_CUT)] + _CUT
