@@ -62,8 +62,8 @@ def choose_runner(
 
     settings = SparkSettings(master, pairs(conf, "the Spark property"), java_home, remote=remote)
     if master == NONE:
-        told = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
-        for option in (option for option, given in told.items() if given):
+        given_options = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
+        for option in (option for option, given in given_options.items() if given):
             message = f"`{option}` is for Spark, and `--master none` runs without it"
             raise UsageError(Diagnostic("GG517", message, help=f"leave out `{option}`, or `--master none`"))
         return RunnerChoice(InProcess, parallelism=InProcess.parallelism)

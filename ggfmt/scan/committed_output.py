@@ -61,8 +61,8 @@ class CommittedOutput:
 
     def select(self, top: Location, files: Sequence[InputFile], named: bool, growing: bool = False) -> list[int]:
         """Return the places of the files of messages among `files`, which lie below `top`, in the order of the
-        manifests. `named`: `top` is what the user named, not the start of a glob. `growing`: whoever reads looks again
-        later, so that what is not committed yet is no error.
+        manifests. `named`: `top` is what the user named, not the start of a glob. `growing`: the caller looks again
+        later, so that files that are not committed yet are no error.
 
         If the output itself is named, its manifests alone decide: DiffersError for a file that they do not list, or
         that is missing. Elsewhere in it, what is there is read, but for schemas. StoreError for messages of several

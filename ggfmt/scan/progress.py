@@ -77,9 +77,9 @@ def added(some: Mapping[str, float], more: Mapping[str, float]) -> dict[str, flo
 class ProgressSnapshot:
     """Where a run stands. Times are in seconds, moments are of `time.monotonic`.
 
-    `bytes_done` of `bytes_total` are those of finished splits, as stored; a phase without a total has none to tell.
-    `operations` are those of finished splits, None while nobody knows them. `left` is the time that the phase takes
-    from `moment` on, and `least` what it would take if the next split ended now; None where nothing tells yet.
+    `bytes_done` of `bytes_total` are those of finished splits, as stored; some phases have no total. `operations` are
+    those of finished splits, None if unknown. `left` is the time that the phase takes from `moment` on, None if
+    unknown, and `least` the time that it would take if the next split ended now.
     """
 
     phase: str

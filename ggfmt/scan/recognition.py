@@ -47,9 +47,9 @@ _WORKBOOK = (b"[Content_Types].xml", b"xl/")
 _STARTS: tuple[tuple[bytes, str, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", _UNPACK),
     (b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
-    (b"\x1f\x8b\x08", "compressed by gzip, which its name does not tell", _AGAIN % ".gz"),
-    (b"\xfd7zXZ\0", "compressed by xz, which its name does not tell", _AGAIN % ".xz"),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd, which its name does not tell", _AGAIN % ".zst"),
+    (b"\x1f\x8b\x08", "compressed by gzip, which its name does not show", _AGAIN % ".gz"),
+    (b"\xfd7zXZ\0", "compressed by xz, which its name does not show", _AGAIN % ".xz"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd, which its name does not show", _AGAIN % ".zst"),
     (b"\x04\x22\x4d\x18", "compressed by LZ4", "decompress it, or compress it by gzip, bzip2, xz or zstd"),
     (b"\xff\x06\0\0sNaPpY", "compressed by Snappy", "decompress it, or compress it by gzip, bzip2, xz or zstd"),
     (b"PAR1\x15", "a Parquet file", _EXPORT),
@@ -70,7 +70,7 @@ def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
         if head.startswith(start):
             return UnsupportedMessages(what, help)
     if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
-        return UnsupportedMessages("compressed by bzip2, which its name does not tell", _AGAIN % ".bz2")
+        return UnsupportedMessages("compressed by bzip2, which its name does not show", _AGAIN % ".bz2")
     if head[:3] == b"ORC" and any(byte < 9 for byte in head[3:64]):
         return UnsupportedMessages("an ORC file", _EXPORT)
     if head[257:262] == b"ustar" and b"\0" in head[:257]:

@@ -2,7 +2,7 @@
 
 A name that a template makes goes through the same escapes as the name of a table: no part of it leaves the directory,
 is hidden, or is longer than file systems take. Two tables, or two partitions of one, that get one name are found by
-whoever gives names (`file_name_conflict_error`), and refused.
+the code that gives names (`file_name_conflict_error`), and refused.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def file_name_conflict_error(
     shown = visible(path)
     if one[0] != other[0]:
         message = f"the tables `{one[0]}` and `{other[0]}` would be in one file, `{shown}`"
-        help = f"{_HELP}: `${{fullyQualifiedTableName}}` tells tables apart"
+        help = f"{_HELP}: `${{fullyQualifiedTableName}}` keeps tables apart"
     else:
         names = ", ".join(f"`{column}`" for column in columns)
         message = f"rows that differ in {names} would be in one file, `{shown}`"

@@ -265,8 +265,8 @@ def _job(
 
 
 def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
-    """The moment, or if that is not later than the latest run of the outputs, the first one after it: somebody may set
-    a clock back, and earlier versions wrote local time. So files in name order have operations in order."""
+    """The moment, or if that is not later than the latest run of the outputs, the first one after it: a clock may be
+    set back, and earlier versions wrote local time. So files in name order have operations in order."""
     latest = [found for output in outputs if (found := output.latest_moment()) is not None]
     return max([moment, *(found + timedelta(milliseconds=1) for found in latest)])
 

@@ -28,8 +28,8 @@ from ggfmt.sinks.messages.sink import TaskOutcome
 class HandlerTotals:
     """The totals of one handler.
 
-    `left_out` are operations that it was told not to write. `notes` counts losses by what they happened to; `not_shown`
-    are those that its format and options have whatever the values, which nobody counts.
+    `left_out` are operations that its options leave out. `notes` counts losses by what they happened to; `not_shown`
+    are the losses of its format and options for all values, which are not counted.
     """
 
     messages: int = 0

@@ -253,8 +253,8 @@ class DefinitionUse:
 
 @dataclass
 class TaskOutcome:
-    """What a task did. `abend` is the first mistake in the data where rejects are not set aside; `undefined` tells that
-    the task met a table or a metadata record that nobody had looked for, so that a discovery pass is needed; `crossed`
+    """The outcome of a task. `abend` is the first mistake in the data, if the run does not quarantine; `undefined`: the
+    task met a table or a metadata record without a definition, so that the run needs a discovery pass; `crossed`
     is the place of an input that has to be read in one (see `SplitBoundaryError`); `kernels` is what the task ran
     with."""
 

@@ -88,14 +88,14 @@ def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: Han
 
 def _write(files: Sequence[StagedFile], out: BinaryIO) -> int:
     size = 0
-    raw = getattr(out, "raw", out)  # which says how much it took: of a buffer, nobody knows that after an error
+    raw = getattr(out, "raw", out)  # says how much it took; after an error, a buffer does not
     try:
         out.flush()
         for block in joined(files):
             left = memoryview(block)
             while left:
                 taken = raw.write(left)
-                if taken is None:  # somebody made it a stream that does not wait
+                if taken is None:  # a stream that does not block
                     select.select([], [raw], [])
                 left = left[taken or 0 :]
             size += len(block)

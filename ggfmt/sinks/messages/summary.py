@@ -47,7 +47,7 @@ def log_summary(results: RunResults) -> None:
         log.warning("%s", warning)
     left = sum(1 for _ in warnings)
     if left:
-        log.warning("%s: told at `--log-level debug`, and in the manifest", counted(left, "more warning"))
+        log.warning("%s: see `--log-level debug`, or the manifest", counted(left, "more warning"))
     roots = dict.fromkeys(target.root for target in results.job.targets)
     log.info("%s", summary(results.totals, list(roots), whole))
 
@@ -71,7 +71,7 @@ def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> s
     chosen = [section.lines for section in sections]
     if not whole:
         chosen = _fitting(sections)
-        chosen[:-1] = [[_cut(visible(line)) for line in lines] for lines in chosen[:-1]]  # a path is told in full
+        chosen[:-1] = [[_cut(visible(line)) for line in lines] for lines in chosen[:-1]]  # a path is shown in full
     return "\n".join(visible(line) for lines in chosen for line in lines)
 
 
@@ -122,13 +122,13 @@ def _handlers(totals: Totals) -> _Section:
     lines = [line for block in blocks for line in block]
     every = totals.handlers.values()
     lost = sum(handler.notes.total() + handler.lost_characters for handler in every)
-    told = [
+    parts = [
         counted(sum(handler.messages for handler in every), "message"),
         f"{sum(handler.size for handler in every):,} bytes",
         *([f"{totals.rejects:,} rejected"] if totals.rejects else []),
         *([f"{lost:,} changed or lost"] if lost else []),
     ]
-    return _Section(lines, _one(lines, f"  {counted(len(blocks), 'handler')}: {', '.join(told)}"))
+    return _Section(lines, _one(lines, f"  {counted(len(blocks), 'handler')}: {', '.join(parts)}"))
 
 
 def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
