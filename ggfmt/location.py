@@ -23,7 +23,7 @@ import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.diagnostic import credentials, without_credentials
 
-# What a URI scheme stands for; the schemes of one store are written in many ways, and mean the same files.
+# The family of each URI scheme: several schemes of one store name the same files.
 SCHEMES = {
     "file": "file",
     "s3": "s3",
@@ -37,7 +37,7 @@ SCHEMES = {
     "abfss": "abfss",
 }
 
-# Schemes of other programs, which would be taken for local names where no `//` follows.
+# Schemes of other programs, which would be local names if no `//` follows.
 _FOREIGN = {
     "dbfs": "on Databricks these files are below `/dbfs` too",
     "wasb": "write `abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH`",
@@ -96,8 +96,8 @@ _S3_OPTIONS = {
 
 
 class StoreError(OSError):
-    """A path or URI that leads to nothing: the message says what is wrong, `help` what to do, and `place` which path it
-    is, if it is not the one that was given."""
+    """A path or URI that ggfmt cannot use: the message says why, `help` what to do, and `place` names the path, if it
+    is not the one that the user gave."""
 
     def __init__(self, message: str, help: str | None = None, place: str | None = None) -> None:
         super().__init__(message)
@@ -106,9 +106,9 @@ class StoreError(OSError):
 
 
 def is_uri(path: str) -> bool:
-    """Whether a path names its file system. A local path may hold colons; `file:` is a URI with any number of slashes.
+    """Whether a text is a URI. A local path may contain colons; `file:` with any number of slashes begins a URI.
 
-    StoreError for what looks like another file system's, so that no local directory `dbfs:` is made by surprise.
+    StoreError for a text that looks like a URI of another file system, so that ggfmt makes no directory `dbfs:`.
     """
     if _URI.match(path):
         return True
@@ -430,7 +430,7 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
         options["endpoint_override"] = host.rstrip("/")
         options.setdefault("region", next(filter(None, map(os.environ.get, _REGIONS)), "us-east-1"))
         _reach(root, _address(host, "", 80 if options.get("scheme") == "http" else 443))
-    # A server that takes connections and is silent is found out by one small question, in a short time.
+    # One small request with a short timeout detects a server that accepts connections and does not respond.
     strategy = pafs.AwsStandardS3RetryStrategy(max_attempts=_CONTACT_ATTEMPTS)
     contact = pafs.S3FileSystem(
         **options, connect_timeout=_CONTACT_SECONDS, request_timeout=_CONTACT_SECONDS, retry_strategy=strategy
@@ -438,7 +438,7 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
     try:
         contact.get_file_info(bucket)
     except OSError as error:
-        if "NETWORK_CONNECTION" in str(error):  # anything else is an answer, which may be another one for a path
+        if "NETWORK_CONNECTION" in str(error):  # any other error is a response, and a path may get another one
             reason = str(error).rpartition("Details: ")[2]
             raise _silent(root, options.get("endpoint_override", "Amazon S3"), reason) from None
     return pafs.S3FileSystem(**options, connect_timeout=_CONNECT_SECONDS, request_timeout=_REQUEST_SECONDS), bucket
@@ -454,12 +454,12 @@ def _address(endpoint: str | None, default: str, port: int = 443) -> tuple[str, 
 
 
 def _behind_proxy() -> bool:
-    """Whether the clients of stores that take note of it go through a proxy; that of S3 does not."""
+    """Whether clients of stores use a proxy; the client of S3 never does."""
     return any(os.environ.get(name) for name in _PROXIES)
 
 
 def _reach(root: str, address: tuple[str, int]) -> None:
-    """StoreProblem unless something listens at the address: the clients of stores try for minutes without a word."""
+    """StoreError unless something listens at the address: the clients of stores would retry for minutes in silence."""
     problems: list[str] = []
     answered = threading.Event()
 
@@ -472,7 +472,7 @@ def _reach(root: str, address: tuple[str, int]) -> None:
         except OSError as error:
             problems.append((error.strerror or str(error)).lower())
 
-    thread = threading.Thread(target=knock, daemon=True)  # looking up a name has no time limit of its own
+    thread = threading.Thread(target=knock, daemon=True)  # the lookup of a name has no timeout
     thread.start()
     thread.join(_PROBE_SECONDS + 0.5)
     if not answered.is_set():
@@ -515,6 +515,6 @@ _REMEDIES = {
 
 
 def remedy(error: BaseException, otherwise: str) -> str | None:
-    """What to do about a directory that cannot be written, with another way out; None where the cause is not known."""
+    """Advice for a directory that ggfmt cannot write, with an alternative; None if the cause is unknown."""
     known = _REMEDIES.get(getattr(error, "errno", None) or 0)
     return None if known is None else f"{known}, or {otherwise}"

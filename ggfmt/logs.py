@@ -1,4 +1,4 @@
-"""The log: text or JSON lines on standard error, with the level names that GoldenGate's users know.
+"""The log: text or JSON lines on standard error, with the level names of GoldenGate.
 
 What does not print is shown as an escape, so that nothing in the data can steer a terminal. Whoever logs a text of
 several lines sees to it that each of them is his own.
@@ -38,7 +38,7 @@ class _JsonLines(logging.Formatter):
 
 
 class _StandardError(logging.Handler):
-    """Writes to what standard error is now: something may stand for it while a progress bar is shown."""
+    """Writes to the present `sys.stderr`: a progress bar replaces it while it is shown."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -49,19 +49,19 @@ class _StandardError(logging.Handler):
 
 
 def is_json() -> bool:
-    """Whether the log is told in JSON."""
+    """Whether the log is in JSON."""
     return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger("ggfmt").handlers)
 
 
 def configure(level: str | None, format: str | None) -> None:
-    """Sets the log up with what is given; the rest stays as it is."""
+    """Change the given settings of the log; the others stay."""
     now = logging.getLogger("ggfmt").level
     names = {number: name for name, number in LEVELS.items()}
     set_up(level or names.get(now, "info"), format or ("json" if is_json() else "text"))
 
 
 def set_up(level: str, format: str) -> None:
-    """Sends the log of ggfmt to standard error; that of others is left alone."""
+    """Send the log of ggfmt to standard error; leave the logs of other libraries alone."""
     logging.addLevelName(TRACE, "TRACE")
     logging.addLevelName(logging.WARNING, "WARN")
     log = logging.getLogger("ggfmt")

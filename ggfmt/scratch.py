@@ -1,4 +1,4 @@
-"""What a run has in the temporary directory: a scratch directory, and beside it the log of Spark where there is one.
+"""Temporary files of a run: a scratch directory, and beside it the log of Spark, if Spark runs.
 
 A driver that is killed leaves both. A later run removes them, and nothing that is another's: the directory has a file
 that its owner holds locked for as long as it lives, which holds over the bounds of containers, unlike a number.
@@ -19,7 +19,7 @@ from ggfmt import signals
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - Windows: what is left there stays
+except ImportError:  # pragma: no cover - Windows: abandoned directories stay
     fcntl = None  # type: ignore[assignment]
 
 _DIRECTORY = re.compile(r"ggfmt-[a-z0-9_]{8}")
@@ -28,7 +28,7 @@ _OWNER, _NAMED = "owner", "log"
 
 
 class Scratch:
-    """A scratch directory, and with `logs` a log; both for this user alone. OSError if they cannot be made."""
+    """A scratch directory, and with `logs` a log, both for this user alone. OSError if ggfmt cannot make them."""
 
     def __init__(self, logs: bool = False) -> None:
         self.log: Path | None = None
@@ -54,9 +54,9 @@ class Scratch:
             draft = self.directory / "draft"
             self._lock = draft.open("wb")
             if fcntl is not None:
-                with contextlib.suppress(OSError):  # a file system without locks: what is left there stays
+                with contextlib.suppress(OSError):  # a file system without locks: abandoned directories stay
                     fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    draft.rename(self.directory / _OWNER)  # locked before anybody can look for it
+                    draft.rename(self.directory / _OWNER)  # locked before another run can find it
         except OSError:
             self.remove()
             raise
@@ -68,7 +68,7 @@ class Scratch:
         self.remove()
 
     def remove(self) -> None:
-        """Removes the directory. The log stays."""
+        """Delete the directory. The log stays."""
         with signals.deferred():
             shutil.rmtree(self.directory, ignore_errors=True)
             if self._lock is not None:
@@ -76,7 +76,7 @@ class Scratch:
 
 
 def remove_abandoned() -> None:
-    """Removes what runs of this user left in the temporary directory whose processes are gone."""
+    """Delete the temporary files of dead runs of this user."""
     if fcntl is None:
         return
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
@@ -87,10 +87,10 @@ def remove_abandoned() -> None:
 
 
 def _remove_if_abandoned(directory: Path) -> None:
-    """OSError where it is not abandoned: there is no owner's file, or somebody holds it."""
+    """Delete a directory. OSError if it is not abandoned: it has no owner's file, or a process has locked that."""
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != 0o700:
-        return  # a link that somebody else put there, or no directory of a run
+        return  # a link of another user, or no directory of a run
     descriptor = os.open(directory / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
     with open(descriptor, "wb") as owner:
         fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,7 +99,7 @@ def _remove_if_abandoned(directory: Path) -> None:
 
 
 def _remove_log(directory: Path) -> None:
-    """Removes the log that a directory names, if it names one."""
+    """Delete the log that a directory names, if it names one."""
     if not (directory / _NAMED).exists():
         return
     name = os.fsdecode((directory / _NAMED).read_bytes())

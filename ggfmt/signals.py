@@ -24,7 +24,7 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class _State:
-    """What is known of the signals of this process; `deferred` counts the blocks that no signal may break into."""
+    """The signals of this process so far; `deferred` counts the active blocks that no signal may interrupt."""
 
     def __init__(self) -> None:
         self.is_installed = False
@@ -52,7 +52,7 @@ def install() -> None:
     default = sys.unraisablehook
 
     def hook(unraisable: Any) -> None:
-        # An interrupt that broke into a destructor is lost as an exception. `check` raises it again.
+        # Python drops an interrupt in a destructor. `check` raises it again.
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):
             default(unraisable)
 
@@ -60,19 +60,19 @@ def install() -> None:
 
 
 def resume() -> None:
-    """The command begins: signals are raised from here on, and one that came before is raised now."""
+    """Begin the command: raise signals from here on, and one that came before now."""
     if _state.is_installed:
         _state.deferred = 0
         check()
 
 
 def suspend() -> None:
-    """The command has ended: signals are ignored from here on."""
+    """End the command: ignore signals from here on."""
     _state.deferred = 1
 
 
 def finish(code: int) -> None:
-    """All is done but the end of the process, which takes `code` along; a signal makes it end at once."""
+    """Set the exit code of a command that has nothing left to do; a signal now ends the process at once."""
     _state.final_code = code
 
 
@@ -81,12 +81,12 @@ def is_installed() -> bool:
 
 
 def count() -> int:
-    """How many signals have come so far."""
+    """The number of signals so far."""
     return len(_state.received)
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt if a signal has come. What a signal breaks into may lose the exception."""
+    """Raise KeyboardInterrupt if a signal has come. The code that a signal interrupts may lose the exception."""
     if _state.received and not _state.deferred and not _is_unwinding():
         raise KeyboardInterrupt
 
@@ -97,7 +97,7 @@ def exit_code() -> int:
 
 
 def interruption() -> str:
-    """What happened, for the start of a message."""
+    """The start of a message about the interruption."""
     if not _state.received or _state.received[0] == signal.SIGINT:
         return "interrupted"
     return f"interrupted by {signal.Signals(_state.received[0]).name}"
@@ -105,8 +105,8 @@ def interruption() -> str:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """A block that no signal breaks into, such as the removal of what a run staged. A signal that comes meanwhile is
-    raised at its end. Of a signal whose handler is not ours, nothing is deferred."""
+    """A block that no signal interrupts, such as the removal of a staging directory. A signal that comes meanwhile is
+    raised at its end. Signals with handlers that are not ours are not deferred."""
     if not _state.is_installed or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -134,7 +134,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _is_unwinding() -> bool:
-    """Whether an interrupt is being handled where this is called, or below a signal's handler, where it broke in."""
+    """Whether the caller, or the code that a signal handler interrupted, is handling an interrupt."""
     error = sys.exc_info()[1]
     while error is not None:
         if isinstance(error, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""What arguments stand for: those of the Python functions, and those of the command line, which are handed to them."""
+"""Conversion of arguments: of the Python functions, and of the command line, which passes its own on to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Properties = Mapping[str, str] | Sequence[str] | None
 
 
 def ignore_warnings(_: Sequence[Diagnostic]) -> None:
-    """Drop warnings that the caller does not ask for."""
+    """Drop warnings, for callers that want none."""
 
 
 def argument_error(message: str, help: str | None) -> UsageError:
@@ -30,7 +30,7 @@ def argument_error(message: str, help: str | None) -> UsageError:
 
 
 def texts(paths: Paths) -> list[str]:
-    """The paths as texts; one alone is a list of one."""
+    """The paths as a list of texts."""
     if paths is None:
         return []
     if isinstance(paths, (str, PathLike)):
@@ -47,7 +47,7 @@ def words(names: str | Iterable[str] | None) -> list[str]:
 
 
 def lines(properties: Properties) -> list[str]:
-    """Properties as lines of a properties file: those of a mapping are escaped, lines are as they are."""
+    """Properties as lines of a properties file. Those of a mapping are escaped; lines stay as they are."""
     if properties is None:
         return []
     if not isinstance(properties, Mapping):
@@ -58,7 +58,7 @@ def lines(properties: Properties) -> list[str]:
 
 
 def pairs(properties: Properties, what: str, example: str = "`spark.driver.memory=2g`") -> tuple[tuple[str, str], ...]:
-    """Properties of Spark and others that are as they are: of a mapping, or of texts like `KEY=VALUE`."""
+    """Properties without escapes, such as those of Spark: of a mapping, or of texts like `KEY=VALUE`."""
     if isinstance(properties, Mapping):
         return tuple((str(key), str(value)) for key, value in properties.items())
     split = []
@@ -98,7 +98,7 @@ def configuration(
     config: Paths, settings: Properties, handlers: str | Sequence[str] | None, to: str | None, stream: bool = False
 ) -> Configuration:
     """The handlers of files and settings, or one of the format `to`; in a `stream`, messages of all tables are in the
-    input's order. Its warnings are for the caller to tell."""
+    order of the input. The caller reports its warnings."""
     from ggfmt.config.handlers import read_configuration
 
     files = texts(config)
@@ -106,7 +106,7 @@ def configuration(
 
 
 def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> list[str]:
-    """The lines of a handler of the format `to`."""
+    """The lines of a handler file with one handler of the format `to`."""
     if to is None:
         return []
     if config:
@@ -126,7 +126,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> list[
 
 
 def input_settings(input_format: str, config: Path | None, options: Properties) -> tuple[str, WriterSettings]:
-    """The format of the input, if it is told, and how it was written."""
+    """The format of the input, `auto` if nothing names it, and how the input was written."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
@@ -143,7 +143,7 @@ def input_settings(input_format: str, config: Path | None, options: Properties) 
 
 
 def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings | None = None) -> dict[str, TableDef]:
-    """Table definitions: of files, or as they are; `source` is how the input was written."""
+    """The table definitions of files, or those of a mapping; `source` is how the input was written."""
     from ggfmt.definitions import load_definitions
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
 
@@ -153,7 +153,7 @@ def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings |
 
 
 def check_choice(name: str, value: str, legal: object) -> str:
-    """One of the texts of a Literal."""
+    """Check that a value is one of the texts of a Literal."""
     words = get_args(legal)
     if value not in words:
         raise argument_error(

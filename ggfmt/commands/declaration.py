@@ -73,19 +73,19 @@ class Option(Argument):
 
 
 class PythonOnly:
-    """What the command line does not have."""
+    """An argument that the command line does not have."""
 
 
 class After:
-    """Where the help of the command has an option: after the one of this name."""
+    """The place of an option in the help of the command: after the one of this name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 class Parameter:
-    """A parameter as it is declared, by a field of a request or by a function. `type` is its Python type, with Any for
-    names that are imported for type checkers alone; `default` is `inspect.Parameter.empty` if there is none."""
+    """A parameter that a field of a request or a function declares. `type` is its Python type, with Any for names that
+    only type checkers import; `default` is `inspect.Parameter.empty` if there is none."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Parameter:
 
     @property
     def shown_type(self) -> Any:
-        """The type as it is written."""
+        """The text of the type."""
         if not isinstance(self.annotation, str):
             return self.type
         if not self.annotation.startswith(_ANNOTATED):
@@ -113,7 +113,7 @@ class Parameter:
 
 @cache
 def parameters(request: type) -> tuple[Parameter, ...]:
-    """List the fields of a request, in their order; those that are given by name alone come last."""
+    """List the fields of a request in order, keyword-only fields last."""
     owners = {name: owner for owner in reversed(request.__mro__) for name in inspect.get_annotations(owner)}
     found = []
     for field in fields(request):

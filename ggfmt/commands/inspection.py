@@ -114,7 +114,7 @@ def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
 class LintRequest:
     """All that `ggfmt validate-config` finds in handler files, or in the text of one, in order.
 
-    `files` are files, directories of them, or globs; `name` is what a text is called in what is told of it. Settings of
+    `files` are files, directories of them, or globs; `name` is the name of the text in diagnostics. Settings of
     the linter in `ggfmt.toml` and `pyproject.toml` are not taken. Raises UsageError for a file that is not there.
     """
 

@@ -1,4 +1,4 @@
-"""What carries a run out: a Spark that is there, the one that the options choose, or this process alone."""
+"""The choice of a runner: an existing Spark, the Spark that the options name, or this process alone."""
 
 from __future__ import annotations
 
@@ -21,8 +21,13 @@ STREAM = "-"
 
 @dataclass(frozen=True)
 class RunnerChoice:
-    """`start` starts it; `cluster` is where tasks run on other machines, if they do, and `here` how to run on this one.
-    `parallelism` is how many tasks it runs at once, None if that is not known before it starts."""
+    """A runner that has not started.
+
+    start        starts it
+    cluster      the master of other machines that run the tasks; None if they run on this machine
+    here         the option that runs on this machine
+    parallelism  the number of tasks at once; None if it is unknown before the start
+    """
 
     start: Callable[[], AbstractContextManager[Runner]]
     cluster: str | None = None
@@ -30,7 +35,7 @@ class RunnerChoice:
     here: str = "`--master none` or `--master 'local[*]'`"
 
     def check_reach(self, inputs: Sequence[str], output: str | None) -> None:
-        """UsageError GG518 or GG519 if tasks on other machines would need this one's standard input or output."""
+        """UsageError GG518 or GG519 if tasks on other machines would need the standard input or output of this one."""
         if self.cluster is None:
             return
         help = f"run on this machine, by {self.here}, or"
@@ -49,15 +54,15 @@ def choose_runner(
     remote: str | None = None,
     spark: object | None = None,
 ) -> RunnerChoice:
-    """UsageError GG517 for what no run without Spark can have, and as `runner_for` says."""
+    """UsageError GG517 for options of Spark in a run without Spark, and errors as of `runner_for`."""
     from ggfmt.scan.runner import InProcess
     from ggfmt.spark.runners import resolve_spark, runner_on
     from ggfmt.spark.target import SparkSettings, remote_address
 
     settings = SparkSettings(master, pairs(conf, "the Spark property"), java_home, remote=remote)
     if master == NONE:
-        told = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
-        for option in (option for option, given in told.items() if given):
+        given_options = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
+        for option in (option for option, given in given_options.items() if given):
             message = f"`{option}` is for Spark, and `--master none` runs without it"
             raise UsageError(Diagnostic("GG517", message, help=f"leave out `{option}`, or `--master none`"))
         return RunnerChoice(InProcess, parallelism=InProcess.parallelism)
@@ -73,7 +78,7 @@ def choose_runner(
 
 
 def _tasks_at_once(master: str) -> int | None:
-    """What a master on this machine says of itself."""
+    """The number of tasks that a master on this machine runs at once."""
     from ggfmt.spark.target import cpus
 
     cores = re.fullmatch(r"local\[(\d+|\*)(?:,.*)?\]", master)

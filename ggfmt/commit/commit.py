@@ -43,7 +43,7 @@ MODES = {
     "overwrite": "replace what the same handlers wrote before",
 }
 
-_TOLD_TO_STOP = "it was told to stop"
+_STOPPED = "a signal stopped it"
 LINK_MESSAGE = "the output directory holds a symbolic link, which ggfmt does not follow"
 LINK_HELP = "put a directory in its place, or give the directory that it leads to as an output directory of its own"
 
@@ -315,7 +315,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
             raise Abend(write_error(first.root, error)) from None
     except KeyboardInterrupt as error:
         if _is_decided(first, run, error):
-            raise _interrupted(first.root, _TOLD_TO_STOP) from None
+            raise _interrupted(first.root, _STOPPED) from None
         _withdraw(parts, run)
         raise
     except Abend:
@@ -326,7 +326,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
     except FAILURES as error:
         raise _interrupted(first.root, reason(error)) from None
     except KeyboardInterrupt:
-        raise _interrupted(first.root, _TOLD_TO_STOP) from None
+        raise _interrupted(first.root, _STOPPED) from None
     except Abend as error:
         raise CommittedWithErrors(*error.diagnostics) from None
 
@@ -372,7 +372,7 @@ def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
         journal = read_journal(first.store)
     except (Abend, *FAILURES):
         raise _interrupted(
-            first.root, reason(error) or _TOLD_TO_STOP, "it is not known whether the run is committed"
+            first.root, reason(error) or _STOPPED, "it is not known whether the run is committed"
         ) from None
     return journal is not None and journal.run == run
 

@@ -144,7 +144,7 @@ class Lock:
 
 
 class Lease:
-    """A file that a thread renews until the run releases it, or somebody deletes it."""
+    """A file that a thread renews until the run releases it, or something deletes it."""
 
     def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
         self._store = store
@@ -231,7 +231,7 @@ class SharedLease:
     """The lease that all tasks of a run share if no process lives from the first task to the commit.
 
     The first task writes it, and all renew it; an object is the part of one task, and `owner` is the same for all. The
-    commit locks the directory as a process of the same run. If nobody commits, the lease is dead after `LEASE_SECONDS`,
+    commit locks the directory as a process of the same run. Without a commit, the lease is dead after `LEASE_SECONDS`,
     and the next run deletes the staging directory. Tasks and locks exclude each other as leases do: each side writes
     first and then looks.
 

@@ -1,6 +1,6 @@
 """Operations over time: the number of each type by second, or in longer steps if there are too many seconds.
 
-A time is the `op_ts` of an operation, as its source wrote it: nobody's time zone is known here. The first bytes of it
+A time is the `op_ts` of an operation, as its source wrote it: its time zone is unknown. The first bytes of it
 say which second, minute or day it is, so that none has to be parsed.
 """
 

@@ -41,11 +41,11 @@ MOST_SEGMENTS = 64  # before small ones are put together
 SMALL_BYTES = 8 << 20  # of a segment
 _VERSION = 2
 _READABLE = (1, _VERSION)
-_COARSE_NANOSECONDS = 2_000_000_000  # some file systems tell the time to two seconds
+_COARSE_NANOSECONDS = 2_000_000_000  # some file systems record time to two seconds
 
 
 class OutputTarget(Protocol):
-    """What a checkpoint is of: an output directory, and who writes to it."""
+    """An output directory and a handler that writes to it."""
 
     @property
     def root(self) -> Location: ...
@@ -64,18 +64,18 @@ class _SegmentHeader(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class InputSelection:
-    """What a run is to read, in order, and how many of the inputs were done before, or are left for later."""
+    """The files to read, in order, and the numbers of files that earlier runs read and that later runs will read."""
 
     files: list[InputFile]
     done: int
     left: int
 
     def __str__(self) -> str:
-        """Why there is nothing to do."""
+        """Why no file is left to read."""
         done, left = (counted(number, "input file") for number in (self.done, self.left))
-        told = [f"{done} {_have(self.done)} been read by earlier runs"] if self.done else []
-        told += [f"{left} {_have(self.left)} to wait for a later one"] if self.left else []
-        return ", ".join(told) or "there is no input file"
+        reasons = [f"{done} {_have(self.done)} been read by earlier runs"] if self.done else []
+        reasons += [f"{left} {_have(self.left)} to wait for a later one"] if self.left else []
+        return ", ".join(reasons) or "there is no input file"
 
 
 def _have(number: int) -> str:
@@ -85,7 +85,7 @@ def _have(number: int) -> str:
 def open_checkpoint(
     directory: str | None, settle: float | None, mode: str, outputs: Sequence[Participant]
 ) -> Checkpoint | None:
-    """The checkpoint of a run; UsageError GG513 for what makes no sense."""
+    """Open the checkpoint of a run. UsageError GG513 for options that exclude each other."""
     if directory is None:
         if settle is not None:
             message = "`--settle` needs `--checkpoint`: without one, no later run knows what was left for it"
@@ -107,7 +107,7 @@ def open_checkpoint(
 
 
 class Checkpoint(Participant):
-    """A directory that remembers inputs; one for one set of output directories and handlers."""
+    """A directory with the records of inputs, for one set of output directories and handlers."""
 
     what = "the checkpoint"
 
@@ -116,8 +116,8 @@ class Checkpoint(Participant):
         self._renewed: list[ProcessedInput] = []
 
     def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
-        """The mode of the run: output of runs that the checkpoint knows of is added to. UsageError GG513 if it is of
-        other output, or the output is not what those runs left."""
+        """Return the mode of the run: `append` if the checkpoint has runs. UsageError GG513 if it belongs to other
+        output, or the output has lost the record of such a run."""
         document = read_document(self.store, DOCUMENT)
         if document is None:
             return mode
@@ -143,8 +143,8 @@ class Checkpoint(Participant):
         return UsageError(Diagnostic("GG513", visible(message), Span(file=self.root.shown), help))
 
     def choose(self, files: Sequence[InputFile], settle: float | None = None) -> InputSelection:
-        """Which files no committed run has read. With `settle`, one that was written to in the last so many seconds is
-        left for later, and so are those that follow it in its INPUT, as operations keep their order.
+        """Select the files that no committed run has read. With `settle`, a file that was written to in the last
+        `settle` seconds waits for a later run, and so do those after it in its INPUT: operations keep their order.
 
         UsageError GG310 for every input that has changed since it was read, is a copy of one, or cannot be read.
         """
@@ -170,15 +170,15 @@ class Checkpoint(Participant):
         return chosen
 
     def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> CommitPart:
-        """What a commit has to do here: the files are done. Abend GG310 if one is not there any more, GG506 if nothing
-        can be written here."""
+        """The part of a commit that records the files as read. Abend GG310 if a file is gone, GG506 if ggfmt cannot
+        write here."""
         seen = []
         plans = {item.file.location: item for item in inputs}
         for found in map_files([item.file for item in inputs], lambda file: _seen(plans[file.location])):
             if isinstance(found, Diagnostic):
                 raise Abend(found)
             seen.append(found)
-        _tell_of_equal(seen, inputs)
+        _warn_equal_files(seen, inputs)
         document = {"version": _VERSION, "run": run, "outputs": _outputs(targets)}
         try:
             return self._part(run, document, [*seen, *self._renewed])
@@ -186,9 +186,9 @@ class Checkpoint(Participant):
             raise Abend(write_error(self.root, error, self.what)) from None
 
     def record_renewed(self, run: str) -> None:
-        """Commits what `choose` has recognized under other names, inodes and times, for a run that has nothing to read.
+        """Commit the new names, inodes and times of files that `choose` recognized, for a run that has nothing to read.
 
-        A warning if that cannot be done: the next run recognizes the files by their content again.
+        If that fails, log a warning: the next run recognizes the files by their content again.
         """
         document = read_document(self.store, DOCUMENT) if self._renewed else None
         if document is None:
@@ -219,7 +219,7 @@ class Checkpoint(Participant):
         return part
 
     def _records(self) -> Iterator[tuple[int, ProcessedInput]]:
-        """All that runs have read, and the numbers of the runs; one line at a time, as there may be millions."""
+        """All records with the numbers of their runs, one line at a time: there may be millions."""
         decode_block, decode = msgspec.json.Decoder(_SegmentHeader).decode, msgspec.json.Decoder(ProcessedInput).decode
         for name in self.store.names(SEGMENTS):
             path = f"{SEGMENTS}/{name}"
@@ -234,7 +234,7 @@ class Checkpoint(Participant):
 
 
 def _path(file: InputFile) -> str:
-    """The path of a file as the checkpoint has it: without credentials, and one for all ways to write it."""
+    """The path of a file in the checkpoint: without credentials, the same for all spellings."""
     path = file.location.canonical
     try:
         path.encode()
@@ -275,7 +275,7 @@ def _recorded(file: InputFile, content: Content, known: ProcessedInput) -> Proce
 
 
 def _renewed(file: InputFile, verdict: Verdict) -> ProcessedInput | None:
-    """The record of a file that was recognized, and not by what the file system reports; None if it has it."""
+    """The new record of a file that was recognized by its content; None if the old one still fits."""
     known, content = verdict.record, verdict.content
     if not verdict.done or known is None or content is None:
         return None
@@ -286,14 +286,14 @@ def _renewed(file: InputFile, verdict: Verdict) -> ProcessedInput | None:
 
 
 def _has_kept_its_name(file: InputFile, verdict: Verdict) -> bool:
-    """Whether a file was read under the name that it has."""
+    """Whether a file still has the name under which a run read it."""
     known = verdict.record
     return known is not None and known.path == _path(file) and not known.renamed
 
 
 def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[InputFile], list[InputFile]]:
-    """The files that may be read, and those that have to wait: one that was just written to, and all behind it in the
-    same INPUT."""
+    """The files to read now, and those that wait: a file that was just written to, and all after it in the same
+    INPUT."""
     if settle is None:
         return list(files), []
     limit = time.time_ns() - int(settle * 1_000_000_000)
@@ -308,8 +308,8 @@ def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[Inp
 
 
 def _warn_late_files(every: Sequence[tuple[InputFile, object, bool]]) -> None:
-    """Warns of new files that stand before others of their INPUT that were read by earlier runs, under the names that
-    they have today: logs that are renamed stand behind the new one."""
+    """Warn of new files that precede files of their INPUT which earlier runs have read under their present names.
+    Renamed logs follow the new one, and cause no warning."""
     last = {file.argument: number for number, (file, done, by_path) in enumerate(every) if done and by_path}
     late = [file for number, (file, done, _) in enumerate(every) if not done and number < last.get(file.argument, -1)]
     if late:
@@ -317,8 +317,8 @@ def _warn_late_files(every: Sequence[tuple[InputFile, object, bool]]) -> None:
         log.warning(message, counted(len(late), "new input file"), visible(late[0].shown))
 
 
-def _tell_of_equal(seen: Sequence[ProcessedInput], inputs: Sequence[PlannedInput]) -> None:
-    """Warns of files of one run that have the same content: each of them is read."""
+def _warn_equal_files(seen: Sequence[ProcessedInput], inputs: Sequence[PlannedInput]) -> None:
+    """Warn of files of one run that have the same content: ggfmt reads each of them."""
     first: dict[object, PlannedInput] = {}
     equal = []
     for record, item in zip(seen, inputs, strict=True):

@@ -24,7 +24,7 @@ log = logging.getLogger("ggfmt")
 
 
 class DiffersError(StoreError):
-    """The files of an output are not those that its manifests list; another look may find a commit ended."""
+    """The files of an output are not those that its manifests list; a later look may find the commit complete."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _Entry:
 
 @dataclass
 class _Contents:
-    """What the manifests of an output list, by names below it."""
+    """The files that the manifests of an output list, by name."""
 
     messages: dict[str, _Entry] = field(default_factory=dict)
     schemas: set[str] = field(default_factory=set)
@@ -53,16 +53,16 @@ class _Contents:
 
 @dataclass(frozen=True)
 class CommittedOutput:
-    """An output of ggfmt at or above a directory that is read. `inside` is where the directory is in it, empty for the
-    output itself."""
+    """An output of ggfmt that is, or contains, a directory to read. `inside` is the path of the directory in the
+    output, empty for the output itself."""
 
     root: Location
     inside: str
 
     def select(self, top: Location, files: Sequence[InputFile], named: bool, growing: bool = False) -> list[int]:
         """Return the places of the files of messages among `files`, which lie below `top`, in the order of the
-        manifests. `named`: `top` is what the user named, not the start of a glob. `growing`: whoever reads looks again
-        later, so that what is not committed yet is no error.
+        manifests. `named`: `top` is what the user named, not the start of a glob. `growing`: the caller looks again
+        later, so that files that are not committed yet are no error.
 
         If the output itself is named, its manifests alone decide: DiffersError for a file that they do not list, or
         that is missing. Elsewhere in it, what is there is read, but for schemas. StoreError for messages of several
@@ -90,7 +90,7 @@ class CommittedOutput:
                 message = f"`{store.shown(name)}` has {size:,} bytes, and {entry.size:,} by its manifest"
                 raise DiffersError(message, "bring the file back; `ggfmt verify` checks the others too")
         _check_one_handler(self.root, listed.values())
-        self._tell(shown, contents, listed, sum(name in contents.schemas for name in names))
+        self._log_selection(shown, contents, listed, sum(name in contents.schemas for name in names))
         if whole:
             if others:
                 message = "left for later, as no manifest of `%s` lists them yet: %s, such as `%s`"
@@ -105,7 +105,7 @@ class CommittedOutput:
         assert name is not None
         return "/".join(filter(None, (self.inside, name if top.is_local else unquote(name))))
 
-    def _tell(self, shown: str, contents: _Contents, listed: Mapping[str, _Entry], schemas: int) -> None:
+    def _log_selection(self, shown: str, contents: _Contents, listed: Mapping[str, _Entry], schemas: int) -> None:
         start = f"{self.inside}/" if self.inside else ""
         rejects = sum(number for name, number in contents.rejects.items() if name.startswith(start))
         left = [counted(schemas, "schema")] if schemas else []
@@ -120,7 +120,7 @@ class CommittedOutput:
 
 
 def output_at(path: str) -> CommittedOutput | None:
-    """Return the output of ggfmt that a local directory is, or is in; None if there is none."""
+    """Return the output of ggfmt that is, or contains, a local directory; None if there is none."""
     top = root = os.path.realpath(path)
     while not os.path.isdir(os.path.join(root, METADATA_DIRECTORY)):
         if root == os.path.dirname(root):
@@ -130,13 +130,13 @@ def output_at(path: str) -> CommittedOutput | None:
 
 
 def stored_output_at(top: Location) -> CommittedOutput | None:
-    """The same of a directory of a store."""
+    """Return the output of ggfmt that is, or contains, a directory of a store; None if there is none."""
     root: Location | None = top
     inside: list[str] = []
     while root is not None:
         try:
             info = root.child(METADATA_DIRECTORY).info()
-        except FAILURES:  # a key may be allowed to read the input alone, and nothing above it
+        except FAILURES:  # the user may be allowed to read only the input
             return None
         if info.type == pafs.FileType.Directory:
             return CommittedOutput(root, "/".join(inside))
@@ -171,7 +171,7 @@ def _check_whole(store: Store, contents: _Contents, names: Mapping[str, int], ot
 
 
 def _check_one_handler(root: Location, listed: Collection[_Entry]) -> None:
-    """StoreProblem for messages of several handlers, each of which has all operations, and for several formats."""
+    """StoreError for messages of several handlers, each of which has all operations, and for several formats."""
     handlers = sorted({entry.handler for entry in listed})
     if len(handlers) > 1:
         names = ", ".join(f"`{handler}`" for handler in handlers)
@@ -185,7 +185,7 @@ def _check_one_handler(root: Location, listed: Collection[_Entry]) -> None:
 
 
 def _contents(store: Store) -> _Contents | None:
-    """What all records of an output list; None if it has none."""
+    """The files that all records of an output list; None if it has no record."""
     found = _Contents()
     runs: Counter[str] = Counter()
     for record in records(store):
@@ -195,7 +195,7 @@ def _contents(store: Store) -> _Contents | None:
         stamp = str(record.document.get("time") or record.document.get("run"))
         runs[stamp] += 1
         _add(found, record, store, stamp)
-    # Which of two runs of one time came first is in the numbers of their files, not in the ids of the runs.
+    # The numbers of files order two runs of one time; the ids of the runs do not.
     for name, entry in found.messages.items():
         if runs[entry.place[0]] > 1:
             found.messages[name] = replace(entry, place=(entry.place[0], 0, name))

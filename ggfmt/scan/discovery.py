@@ -54,8 +54,8 @@ def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None =
 
 
 def discover_from_head(job: J, inputs: Sequence[PlannedInput]) -> J | None:
-    """The job with the definitions that the first records of its inputs show, where the reader finds every record that
-    contradicts them. None where these are not enough, or cannot be read."""
+    """The job with the definitions that the first records of its inputs show, if the reader finds every record that
+    contradicts them. None if these are not enough, or cannot be read."""
     side = FORMATS[job.input_format].read_support.by(job.source)
     if kernels.native is None or not side.reader.checks_definitions or side.discovery is None:
         return None

@@ -31,20 +31,20 @@ _LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
 
 T = TypeVar("T")
 
-# Compressed files of any number of members: bzip2, whose reader in Arrow stops at an empty member, and xz, for which
-# Arrow has none.
+# Compressed files with any number of members: bzip2, because Arrow's reader stops at an empty member, and xz, which
+# Arrow does not read.
 
 MOST_MEMORY_BYTES = 256 << 20  # `xz -9` takes 65 MiB; a file may ask for 4 GiB
 _READ_BYTES = 1 << 18
 
 
 class _MultiMemberStream(io.RawIOBase):
-    """The bytes of a compressed file, decompressed as they are asked for; `stored` is the file.
+    """The decompressed bytes of the compressed file `stored`; each read decompresses only what it returns.
 
     OSError for damaged data, a member that is cut off, and anything but a member or padding after the end of one.
     """
 
-    _padding = b""  # the bytes that may lie behind a member
+    _padding = b""  # bytes that may follow a member
 
     def __init__(self, stored: pa.NativeFile) -> None:
         self._stored = stored
@@ -54,11 +54,11 @@ class _MultiMemberStream(io.RawIOBase):
 
     @abstractmethod
     def _decompressor(self) -> bz2.BZ2Decompressor | lzma.LZMADecompressor:
-        """What reads the next member."""
+        """A decompressor for the next member."""
 
     @abstractmethod
     def _damaged(self, error: Exception) -> str:
-        """What is wrong with data that cannot be decompressed."""
+        """The message for data that cannot be decompressed."""
 
     def readable(self) -> bool:
         return True
@@ -90,7 +90,7 @@ class _MultiMemberStream(io.RawIOBase):
                 return len(data)
 
     def _next(self) -> bool:
-        """Whether another member begins, after the padding that may lie before it."""
+        """Whether another member begins, after any padding."""
         while True:
             self._input = self._input or self._stored.read(_READ_BYTES)
             if not self._input:
@@ -110,7 +110,7 @@ class Bzip2(_MultiMemberStream):
 
 
 class Xz(_MultiMemberStream):
-    """Also for a member that takes more than `MOST_MEMORY_BYTES` to be read an OSError."""
+    """OSError also for a member that needs more than `MOST_MEMORY_BYTES`."""
 
     _padding = b"\0"
 
@@ -126,13 +126,18 @@ class Xz(_MultiMemberStream):
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One input file and its size in bytes, as stored; `shown` is its path as the user would give it, for people.
+    """An input file.
 
-    `modified` is when it was last written to, in nanoseconds since 1970. `device` (of a machine) and `inode` are what a
-    local file is known by; None in stores. `argument` is the number of the INPUT that named it. Not `packed`:
-    its bytes are wanted as stored. Not `watched`: it may change while it is read. `keys` are the names of the columns
-    in the keys of its messages, as a file beside it tells them. `packing` is how it is compressed where its name does
-    not tell; `opened` opens a file that is still being written, whose size is not known.
+    size      bytes, as stored
+    shown     the path as the user would give it, for people
+    modified  when it was last written to, in nanoseconds since 1970
+    device    the machine and its device, and `inode`: what identifies a local file; None in stores
+    argument  the number of the INPUT that named it
+    packed    False to read the bytes as stored
+    watched   False if it may change while ggfmt reads it
+    keys      the names of the columns in the keys of its messages, if a file beside it has the keys
+    packing   how it is compressed, if its name does not say so
+    opened    opens a file that is still being written, whose size is unknown
     """
 
     location: Location
@@ -165,7 +170,7 @@ def unreadable(path: str, error: Exception) -> Diagnostic:
 
 
 def defect(error: Exception, place: Span) -> Diagnostic:
-    """The diagnostic of what no data should raise, with the place in the program, and in the input."""
+    """The diagnostic of an exception that no data should raise, with its place in the program and in the input."""
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     where = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in reversed(frames))
     message = f"the records from here on cannot be read: {type(error).__name__} in {where}"
@@ -173,7 +178,7 @@ def defect(error: Exception, place: Span) -> Diagnostic:
 
 
 class InputChangedError(OSError):
-    """An input is not what it was when the run was planned; the message says what is other."""
+    """An input has changed since the run was planned; the message says how."""
 
 
 _CHANGED_HELP = (
@@ -183,7 +188,7 @@ _CHANGED_HELP = (
 
 
 def map_files(files: Sequence[InputFile], look: Callable[[InputFile], T]) -> Iterator[T]:
-    """What a look at each file tells, in order; at many at once in stores, which take their time for each."""
+    """Call `look` with each file; results in order. With many at once in stores, where each call takes long."""
     with ThreadPoolExecutor(_LOOKS_AT_ONCE) as threads:
         for start in range(0, len(files), _LOOKS_IN_ONE_GO):
             some = files[start : start + _LOOKS_IN_ONE_GO]
@@ -217,19 +222,19 @@ def _buffered(raw: object) -> BinaryIO:
 
 @contextmanager
 def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
-    """The bytes of a file that has to be the same from the plan of the run until it has been read.
+    """The bytes of a file that must not change from the plan of the run until it has been read.
 
     InputChangedError where it is another one when it is opened, or at the end; OSError or ArrowException as reading
     gives.
     """
     with open_input(file) as stream:
-        check_unchanged(file)  # once it is open: some network file systems look only then
+        check_unchanged(file)  # after it is open: only then some network file systems look at it
         yield stream
     check_unchanged(file)
 
 
 def check_unchanged(file: InputFile) -> None:
-    """ChangedInput if a file is not what it was when the run was planned; OSError if that cannot be seen."""
+    """InputChangedError if a file has changed since the run was planned; OSError if ggfmt cannot find out."""
     if not file.watched:
         return
     try:
@@ -250,16 +255,17 @@ def check_unchanged(file: InputFile) -> None:
 
 
 def has_same_mtime(file: InputFile, modified: int | None, same_view: bool = True) -> bool:
-    """Whether a file was last written to at that time, as far as both are known; `same_view`: told by one machine."""
+    """Whether a file was last written to at that time; or one of them is unknown. `same_view`: one
+    machine reports both."""
     if file.modified is None or modified is None:
         return True
-    # Stores tell the time in a listing to the millisecond, of one object to the second; so may another machine.
+    # Stores report milliseconds in a listing and seconds for one object; another machine may do so too.
     unit = 1 if same_view and file.inode is not None else 1_000_000_000
     return file.modified // unit == modified // unit
 
 
 def read_ends(file: InputFile, size: int) -> bytes:
-    """The first and the last bytes of a file, as stored, `size` of each; all of it if it has no more."""
+    """The first and the last `size` bytes of a file, as stored; all bytes of a smaller file."""
     with open_input(replace(file, packed=False)) as stream:
         head = stream.read(size)
         if file.size > len(head):
@@ -291,7 +297,7 @@ def local_state(path: str, shown: str, status: os.stat_result) -> InputFile:
 
 @lru_cache(maxsize=64)
 def is_renumbered(device: tuple[str, int] | None) -> bool:
-    """Whether a local file system may give a file another number: those in user space (FUSE) forget what they gave."""
+    """Whether a local file system may change the inode number of a file, as those in user space (FUSE) do."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
             numbers = f" {os.major(device[1])}:{os.minor(device[1])} " if device is not None else "none"

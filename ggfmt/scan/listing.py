@@ -1,4 +1,4 @@
-"""Which files the inputs of a command name: each once, in order, and no outputs of ggfmt among them."""
+"""The files that the inputs of a command name: each once, in order, without outputs of ggfmt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger("ggfmt")
 
 _GLOB = re.compile(r"[*?\[]")
 _LOOKS = 3  # at a directory in which files vanish while it is listed
-_NOT_FILES = ("/dev/stdin", "/dev/fd/", "/proc/")  # what they stand for is another thing in every process
+_NOT_FILES = ("/dev/stdin", "/dev/fd/", "/proc/")  # each process has its own
 
 # Files of keys beside files of values, as Kafka Connect's S3 sink writes them with `store.kafka.keys=true`. The keys
 # of the messages in `t+0+0000000000.json` are in `t+0+0000000000.keys.json`, one a line and in the same order
@@ -65,13 +65,13 @@ def _names(file: InputFile) -> tuple[str, ...] | None:
     try:
         with open_input(file) as stream:
             return names_of_keys(stream.read(_HEAD_BYTES))
-    except (OSError, pa.ArrowException):  # told where it is read
+    except (OSError, pa.ArrowException):  # the read reports it
         return None
 
 
 @dataclass(frozen=True)
 class _ListedFile:
-    """A file, what it is known by whatever it is called, its path for the order, and whether a link stands for it."""
+    """A file, the key that identifies it under all its names, its path for the order, and whether it is a link."""
 
     file: InputFile
     key: object
@@ -81,8 +81,8 @@ class _ListedFile:
 
 @dataclass
 class _SkippedInputs:
-    """What was left out, for the log: files that are read already (each with its other name), links to directories that
-    are read already, outputs of ggfmt, what is no file, and what is left out by its name."""
+    """What the listing left out, for the log: second names of files (each with the first), links to directories that
+    are read anyway, outputs of ggfmt, pipes and devices, and hidden names."""
 
     doubles: list[tuple[str, str]] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
@@ -125,7 +125,7 @@ def list_inputs(
     standard_input: Callable[[], InputFile] | None = None,
     growing: bool = False,
 ) -> list[InputFile]:
-    """The files that the inputs name, in order: of a directory its files in name order, of a glob its matches.
+    """Return the files that the inputs name, in order: the files of a directory in name order, the matches of a glob.
 
     A file with several names is read once, in the place of the first; in a directory a link counts after the file.
     Names that start with `_` or `.` are left out below directories, and so are outputs of ggfmt. Files of keys go with
@@ -167,7 +167,7 @@ def list_inputs(
         raise UsageError(*problems)
     if standard_input is not None and STANDARD_INPUT in files:
         files[STANDARD_INPUT] = replace(standard_input(), argument=files[STANDARD_INPUT].argument)
-    if not growing:  # who looks again and again would say it as often
+    if not growing:  # a stream lists again and again
         left.log_skipped()
     return with_keys(files.values())
 
@@ -178,7 +178,7 @@ def _shown(path: str) -> str:
 
 
 def _find(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
-    """The files of one input; None if there is no such input."""
+    """The files of one input; None if it does not exist."""
     for look in range(_LOOKS):
         seen = _SkippedInputs()
         try:
@@ -187,7 +187,7 @@ def _find(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] 
                 found = _LocalListing(given, location.path, seen).find(growing)
             else:
                 found = _of_store(given, location, seen, growing)
-        except (FileNotFoundError, DiffersError):  # another program renames files in there, or commits to it
+        except (FileNotFoundError, DiffersError):  # another program renames files in it, or commits to it
             if look == _LOOKS - 1:
                 raise
             continue
@@ -199,7 +199,7 @@ def _find(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] 
 def _as_committed(
     output: CommittedOutput | None, top: Location, found: list[_ListedFile], named: bool, growing: bool
 ) -> list[_ListedFile]:
-    """What was found below a directory, as the output that this is in, if any, has it."""
+    """The files below a directory; if an output of ggfmt has the directory, as its manifests list them."""
     if output is None:
         return found
     found = sorted(found, key=lambda item: item.path)
@@ -208,7 +208,7 @@ def _as_committed(
 
 
 class _LocalListing:
-    """One look at what one local input names; FileNotFoundError if something vanishes that was there a moment ago."""
+    """One look at the files of a local input; FileNotFoundError if a file vanishes meanwhile."""
 
     def __init__(self, given: str, path: str, left: _SkippedInputs) -> None:
         self.left = left
@@ -220,7 +220,7 @@ class _LocalListing:
         self._seen: set[object] = set()
 
     def find(self, growing: bool) -> list[_ListedFile] | None:
-        """All files; None if there is no such input."""
+        """All files; None if the input does not exist."""
         try:
             status = os.stat(self._path)
         except FileNotFoundError:
@@ -248,7 +248,7 @@ class _LocalListing:
             above = os.path.dirname(above)
             self._seen.add(_key(above, os.stat(above)))
         self._walk(self._path)
-        # Directories behind links come last: a file is known by its own path if it has one here.
+        # Links come last, so that a file keeps its own path if it has one here.
         while self._links:
             links, self._links = sorted(self._links), []
             for link in links:
@@ -347,7 +347,7 @@ class _LocalListing:
 
 
 def _key(path: str, status: os.stat_result) -> object:
-    """What a file or directory is known by, whatever its name."""
+    """A key that identifies a file or directory under all its names."""
     device = local_state(path, "", status).device
     return os.path.realpath(path) if is_renumbered(device) else (device, status.st_ino)
 
@@ -358,7 +358,7 @@ def _broken(link: str) -> StoreError:
 
 
 def _of_store(given: str, location: Location, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
-    """The files of one input in a store; None if there is no such input."""
+    """The files of one input in a store; None if it does not exist."""
     glob = _GLOB.search(location.path)
     _check_named(location)
     fs, inner = location.file_system()

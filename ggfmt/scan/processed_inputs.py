@@ -54,7 +54,7 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def content(self) -> Ends | None:
-        """Size and checksum of the decompressed content; None where they are unknown."""
+        """Size and checksum of the decompressed content; None if they are unknown."""
         if self.is_packed:
             return self.unpacked if self.unpacked != UNMEASURED else None
         return self.size, self.digest
@@ -88,7 +88,7 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True)
 class Doubtful:
-    """A file that has to be looked at, its path in the checkpoint, and what it contains."""
+    """A file to compare with records, its path in the checkpoint, and its content."""
 
     file: InputFile
     path: str
@@ -164,7 +164,7 @@ def _latest(
 
 
 def _is_same(file: InputFile, seen: ProcessedInput) -> bool:
-    """Whether a file is as it was, by what the file system reports."""
+    """Whether a file is unchanged, as far as the file system reports."""
     same = seen.size == file.size and seen.inode == file.inode and has_same_mtime(file, seen.modified)
     return same and not seen.fresh
 

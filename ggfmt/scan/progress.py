@@ -1,4 +1,4 @@
-"""How far a run is: its phase, and in phases that read, the bytes of the splits that are done.
+"""The progress of a run: its phase, and in phases that read, the bytes of the finished splits.
 
 Runners say how many of their tasks are done, and not which. They start tasks in order, so the order in which tasks end
 is that of a run in which each takes as long as it has bytes. From that follow the bytes of the tasks that are done, and
@@ -19,8 +19,7 @@ from ggfmt.scan.runner import TaskCallback
 
 log = logging.getLogger("ggfmt")
 
-# The steps of a run: what they are called while a person waits, and the time that each takes. Clocks are read for
-# each batch and never for each operation.
+# The steps of a run. Clocks are read for each batch and never for each operation.
 
 LISTING = "listing"
 STARTING = "starting"
@@ -51,18 +50,18 @@ PHASES = {
     WRITING: "converting",
     JOINING: "joining",
     COMMITTING: "committing",
-}  # what a person who waits is told; tasks do several steps at once
+}  # for a person who waits; tasks do several steps at once
 
 
 class Stopwatch:
-    """Seconds by step; whoever ends a step says which one it was."""
+    """Seconds by step; the caller names a step when it ends."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def lap(self, step: str | None) -> None:
-        """All time since the last call was of this step; of none that is counted here, where it is None."""
+        """Add the time since the last call to a step; to none, if `step` is None."""
         now = time.perf_counter()
         if step is not None:
             self.seconds[step] = self.seconds.get(step, 0.0) + now - self._last
@@ -70,7 +69,7 @@ class Stopwatch:
 
 
 def added(some: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
-    """The seconds of both, by step."""
+    """The sums of both, by step."""
     return {step: some.get(step, 0.0) + more.get(step, 0.0) for step in STEPS if step in some or step in more}
 
 
@@ -78,9 +77,9 @@ def added(some: Mapping[str, float], more: Mapping[str, float]) -> dict[str, flo
 class ProgressSnapshot:
     """Where a run stands. Times are in seconds, moments are of `time.monotonic`.
 
-    `bytes_done` of `bytes_total` are those of finished splits, as stored; a phase without a total has none to tell.
-    `operations` are those of finished splits, None while nobody knows them. `left` is the time that the phase takes
-    from `moment` on, and `least` what it would take if the next split ended now; None where nothing tells yet.
+    `bytes_done` of `bytes_total` are those of finished splits, as stored; some phases have no total. `operations` are
+    those of finished splits, None if unknown. `left` is the time that the phase takes from `moment` on, None if
+    unknown, and `least` the time that it would take if the next split ended now.
     """
 
     phase: str
@@ -94,12 +93,12 @@ class ProgressSnapshot:
 
     @property
     def rate(self) -> float | None:
-        """Bytes in a second, of the phase so far."""
+        """Bytes per second of the phase so far."""
         seconds = self.moment - self.started
         return self.bytes_done / seconds if self.bytes_done and seconds > 0 else None
 
     def remaining(self, now: float) -> float | None:
-        """The seconds that are left of the phase: fewer as time goes by, but never fewer than other splits need."""
+        """The seconds left in the phase: fewer as time goes by, but never fewer than other splits need."""
         return None if self.left is None else max(self.left - (now - self.moment), self.least)
 
 
@@ -109,13 +108,13 @@ ProgressCallback = Callable[[ProgressSnapshot], None]
 class ProgressTracker:
     """Report the progress of a run to a callback, one phase at a time. Without a callback, do nothing."""
 
-    def __init__(self, tell: ProgressCallback | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._tell = tell
+    def __init__(self, callback: ProgressCallback | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._callback = callback
         self._clock = clock
         self._standing = ProgressSnapshot("", clock(), clock())
 
     def start_phase(self, step: str) -> None:
-        """The phase of a step begins, whose end nothing tells; what is no step of a run is a phase itself."""
+        """Begin the phase of a step, of unknown length; a name that is no step of a run is itself a phase."""
         signals.check()
         now, phase = self._clock(), PHASES.get(step, step)
         if phase != self._standing.phase:
@@ -123,10 +122,10 @@ class ProgressTracker:
         self._set(ProgressSnapshot(phase, now, now, operations=self._standing.operations))
 
     def start_tasks(self, step: str, sizes: Sequence[int], parallelism: int) -> TaskCallback | None:
-        """The phase of a step begins, in tasks that have so many bytes each, with so many of them at once; what a
-        runner calls as they end."""
+        """Begin the phase of a step in tasks with these bytes, `parallelism` of them at once. Return a function that
+        the runner calls as tasks end."""
         self.start_phase(step)
-        if self._tell is None:
+        if self._callback is None:
             return None
         ends = ends_of_tasks(sizes, parallelism)
         whole, total, started = ends[-1][0], sum(sizes), self._standing.started
@@ -146,18 +145,18 @@ class ProgressTracker:
         return ended
 
     def set_operations(self, operations: int | None) -> None:
-        """So many operations have been read; None: nobody knows any more."""
+        """Set the number of operations read so far; None if it is unknown again."""
         self._set(replace(self._standing, operations=operations))
 
     def _set(self, standing: ProgressSnapshot) -> None:
         self._standing = standing
-        if self._tell is not None:
-            self._tell(standing)
+        if self._callback is not None:
+            self._callback(standing)
 
 
 def ends_of_tasks(sizes: Sequence[int], parallelism: int) -> list[tuple[int, int]]:
-    """After none, one, two and more of the tasks: when that is, in bytes that one of `parallelism` has done, and the
-    bytes of those that are done by then."""
+    """For none, one, two and more finished tasks: the time, in bytes that one of `parallelism` workers has read, and
+    the bytes of the finished tasks."""
     busy: list[tuple[int, int]] = []  # when it ends, and its bytes
     ended: list[tuple[int, int]] = [(0, 0)]
     for size in sizes:

@@ -19,7 +19,7 @@ from ggfmt.java.text import InvalidValueError
 from ggfmt.scan.files import InputFile, open_input, unreadable
 
 if TYPE_CHECKING:
-    from ggfmt.config.handlers import Configuration  # which loads what reads handler files, and workers read none
+    from ggfmt.config.handlers import Configuration  # loads the readers of handler files, which workers do not need
 
 HEAD_BYTES = 256 << 10
 LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the first record is looked for
@@ -47,9 +47,9 @@ _WORKBOOK = (b"[Content_Types].xml", b"xl/")
 _STARTS: tuple[tuple[bytes, str, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", _UNPACK),
     (b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
-    (b"\x1f\x8b\x08", "compressed by gzip, which its name does not tell", _AGAIN % ".gz"),
-    (b"\xfd7zXZ\0", "compressed by xz, which its name does not tell", _AGAIN % ".xz"),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd, which its name does not tell", _AGAIN % ".zst"),
+    (b"\x1f\x8b\x08", "compressed by gzip, which its name does not show", _AGAIN % ".gz"),
+    (b"\xfd7zXZ\0", "compressed by xz, which its name does not show", _AGAIN % ".xz"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd, which its name does not show", _AGAIN % ".zst"),
     (b"\x04\x22\x4d\x18", "compressed by LZ4", "decompress it, or compress it by gzip, bzip2, xz or zstd"),
     (b"\xff\x06\0\0sNaPpY", "compressed by Snappy", "decompress it, or compress it by gzip, bzip2, xz or zstd"),
     (b"PAR1\x15", "a Parquet file", _EXPORT),
@@ -59,7 +59,7 @@ _STARTS: tuple[tuple[bytes, str, str], ...] = (
 
 
 def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
-    """What a file is by its first bytes, decompressed, of what ggfmt does not read; None if it is none of that."""
+    """The kind of a file that ggfmt does not read, by its first bytes, decompressed; None if it may be readable."""
     if _TRAIL_SIGNATURE in head[:_TRAIL_HEAD]:
         return UnsupportedMessages("a trail file of GoldenGate", _TRAIL)
     if head.startswith(_ZIP):
@@ -70,7 +70,7 @@ def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
         if head.startswith(start):
             return UnsupportedMessages(what, help)
     if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
-        return UnsupportedMessages("compressed by bzip2, which its name does not tell", _AGAIN % ".bz2")
+        return UnsupportedMessages("compressed by bzip2, which its name does not show", _AGAIN % ".bz2")
     if head[:3] == b"ORC" and any(byte < 9 for byte in head[3:64]):
         return UnsupportedMessages("an ORC file", _EXPORT)
     if head[257:262] == b"ustar" and b"\0" in head[:257]:
@@ -173,7 +173,7 @@ def _of_messages(names: Sequence[str], head: bytes) -> list[str]:
 
 
 def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings]:
-    """The input format and the source of what one configured handler wrote; UsageError GG105 if there are more."""
+    """The format and the settings of input that a configured handler wrote; UsageError GG105 for several handlers."""
     handlers = configuration.handlers
     if len(handlers) != 1:
         names = ", ".join(f"`{handler.name}`" for handler in handlers)
@@ -197,7 +197,7 @@ def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Read
 
 
 def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
-    """The source, with the default options of the format where nobody told others; UsageError for illegal ones."""
+    """The source, with the default options of the format for those that are not set; UsageError for illegal values."""
     make = FORMATS[input_format].options
     options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
     values = {}

@@ -23,7 +23,7 @@ log = logging.getLogger("ggfmt")
 
 
 class Runner(Protocol):
-    """Runs one task for each item, on Spark or in this process; results come in the order of the items."""
+    """Runs one task for each item, on Spark or in this process; results are in the order of the items."""
 
     @property
     def parallelism(self) -> int: ...
@@ -32,7 +32,7 @@ class Runner(Protocol):
 
 
 class InProcess:
-    """A runner without Spark: one task after the other, in this process. A task that fails is not tried again."""
+    """A runner without Spark: one task after the other, in this process, without retries."""
 
     parallelism = 1
 
@@ -46,7 +46,7 @@ class InProcess:
         pass
 
     def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: TaskCallback | None = None) -> list[R]:
-        """Abend GG505 if there is not enough memory; what else a task raises."""
+        """Abend GG505 if memory runs out; other exceptions of a task as they are."""
         results = []
         with _interrupts() as interrupts:
             for done, item in enumerate(items, 1):

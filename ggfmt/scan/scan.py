@@ -32,7 +32,7 @@ log = logging.getLogger("ggfmt")
 
 
 class ReadOutcome(Protocol):
-    """What the loop has to know of a task that read a split.
+    """The outcome of a task, as far as the loop needs it.
 
     abend       the first mistake in the data, where the task stopped
     undefined   the task met a table or a metadata record that no definition describes
@@ -158,7 +158,7 @@ class Scan:
         return discover(job or self.job, splits, runner if len(splits.all) > 1 else InProcess()), splits
 
     def discover_from_head(self, job: J) -> J | None:
-        """A job with the definitions that the first records show; None where these are not enough."""
+        """A job with the definitions that the first records show; None if these are not enough."""
         return discover_from_head(job, self.inputs)
 
     def run(

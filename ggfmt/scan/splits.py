@@ -27,8 +27,6 @@ WINDOW_GROWTH = 4
 
 log = logging.getLogger("ggfmt")
 
-# How the tasks of a scan read.
-
 
 @dataclass(frozen=True)
 class ReadJob:
@@ -51,7 +49,7 @@ class ReadJob:
         return self.catalog.with_tables(event.table for event in self.events[: self.epoch_at(split)])
 
     def epoch_at(self, split: Split) -> int:
-        """How many metadata changes come before a split."""
+        """The number of metadata changes before a split."""
         if not self.events:
             return 0
         first = split.first
@@ -59,20 +57,20 @@ class ReadJob:
         return sum((event.input, event.line) < place for event in self.events)
 
     def epoch_after(self, event: SchemaChange) -> int:
-        """How many metadata changes there are up to and with `event`."""
+        """The number of metadata changes up to and with `event`."""
         return self.events.index(event) + 1
 
 
 @dataclass
 class Budget:
-    """How many bytes of the inputs a window reads, after decompression; `exceeded`: there are more."""
+    """The number of bytes that a window reads, after decompression; `exceeded`: the inputs have more."""
 
     size: int
     used: int = 0
     exceeded: bool = False
 
     def take(self, size: int) -> bool:
-        """Whether the next bytes are still read."""
+        """Return whether the window still reads the next bytes."""
         if self.used >= self.size:
             self.exceeded = True
             return False
@@ -82,8 +80,8 @@ class Budget:
 
 @dataclass(frozen=True)
 class Range:
-    """The records of an input that start in `length` bytes from `start`; None means to the end, or as far as the
-    budget goes."""
+    """The records of an input that start in `length` bytes from `start`; None: up to the end, or to the end of the
+    budget."""
 
     input: PlannedInput
     start: int
@@ -97,7 +95,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Split:
-    """What one task reads: ranges that follow each other in the order of the input."""
+    """The ranges that one task reads, in the order of the inputs."""
 
     ordinal: int
     ranges: Iterable[Range]
@@ -112,7 +110,7 @@ class Split:
 
 
 class Cut(Protocol):
-    """Inputs that are cut into splits. `log_level` is for what is logged of their definitions."""
+    """Inputs that are cut into splits. `log_level` is for log lines about their definitions."""
 
     @property
     def log_level(self) -> int: ...
@@ -125,11 +123,11 @@ class Cut(Protocol):
         """The bytes of each split."""
 
     def read_whole(self, crossed: Collection[int]) -> None:
-        """Cut again, but not the inputs of these places, in which records cross the ends of ranges."""
+        """Cut again, but keep the inputs with these indices whole: a record crosses the end of a range in them."""
 
 
 class Splits:
-    """Splits of about equal size, in input order. A compressed file, or one whose layout cannot be split, is not cut;
+    """Splits of about equal size, in input order. Compressed files, and files whose layout cannot be split, stay whole;
     small files share a split."""
 
     log_level = logging.INFO
@@ -183,8 +181,8 @@ def _cut(inputs: Sequence[PlannedInput], size: int) -> list[Split]:
 
 
 class Window:
-    """The first bytes of inputs as one split, which grows. An input is not opened before its turn comes; what a smaller
-    window has in a chunk, a larger one has in the same."""
+    """The first bytes of inputs as one split, which grows. It opens an input only when its turn comes. A larger window
+    has the same chunks as a smaller one, and more."""
 
     log_level = logging.DEBUG  # a larger window may have other definitions
 
@@ -207,12 +205,12 @@ class Window:
 
     @property
     def used(self) -> int:
-        """How many bytes were read last, after decompression."""
+        """The number of bytes of the last read, after decompression."""
         return self._budget.used
 
     @property
     def has_everything(self) -> bool:
-        """Whether the inputs, as last read, have no more bytes than the window."""
+        """Whether the last read reached the end of the inputs."""
         return not self._budget.exceeded
 
     def read_whole(self, crossed: Collection[int]) -> None:
@@ -222,7 +220,7 @@ class Window:
         self._size = max(self._size, self.used) * WINDOW_GROWTH
 
     def __iter__(self) -> Iterator[Range]:
-        """The ranges from the first; each use of the window counts anew."""
+        """The ranges from the first; each iteration counts anew."""
         budget = self._budget = Budget(self._size)
         for index in range(self._count):
             if budget.exceeded:
@@ -236,7 +234,7 @@ class Window:
                 yield Range(item, 0, None, budget)
 
     def _ranges(self, item: PlannedInput, budget: Budget) -> Iterator[Range]:
-        """Ranges that end where some smaller window ended."""
+        """Ranges that end where a smaller window ended."""
         start = 0
         while start < item.file.size:
             end = FIRST_WINDOW_BYTES
@@ -250,7 +248,7 @@ class Window:
 
 
 def chunks_of(reader: type[Reader], part: Range) -> Iterator[Chunk]:
-    """The chunks of a range; Abend GG310 where its file cannot be read, or is not what it was when it was planned."""
+    """The chunks of a range; Abend GG310 if its file cannot be read, or has changed since the plan."""
     file = part.input.file
     try:
         with open_unchanged(file) as stream:
@@ -263,8 +261,8 @@ def chunks_of(reader: type[Reader], part: Range) -> Iterator[Chunk]:
 
 
 class SplitReader:
-    """A reader over the ranges of a split, chunk by chunk. `input` is the one that is being read; `start` is called
-    with each range that has records, and its first chunk."""
+    """A reader over the ranges of a split, chunk by chunk. `input` is the present one; `start` is called with each
+    range that has records, and its first chunk."""
 
     def __init__(
         self, reader: Reader, split: Split, start: Callable[[Range, Chunk], None] = lambda part, chunk: None
@@ -273,8 +271,8 @@ class SplitReader:
         self.input: PlannedInput | None = None
 
     def __iter__(self) -> Iterator[Iterator[Event]]:
-        """The events of each chunk, and those at the end of the split. Abend GG310 where a file cannot be read, GG512
-        for what no reader should raise; SplitBoundaryError where `input` has to be read in one piece."""
+        """The events of each chunk, and those at the end of the split. Abend GG310 if a file cannot be read, GG512 for
+        an exception that no reader should raise; SplitBoundaryError if one task has to read all of `input`."""
         place = Span()
         for part in self._split.ranges:
             self.input = part.input
@@ -287,7 +285,7 @@ class SplitReader:
 
 
 def guarded(events: Iterator[Event], place: Span) -> Iterator[Event]:
-    """The events of a chunk at this place; Abend GG512 for what no reader should raise."""
+    """The events of a chunk at this place; Abend GG512 for an exception that no reader should raise."""
     try:
         yield from events
     except (SplitBoundaryError, OSError, MemoryError, Abend):

@@ -37,7 +37,7 @@ log = logging.getLogger("ggfmt")
 
 
 def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -> None:
-    """UsageError GG518 where standard input cannot be among the inputs as they are given."""
+    """UsageError GG518 if standard input cannot be among these inputs."""
     if inputs.count(ARGUMENT) > 1:
         message, help = "`-` is given twice, and standard input can be read once", "leave out one of them"
     elif ARGUMENT in inputs and checkpoint is not None:
@@ -49,7 +49,7 @@ def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -
 
 
 def spooled_standard_input(held: ExitStack) -> Callable[[], InputFile]:
-    """What reads standard input to its end; `held` removes the file."""
+    """A function that reads standard input to its end into a file; `held` deletes the file."""
 
     def read() -> InputFile:
         kept = _kept(held)
@@ -60,7 +60,7 @@ def spooled_standard_input(held: ExitStack) -> Callable[[], InputFile]:
 
 
 def lazy_standard_input(held: ExitStack) -> Callable[[], InputFile]:
-    """The same of an input that is read as far as it is asked for; its size is not known."""
+    """The same for a command that may need only the start of the input; the size of the file is unknown."""
 
     def read() -> InputFile:
         kept = _kept(held)
@@ -78,7 +78,7 @@ def _kept(held: ExitStack) -> _SpooledInput:
         log.info("reading standard input, which Ctrl-D ends")
     remove_abandoned()
     try:
-        with signals.deferred():  # until it is among what `held` removes
+        with signals.deferred():  # until `held` deletes it
             directory = held.enter_context(Scratch())
         return held.enter_context(_SpooledInput(directory / "stdin", getattr(source, "raw", source)))
     except OSError as error:
@@ -93,7 +93,7 @@ def _cannot_keep(path: Path | None, error: OSError) -> Abend:
 
 
 class _SpooledInput:
-    """What was read of standard input so far, in a file. Abend where it cannot be read or kept."""
+    """A file with the part of standard input that was read so far. Abend if ggfmt cannot read or keep it."""
 
     def __init__(self, path: Path, source: Any) -> None:
         self.path = path
@@ -116,7 +116,7 @@ class _SpooledInput:
         return next((packing for mark, packing in _PACKED.items() if head.startswith(mark)), None)
 
     def grow(self, size: int | None = None) -> None:
-        """Reads on until there are so many bytes, or to the end."""
+        """Read on until the file has `size` bytes, or to the end."""
         while not self._ended and (size is None or self._size < size):
             data = self._read()
             self._ended = not data
@@ -131,20 +131,20 @@ class _SpooledInput:
 
     def _read(self) -> bytes:
         try:
-            while (data := self._source.read(_BLOCK_BYTES)) is None:  # somebody made the pipe one that does not wait
+            while (data := self._source.read(_BLOCK_BYTES)) is None:  # a pipe that does not block
                 select.select([self._source], [], [])
             return bytes(data)
         except OSError as error:
             raise Abend(unreadable(SHOWN, error)) from None
 
     def read_at(self, place: int, size: int) -> bytes:
-        """Some of the bytes from a place on, none at the end."""
+        """Up to `size` bytes from a place on; empty at the end."""
         self.grow(place + 1)
         self._file.seek(place)
         return self._file.read(size) or b""
 
     def open(self) -> BinaryIO:
-        """The input from its start; what was not read yet is read when it is asked for."""
+        """The input from its start; a read waits for bytes that are not there yet."""
         return cast(BinaryIO, io.BufferedReader(_Growing(self), BUFFER_BYTES))
 
 

@@ -1,4 +1,4 @@
-"""What a run would do, found out without doing it: nothing is written, and no Spark starts."""
+"""The dry run: plans a run, writes nothing and starts no Spark."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from ggfmt.sinks.messages.preparation import PreparedRun, RunSettings, prepare
 
 @dataclass(frozen=True)
 class FilePlan:
-    """The place of the files of a table, or of all tables (None), of one handler; None where values of columns are part
-    of it. `columns` are those columns."""
+    """The place of the files of a table, or of all tables (None), for one handler. The place is None if it depends on
+    the values of `columns`."""
 
     table: str | None
     place: FileLocation | None
@@ -33,8 +33,8 @@ class FilePlan:
 
 @dataclass(frozen=True)
 class DryRun:
-    """A run that was checked. `tables` are named as the output has them, None if the data have to tell which there are;
-    `found`: by their first records. `splits` is None where nobody knows how many tasks run at once."""
+    """A planned run. `tables` have their names in the output; None if only the data shows which tables there are.
+    `found`: they come from the first records. `splits` is None if the number of parallel tasks is unknown."""
 
     prepared: PreparedRun
     splits: tuple[Split, ...] | None
@@ -44,17 +44,17 @@ class DryRun:
 
     @property
     def scan(self) -> Scan:
-        """What the run would read."""
+        """The scan of the run."""
         assert self.prepared.scan is not None
         return self.prepared.scan
 
     @property
     def totals(self) -> dict[str, Any]:
-        """Those of a run that has read nothing."""
+        """The totals of a run that has read nothing."""
         return report.as_document(report.Totals())
 
     def files(self, target: HandlerOutput) -> Iterator[FilePlan]:
-        """Where the files of a handler would lie, by table. Abend GG514 or GG515 as of the run."""
+        """The places of the files of a handler, by table. Abend GG514 or GG515 as in a run."""
         if not target.settings.partition_by_table:
             yield FilePlan(None, target.layout.place(None, self.prepared.moment))
             return
@@ -72,8 +72,8 @@ class DryRun:
 
 
 def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
-    """Checks a run and plans it, for so many tasks at once. Errors are those of `prepare`, and those that names of
-    tables lead to."""
+    """Check and plan a run with `parallelism` tasks at once. Errors as of `prepare`, and those of the names of
+    tables."""
     with ExitStack() as held:
         prepared = prepare(settings, held, dry=True)
     job = prepared.job
@@ -93,7 +93,7 @@ def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
 
 
 def _renamed(job: Job) -> Iterator[TableDef]:
-    """The tables of a job, as replacements name them."""
+    """The tables of a job, with their replaced names."""
     tables = job.catalog.tables()
     check_names(job, [table.full_name for table in tables])
     replacer = Replacer(job.replacements) if job.replacements else None

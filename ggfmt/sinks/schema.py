@@ -1,4 +1,4 @@
-"""Schemas without a run: of tables that files define, or that are found in the data."""
+"""The schema command: schema files of tables in definition files or in the data, without a run."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed(FORMATS
 
 @dataclass(frozen=True)
 class SchemaRequest:
-    """A handler whose format has schemas of the kind wanted; `location` is where the handler's tables lie."""
+    """A handler whose format has schemas of the requested kind; `location` is the parent directory of its tables."""
 
     settings: HandlerSettings
     location: str | None = None
 
 
 def schemas(wanted: ScanRequest, configuration: Configuration | None, kind: str | None) -> list[SchemaFile]:
-    """The schema files of all tables, for every handler whose format has schemas of the kind wanted.
+    """The schema files of all tables, for every handler whose format has schemas of the requested kind.
 
     With inputs, the tables are those met in the data, each with its last definition; else those of the definitions.
     """
@@ -91,7 +91,7 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
 
 
 def _location(place: str, name: str) -> str:
-    """What is called `name` below a place that Hive opens, and ggfmt may not."""
+    """The address of `name` below a place that Hive can open, though ggfmt may not."""
     try:
         return Location.of(place).child(name).address
     except StoreError:
@@ -99,7 +99,7 @@ def _location(place: str, name: str) -> str:
 
 
 def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[TableDef]:
-    """The tables with their names as a run would write them; ConfigurationError GG210 if that cannot be."""
+    """The tables with the names that a run would write; ConfigurationError GG210 if a name is not usable."""
     replaced, problems = [], []
     for table in tables:
         try:
@@ -132,18 +132,18 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
 
 
 def _found(wanted: ScanRequest) -> list[TableDef]:
-    """The tables that are met in the inputs."""
+    """The tables in the inputs."""
     check_standard_input(wanted.inputs)
     with ExitStack() as held:
         listed = wanted.list(spooled_standard_input(held))
-        scan = Scan(wanted, [replace(file, watched=False) for file in listed])  # what a file had is enough
+        scan = Scan(wanted, [replace(file, watched=False) for file in listed])  # a file may grow meanwhile
         job = scan.job
         found = find_definitions(job.input_format, job.catalog, scan.splits(1), InProcess(), source=job.source)
     return list(job.catalog.with_tables([*found.tables, *(event.table for event in found.events)]).tables())
 
 
 def write(files: Sequence[SchemaFile], directory: Path) -> Iterator[Path]:
-    """Writes the files into a directory, which is made if need be; their paths. OSError if that cannot be done."""
+    """Write the files to a directory, made if need be. Yield their paths. OSError if that fails."""
     directory.mkdir(parents=True, exist_ok=True)
     for file in files:
         path = directory / safe_name(file.name)
@@ -152,7 +152,7 @@ def write(files: Sequence[SchemaFile], directory: Path) -> Iterator[Path]:
 
 
 def drift(files: Sequence[SchemaFile], directory: Path) -> Iterator[tuple[Diagnostic, str]]:
-    """Where files in a directory are not what they would be now: a diagnostic for each, and the difference by lines.
+    """Compare the files in a directory with the present schemas. Yield a diagnostic for each difference, and its lines.
 
     For Avro schemas the diagnostic says what the change means to readers.
     """

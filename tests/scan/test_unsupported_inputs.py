@@ -126,7 +126,7 @@ FOREIGN: dict[str, tuple[bytes, str, str]] = {
     "x.parquet": (archive("parquet"), "a Parquet file", "export its rows"),
     "x.orc": (archive("orc"), "an ORC file", "export its rows"),
     "x.sqlite": (b"SQLite format 3\0" + bytes(84), "a database of SQLite", "export its rows"),
-    "gzip": (gzip.compress(b"{}"), "compressed by gzip, which its name does not tell", "the ending `.gz`"),
+    "gzip": (gzip.compress(b"{}"), "compressed by gzip, which its name does not show", "the ending `.gz`"),
     "bzip2": (bz2.compress(b"{}"), "compressed by bzip2, which", "the ending `.bz2`"),
     "no bzip2": (bz2.compress(b""), "compressed by bzip2, which", "the ending `.bz2`"),
     "xz": (lzma.compress(b"{}"), "compressed by xz, which", "the ending `.xz`"),

@@ -1,4 +1,4 @@
-"""What a property does to messages, shown by a few operations that are built in: formatted without it and with it."""
+"""The effect of a property on messages: a few built-in operations, formatted without it and with it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def example(word: PropertySymbol) -> Example:
 
 
 def _with_switches(settings: Sequence[tuple[str, ...]], handler: str, line: str) -> Iterator[tuple[str, ...]]:
-    """The settings, each with one switch more turned on, since some properties count only together with another."""
+    """The settings, each with one more switch on, because some properties work only together with another."""
     for given in settings:
         (config,) = read_configuration([], given).handlers
         for prefix, options in ((handler, config.handler), (f"{handler}format.", config.options)):
@@ -113,7 +113,7 @@ def _difference(given: tuple[str, ...], line: str, stand_in: tuple[str, ...] = (
 
 @cache
 def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """What becomes of each of the operations, line by line: messages, or the reason why there are none.
+    """The messages of each operation, line by line, or the reason why there are none.
 
     Twice: in a form that can be read, and as it is written.
     """
@@ -137,7 +137,7 @@ def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], di
 
 @cache
 def _batches() -> tuple[ChangeBatch, ...]:
-    """The operations, each in a batch of its own."""
+    """The operations, one in each batch."""
     reader = FORMATS["json"].read_support.reader
     batches = []
     for number, record in enumerate(_RECORDS.values()):

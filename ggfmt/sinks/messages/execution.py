@@ -1,4 +1,4 @@
-"""The tasks of a run, carried out: definitions looked for where they lack, small files joined, all counted."""
+"""Execution of a run: its tasks, the join of small files, and the totals."""
 
 from __future__ import annotations
 
@@ -30,20 +30,22 @@ from ggfmt.sinks.messages.staging import StagedFile
 
 log = logging.getLogger("ggfmt")
 
-JOIN_IN_TASKS_BYTES = 64 << 20  # less than that the driver joins sooner than a Spark job starts
+JOIN_IN_TASKS_BYTES = 64 << 20  # the driver joins less than that faster than a Spark job starts
 _JOINS_PER_CORE = 3  # shares take different times
 
-# One task: reads a split, formats it for every handler, and leaves files in staging. Runs in a Spark worker or in the
-# calling process, with the same outcome. A mistake in the data is part of the outcome; only what is no fault of the
-# data (a full disk, a defect) is raised, so that Spark tries again.
+# One task reads a split, formats it for every handler, and writes files to staging, with the same outcome in a Spark
+# worker and in this process. A mistake in the data is part of the outcome. A task raises only other failures (a full
+# disk, a defect), so that Spark retries.
 
 
 def run_split(job: Job, split: Split, attempt: int) -> TaskOutcome:
-    """Reads and writes one split. `attempt` is unique, so that attempts of one split do not meet in staging."""
+    """Read and write one split. `attempt` is unique, so that attempts of one split do not meet in staging."""
     return in_task(job.staging.values(), split.ordinal, lambda: _Task(job, split, attempt).run())
 
 
-MOST_EXPLAINED = 100  # rejects of a task for which other formats are tried: that takes longer than to set one aside
+MOST_EXPLAINED = (
+    100  # rejects of a task for which ggfmt tries other formats, which takes longer than to set a record aside
+)
 
 
 class _Task:
@@ -93,7 +95,7 @@ class _Task:
         self.sink.watch.lap(READING)
 
     def _explained(self, reject: Reject) -> Diagnostic:
-        """Why a record is a reject, with the format that it is of, if that is another than the input's."""
+        """The reason why a record was rejected; if the record has another format than the input, with that format."""
         diagnostic = reject.diagnostic
         if not self.unexplained:
             return diagnostic
@@ -124,7 +126,7 @@ class _Task:
 
 @dataclass(frozen=True)
 class RunResults:
-    """What the tasks of a run left in staging, and how much it is. Nothing is committed yet.
+    """The staged files of a run, and its totals. Nothing is committed yet.
 
     `definitions` are those that operations were met of, in that order; `traces` are texts for the log, by handler.
     """
@@ -143,14 +145,14 @@ def execute_tasks(
     watch: Stopwatch,
     following: ProgressTracker | None = None,
 ) -> RunResults:
-    """Runs all tasks; Abend if something in the data does not let the run go on."""
+    """Run all tasks. Abend if the data stops the run."""
     started = time.perf_counter()
     following = following or ProgressTracker(None)
     scan = prepared.scan
     assert scan is not None
     try:
         job, outcomes = scan.run(prepared.job, MessageSink(prepared.job.staging), runner, following, watch)
-    except OSError as error:  # of a task in this process: what cannot be read is part of its outcome
+    except OSError as error:  # of a task in this process; an unreadable input is part of its outcome
         raise Abend(write_error(prepared.job.targets[0].root, error)) from None
     check_names_met(job, outcomes)
     following.set_operations(sum(outcome.operations.total() for outcome in outcomes))
@@ -166,8 +168,8 @@ def execute_tasks(
 def collect_results(
     job: Job, outcomes: Sequence[TaskOutcome], joiner: Runner | None, following: ProgressTracker
 ) -> RunResults:
-    """What tasks that have all ended well came to, their small files joined unless there is no `joiner`. Abend if that
-    cannot be done, or does not add up."""
+    """The results of tasks that have all succeeded. `joiner` joins small files; None leaves them. Abend if a join fails
+    or the counts do not add up."""
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     totals = report.sum_outcomes(outcomes, job.targets)
     imbalance = totals.imbalance()
@@ -188,7 +190,7 @@ def collect_results(
         totals,
         tuple(report.definitions_met(outcomes)),
         tuple(files),
-        # Not joined: what is told of a reject has its place in the file of the same number.
+        # Not joined: each file of reasons refers to the records in the file of the same number.
         tuple(file for item in written for file in item.rejects),
         tuple((name, text) for outcome in outcomes for name, item in outcome.written.items() for text in item.traces),
     )
@@ -196,12 +198,12 @@ def collect_results(
 
 @dataclass(frozen=True)
 class MessageSink:
-    """Operations become the messages of every handler, in staging."""
+    """A sink that writes the messages of every handler to staging."""
 
     staging: Mapping[Location, Location]
 
     def task(self, job: Job) -> Callable[[Split, int], TaskOutcome]:
-        """Abend if two tables get one name."""
+        """Abend if two tables get the same name."""
         check_names(job, job.catalog.current)
         return partial(run_split, job)
 
@@ -214,13 +216,13 @@ class MessageSink:
 
 
 def check_names_met(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
-    """Abend if two tables that tasks have met get one name."""
+    """Abend if two tables in the data get the same name."""
     met = [seen for outcome in outcomes for seen in outcome.seen]
     check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
 
 
 def check_names(job: Job, tables: Iterable[str]) -> None:
-    """Abend if two tables of the input have one name after the replacement: their order could not be kept."""
+    """Abend if two tables of the input get the same name: the order of their operations could not be kept."""
     diagnostic = two_tables(tables, job.replacements.schema)
     if diagnostic is not None:
         raise Abend(diagnostic)

@@ -1,4 +1,4 @@
-"""What the tasks of a run have in common."""
+"""The job of a run: the settings that all of its tasks share."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ggfmt.sinks.messages.pipeline import HandlerSettings
 
 @dataclass(frozen=True)
 class HandlerOutput:
-    """Where the messages of one handler go: `<root>/<handler>`, and `schema_path` for schemas besides the format's own
-    directory."""
+    """The output of one handler: messages in `<root>/<handler>`, schemas in the directory of the format and in
+    `schema_path`."""
 
     settings: HandlerSettings
     root: Location

@@ -1,5 +1,4 @@
-"""Small staged files of one table that follow each other become one: fewer files, and the same ones however the input
-was split."""
+"""The join of small consecutive files of a table: fewer files, and the same ones for every way to split the input."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ class Group:
 
 
 def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]) -> list[Group]:
-    """The files of each handler, table and partition in order, those that follow each other put together.
+    """Group consecutive files of each handler, table and partition, in order.
 
     A group grows until it has `JOIN_BYTES`, but to no more than `MOST_JOINED_BYTES` and the handler's `maxFileSize`. So
     a table of one definition has at most one file more than it has times `JOIN_BYTES`, if `maxFileSize` is no less than
@@ -62,7 +61,7 @@ def _series(file: StagedFile) -> tuple[str, str, str]:
 
 
 def shares(groups: Sequence[Group], count: int) -> list[list[Group]]:
-    """The groups in order, in at most so many shares of about the same size: a task costs more than a small file."""
+    """The groups in order, in at most `count` shares of about the same size: a task costs more than a small file."""
     total = sum(group.size for group in groups)
     shared: dict[int, list[Group]] = {}
     done = 0
@@ -73,12 +72,12 @@ def shares(groups: Sequence[Group], count: int) -> list[list[Group]]:
 
 
 def join_share(groups: Sequence[Group], attempt: int) -> list[StagedFile]:
-    """A share of all groups, in one task."""
+    """Join the groups of one task."""
     return [join_group(group, attempt) for group in groups]
 
 
 def join_group(group: Group, attempt: int) -> StagedFile:
-    """One staged file with the messages of all parts, one header, and no preamble that says again what holds already.
+    """Write one staged file with the messages of all parts, one header, and no repeated preamble.
 
     `attempt` keeps attempts of one join apart.
     """
@@ -104,7 +103,7 @@ def join_group(group: Group, attempt: int) -> StagedFile:
 
 
 def joined(parts: Sequence[StagedFile]) -> Iterator[bytes]:
-    """The bytes of files as those of one."""
+    """The bytes of one file with the messages of all parts."""
     said: dict[str, str] = {}
     for number, part in enumerate(parts):
         yield from _blocks(part, number > 0, _repeated(part, said))
@@ -112,7 +111,7 @@ def joined(parts: Sequence[StagedFile]) -> Iterator[bytes]:
 
 
 def _repeated(file: StagedFile, said: Mapping[str, str]) -> list[PlacedPreamble]:
-    """The preambles of a file that say nothing new where `said` has the definition of each table that holds so far."""
+    """The preambles of a file that repeat the present definition of their table; `said` has these definitions."""
     current = dict(said)
     repeated = []
     for preamble in file.preambles:
@@ -127,7 +126,7 @@ def _last_said(file: StagedFile) -> dict[str, str]:
 
 
 def _blocks(file: StagedFile, without_header: bool, left_out: Sequence[PlacedPreamble]) -> Iterator[bytes]:
-    """The bytes of a file less some."""
+    """The bytes of a file without its header or some preambles."""
     with file.location.open_stream() as stream:
         place = len(stream.read(file.header)) if without_header and file.header else 0
         for preamble in left_out:

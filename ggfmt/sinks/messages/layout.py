@@ -2,7 +2,7 @@
 
 A name that a template makes goes through the same escapes as the name of a table: no part of it leaves the directory,
 is hidden, or is longer than file systems take. Two tables, or two partitions of one, that get one name are found by
-whoever gives names (`file_name_conflict_error`), and refused.
+the code that gives names (`file_name_conflict_error`), and refused.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MISSING, _NULL, _TEXT = "-", "0", "="
 
 
 class Partitioner:
-    """Divides operations of one definition by columns; Abend GG515 if the table does not have them."""
+    """A division of the operations of one definition by columns. Abend GG515 if the table does not have the columns."""
 
     def __init__(self, table: TableDef, columns: Sequence[str]) -> None:
         keyed = table.with_keys(columns)
@@ -72,7 +72,7 @@ class Partitioner:
 
 
 def _states(image: Image, index: int, length: int) -> pa.StringArray:
-    """The values of a column as texts in which a missing one, NULL and a text are different."""
+    """The values of a column as texts that distinguish missing, NULL and a text."""
     column = image.columns[index]
     present = image.exists_mask(length)
     if column.present is not None:
@@ -90,7 +90,7 @@ def _values(number: int, distinct: list[list[str]]) -> Partition:
 
 
 def too_many_partitions(table: str) -> Diagnostic:
-    """GG515 for a table of which nearly each row would have a file."""
+    """GG515 for a table with a file for nearly every row."""
     message = f"`partitioner` divides the table into more than {MOST_PARTITIONS:,} parts, each with files of its own"
     return Diagnostic("GG515", message, Span(table=table), "choose columns of fewer values")
 
@@ -146,7 +146,7 @@ class Layout:
 
 
 def _directories(path: str) -> list[str]:
-    """The names of directories on a path; one that starts elsewhere is taken as one that starts here."""
+    """The names of directories on a path; an absolute path is taken as relative."""
     return [safe_name(_with_slashes(part)) for part in path.split("/") if part not in ("", ".")]
 
 
@@ -171,7 +171,7 @@ def file_name_conflict_error(
     shown = visible(path)
     if one[0] != other[0]:
         message = f"the tables `{one[0]}` and `{other[0]}` would be in one file, `{shown}`"
-        help = f"{_HELP}: `${{fullyQualifiedTableName}}` tells tables apart"
+        help = f"{_HELP}: `${{fullyQualifiedTableName}}` keeps tables apart"
     else:
         names = ", ".join(f"`{column}`" for column in columns)
         message = f"rows that differ in {names} would be in one file, `{shown}`"

@@ -33,7 +33,7 @@ from ggfmt.options.value_types import NATIVE
 
 @dataclass(frozen=True)
 class Preamble:
-    """What stands in a file before the first operation of a table definition; `definition` is its fingerprint."""
+    """The bytes before the first operation of a table definition in a file; `definition` is its fingerprint."""
 
     table: str
     definition: str
@@ -88,7 +88,7 @@ class HandlerSettings:
 
     @property
     def projection(self) -> Projection:
-        """What the reader has to decode for this handler."""
+        """The parts of operations that the reader has to decode for this handler."""
         own = self.write_support.projection(self.options)
         tokens = own.tokens or self.context.include_tokens
         return replace(own, tokens=tokens, in_order=not self.partition_by_table)
@@ -97,18 +97,18 @@ class HandlerSettings:
         return self.write_support.formatter(table, self.options, self.context, clock)
 
     def framing(self, table: TableDef | None) -> Framing:
-        """The framing of files of one definition, or of those of all tables."""
+        """The framing of files of one definition, or of files of all tables."""
         framing = self.write_support.framing(table if self.partition_by_table else None, self.options, self.context)
         return _BomFraming(framing, self.bom) if self.bom else framing
 
     def preamble(self, table: TableDef) -> Preamble | None:
-        """What a file says of a definition before its operations; None if nothing."""
+        """The preamble of a definition; None if the format has none."""
         make = self.write_support.preamble
         data = make(table, self.options) if make is not None else b""
         return Preamble(table.full_name, table.fingerprint, data) if data else None
 
     def schema_files(self, table: TableDef) -> tuple[SchemaFile, ...]:
-        """The schemas of a table; none where the format has no schemas, or its options switch them off."""
+        """The schemas of a table; empty if the format has none, or its options switch them off."""
         make = self.write_support.schema
         return () if make is None else make(table, self.options, self.context)
 
@@ -124,7 +124,7 @@ def _variables(config: HandlerConfig, own: RunOptions) -> Mapping[str, str]:
 
 
 def _timestamp_mask(config: HandlerConfig) -> str:
-    """The mask of times in columns; ConfigurationError GG216 where messages need one and there is none to read by."""
+    """The mask of times in columns; ConfigurationError GG216 if messages need one and the input has none."""
     reads_by_mask = not FORMATS[config.format].handler_type  # Kafka Connect's converter has time stamps of one form
     if reads_by_mask and getattr(config.options, "enable_timestamp_logical_type", False):
         place = config.place("format.enableTimestampLogicalType")
@@ -139,7 +139,7 @@ def _timestamp_mask(config: HandlerConfig) -> str:
 
 
 class _BomFraming(Framing):
-    """A framing whose files start with some bytes more."""
+    """A framing whose files start with additional bytes."""
 
     def __init__(self, framing: Framing, mark: bytes) -> None:
         self.header = mark + framing.header
@@ -151,7 +151,7 @@ class _BomFraming(Framing):
 
 @dataclass(frozen=True)
 class FormattedBatch:
-    """Messages, as the formatter that made them left them.
+    """A batch of messages, as its formatter made them.
 
     `operations` are the operations that could be formatted, `arranged` those that were written for them, one for each
     message, and `sources` has for each of these the row of `operations` that it comes from. `rows` are the rows that
@@ -166,7 +166,7 @@ class FormattedBatch:
     rows: Sequence[int]
 
     def traced(self) -> Iterator[str]:
-        """The messages as text for a log, where they are no text themselves."""
+        """The messages as text for a log, if they are not text."""
         return self.formatter.traced(self.messages)
 
 
@@ -187,14 +187,14 @@ class Pipeline:
 
     @property
     def notes(self) -> Counter[LossNote]:
-        """What happened to values on the way, over all formatters there were."""
+        """The losses of values, over all formatters."""
         notes = self._replaced.copy()
         for formatter in self._formatters.values():
             notes.update(formatter.notes)
         return notes
 
     def formatter(self, table: TableDef) -> Formatter:
-        """The formatter of the definition, which holds from here on."""
+        """The formatter of a definition, which applies from here on."""
         current = self._formatters.get(table.full_name)
         if current is None or current.table != table:
             if current is not None:
@@ -241,7 +241,7 @@ def _refused_truncate(batch: ChangeBatch, row: int) -> Diagnostic:
 
 
 def _count_nested(formatter: Formatter, batch: ChangeBatch) -> None:
-    """Takes note of the objects and arrays of JSON in the images of operations that were written."""
+    """Count the objects and arrays of JSON in the images of written operations."""
     for image in (batch.before, batch.after):
         for definition, column in zip(batch.table.columns, image.columns, strict=True):
             if column.json is not None:

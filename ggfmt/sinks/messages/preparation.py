@@ -1,4 +1,4 @@
-"""A run prepared: inputs, handlers and output directories are checked before anything is read or started."""
+"""Preparation of a run: checks of inputs, handlers and output directories before it reads or starts anything."""
 
 from __future__ import annotations
 
@@ -41,11 +41,9 @@ TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 
 log = logging.getLogger("ggfmt")
 
-# The layout that a handler's properties choose, or why there is none.
-
 
 def chosen_layout(config: HandlerConfig, settings: HandlerSettings, group: str | None) -> Layout:
-    """ConfigurationError GG515 for a layout that ggfmt does not do."""
+    """ConfigurationError GG515 for a layout that ggfmt does not support."""
     handler = config.handler
     problems = [*_not_done(config, group), *_no_mark(config, settings)]
     if problems:
@@ -68,7 +66,7 @@ def _not_done(config: HandlerConfig, group: str | None) -> Iterator[Diagnostic]:
 
 
 def _no_mark(config: HandlerConfig, settings: HandlerSettings) -> Iterator[Diagnostic]:
-    """Why files cannot begin with the bytes of `bom`."""
+    """Problems of the property `bom`."""
     if not settings.bom:
         return
     framing = settings.write_support.framing(TableDef("T"), settings.options, settings.context)
@@ -84,7 +82,7 @@ def _no_mark(config: HandlerConfig, settings: HandlerSettings) -> Iterator[Diagn
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(ScanRequest):
-    """What `ggfmt run` was asked for. `output` None means each handler's `rootFilePath`, `-` standard output."""
+    """The settings of a run. `output` None means the `rootFilePath` of each handler, `-` standard output."""
 
     handlers: Sequence[HandlerConfig]
     output: str | None = None
@@ -124,20 +122,20 @@ class PreparedRun:
 
     @property
     def files(self) -> Sequence[InputFile]:
-        """What is read."""
+        """The files that the run reads."""
         return () if self.scan is None else self.scan.files
 
     @property
     def inputs(self) -> Sequence[PlannedInput]:
-        """What is read, with the layout of each file."""
+        """The same with the layout of each file."""
         return () if self.scan is None else self.scan.inputs
 
 
 def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> PreparedRun:
-    """Checks what can be checked beforehand; `held` gives the output directories free again. `dry`: nothing is written,
-    nothing is held, and standard input is not read.
+    """Check everything that can be checked before the run; `held` unlocks the output directories. `dry`: write nothing,
+    lock nothing, and do not read standard input.
 
-    UsageError or ConfigurationError if the run makes no sense, Abend if an input cannot be read or an output written.
+    UsageError or ConfigurationError for a wrong request, Abend if an input cannot be read or an output written.
     """
     check_standard_input(settings.inputs, settings.checkpoint)
     stream = settings.output == STREAM
@@ -152,7 +150,7 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, outputs)
     moment = settings.current_timestamp or now()
     run = run_id(moment)
-    # Before the inputs are listed: what an earlier run had begun to commit may be among them.
+    # Before the listing: the inputs may contain files that an earlier run has begun to commit.
     participants = [*outputs, *filter(None, [checkpoint])]
     if not dry:
         lock_all(participants, run, held)
@@ -171,7 +169,7 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
         files, idle = chosen.files, None if chosen.files else str(chosen)
     scan = Scan(settings, files)
     scan.open_all()
-    _tell_configuration(settings, targets, stream)
+    _log_configuration(settings, targets, stream)
     if idle is None and not dry:
         log.info("input format %s: %s", scan.input_format, visible(scan.reason))
     if files and not scan.size:
@@ -185,7 +183,7 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
 
 
 def prepare_output(settings: RunSettings, held: ExitStack) -> PreparedRun:
-    """The same of a run whose operations are not read from inputs."""
+    """Prepare a run whose operations do not come from input files."""
     targets = make_targets(settings)
     _check_schema_directories(targets)
     outputs = _directories(targets)
@@ -198,7 +196,7 @@ def prepare_output(settings: RunSettings, held: ExitStack) -> PreparedRun:
 
 
 def prepare_commit(job: Job, mode: str, held: ExitStack) -> PreparedRun:
-    """A run that was prepared by another process, once its tasks have ended: what that one checked is checked again.
+    """Prepare a run again that another process has prepared, once its tasks have ended: repeat all checks.
 
     Abend GG506 if another run has added to the output in the meantime: by the times in names, this one came first.
     """
@@ -229,7 +227,7 @@ def _directories(targets: Sequence[HandlerOutput]) -> tuple[OutputDirectory, ...
 def _replaced(
     targets: Sequence[HandlerOutput], outputs: Sequence[OutputDirectory], mode: str
 ) -> tuple[tuple[str, ...], ...]:
-    """For each output directory, which is held, the files that the run replaces; errors as of its `check`."""
+    """For each output directory, the files that the run replaces; errors as of `OutputDirectory.check`."""
     return tuple(
         tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
         for output in outputs
@@ -248,7 +246,7 @@ def _job(
     targets: Sequence[HandlerOutput],
     outputs: Sequence[OutputDirectory],
 ) -> Job:
-    """What the settings ask of every task."""
+    """The settings that every task needs."""
     return Job(
         settings.input_format,
         Catalog(dict(settings.definitions)),
@@ -265,13 +263,13 @@ def _job(
 
 
 def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
-    """The moment, or the first one after the latest run of the outputs: clocks can be put back, and earlier versions
-    had local time in names. Names in order are operations in order."""
+    """The moment, or if that is not later than the latest run of the outputs, the first one after it: a clock may be
+    set back, and earlier versions wrote local time. So files in name order have operations in order."""
     latest = [found for output in outputs if (found := output.latest_moment()) is not None]
     return max([moment, *(found + timedelta(milliseconds=1) for found in latest)])
 
 
-def _tell_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], stream: bool) -> None:
+def _log_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], stream: bool) -> None:
     for config, target in zip(settings.handlers, targets, strict=True):
         options = target.settings.options
         if options is not config.options:
@@ -283,8 +281,8 @@ def _tell_configuration(settings: RunSettings, targets: Sequence[HandlerOutput],
 
 
 def make_targets(settings: RunSettings) -> list[HandlerOutput]:
-    """One target for each handler; ConfigurationError GG109 where there is nowhere to write to, GG515 where names of
-    files cannot be made."""
+    """One target for each handler. ConfigurationError GG109 if a handler has no output directory, GG515 if a layout is
+    not supported."""
     problems = []
     targets = []
     for config in settings.handlers:
@@ -310,7 +308,7 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
 
 
 def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
-    """Abend GG310 if an input is not what it was when the run was planned."""
+    """Abend GG310 if an input has changed since the run was planned."""
     for problem in map_files(files, _changed):
         if problem is not None:
             raise Abend(problem)
@@ -325,7 +323,7 @@ def _changed(file: InputFile) -> Diagnostic | None:
 
 
 def _check_inputs(files: Sequence[InputFile], root: Location, replaced: Collection[str]) -> None:
-    """UsageError if the run would delete what it reads, by whatever path it does."""
+    """UsageError if the run would delete a file that it reads, under any of its paths."""
     start = _identity(root).rstrip("/") + "/"
     for file in files if replaced else ():
         path = _identity(file.location)
@@ -335,17 +333,17 @@ def _check_inputs(files: Sequence[InputFile], root: Location, replaced: Collecti
 
 
 def _identity(location: Location) -> str:
-    """What all paths and URIs of one file have in common."""
+    """The same text for all paths and URIs of a file."""
     return os.path.realpath(location.path) if location.is_local else location.canonical
 
 
 def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
-    """ConfigurationError for a relative directory that is not below the output directory; Abend if schemas could not be
-    written once the run is decided."""
+    """ConfigurationError for a relative directory outside of the output directory; Abend if ggfmt could not write
+    schemas once the run is decided."""
     help = "set another `schemaDirectory` or `schemaFilePath`"
     for target in targets:
         problem = write_problem(target.root)
-        if problem is not None:  # which the schemas within it cannot help
+        if problem is not None:  # schemas within it cannot work either
             raise Abend(write_error(target.root, problem))
         what = f"the schema directory of handler `{target.handler}`"
         try:
@@ -353,8 +351,8 @@ def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
                 directory.file_system()
                 _check_schema_directory(directory, target.root, what, help)
         except OSError as error:
-            told = "; ".join(filter(None, (getattr(error, "help", None), help)))
-            raise UsageError(Diagnostic("GG506", f"{what} cannot be opened: {error}", help=told)) from None
+            advice = "; ".join(filter(None, (getattr(error, "help", None), help)))
+            raise UsageError(Diagnostic("GG506", f"{what} cannot be opened: {error}", help=advice)) from None
 
 
 def _check_schema_directory(directory: Location, root: Location, what: str, help: str) -> None:

@@ -1,4 +1,4 @@
-"""From staged files to a committed run: names, manifest, schemas."""
+"""Publication of a run: final names, schemas, the manifest, and the commit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LEAST_DIGITS = 5
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A staged file, the handler that it is of, and its final name below the handler's output directory."""
+    """A staged file, its handler, and its final name below the output directory of the handler."""
 
     file: StagedFile
     target: HandlerOutput
@@ -84,7 +84,7 @@ class FileNamer:
         return folded("/".join((target.root.address, target.handler, "rejects" if is_reject else "data", name)))
 
     def _check_alone(self, file: StagedFile, target: HandlerOutput) -> None:
-        """Abend GG514 if another table, or another partition of it, has the place of the file."""
+        """Abend GG514 if another table or partition already has the location of the file."""
         if file.place is not None:
             own = file.table, file.partition
             first = self._owners.setdefault((target.root, target.handler, file.place), own)
@@ -102,12 +102,11 @@ class FileNamer:
 
 
 def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitPart] = ()) -> dict[str, dict[str, Any]]:
-    """Commits what the tasks of a run left in staging, and with it `others`, in directories that are held for the run;
-    the manifests by output directory.
+    """Commit the staged files of a run together with `others`, in directories that the run has locked. Return the
+    manifests by output directory.
 
-    Abend if nothing was committed. CommittedWithErrors GG506 if the commit was interrupted: it is decided then, and
-    the next run
-    ends it.
+    Abend if nothing was committed. CommittedWithErrors GG506 if the run is decided and an error interrupted the commit,
+    which the next run completes.
     """
     outputs = prepared.outputs
     try:
@@ -126,8 +125,8 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitP
 
 
 def is_committed(prepared: PreparedRun) -> bool:
-    """Whether the commit of a run was decided, by what its first output directory holds. Abend or one of `FAILURES` if
-    that cannot be read."""
+    """Whether the commit of a run was decided, as its first output directory shows. Abend or one of `FAILURES` if ggfmt
+    cannot read the directory."""
     run, store = prepared.job.run, prepared.outputs[0].store
     journal = read_journal(store)
     return (journal is not None and journal.run == run) or store.exists(run_file(run))
@@ -150,7 +149,7 @@ def _part(
     schemas: Sequence[PublishedSchema],
     described: dict[str, Any],
 ) -> CommitPart:
-    """What one output directory gets."""
+    """The part of the commit in one output directory."""
     part = CommitPart(output, deletes=list(replaced))
     for item in named:
         if item.target.root == output.root:
@@ -172,8 +171,8 @@ def _part(
 def _earlier_records(
     prepared: PreparedRun, output: OutputDirectory, part: CommitPart, schemas: set[str]
 ) -> Iterator[tuple[str, bytes]]:
-    """The records of earlier runs that have to be written, since files that they list are replaced; those of which no
-    file remains are added to what is deleted."""
+    """The records of earlier runs to write again, because the run replaces files that they list. A record without
+    remaining files is added to the deletes."""
     if prepared.mode != "overwrite":
         earlier = earlier_manifest(output.store)
         if earlier is not None:
@@ -193,7 +192,7 @@ def _earlier_records(
 def _manifest(
     output: OutputDirectory, named: Sequence[NamedFile], schemas: Sequence[PublishedSchema], described: dict[str, Any]
 ) -> dict[str, Any]:
-    """What a run read and wrote, as an output directory has it: paths in it are relative, others absolute."""
+    """The manifest of a run for an output directory: paths within it are relative, others absolute."""
 
     def path(root: Location, name: str) -> str:
         return name if root == output.root else root.show(name)
@@ -208,7 +207,7 @@ def _manifest(
 
 
 def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
-    """What the manifest says of a file."""
+    """The entry of a file in the manifest."""
     entry: dict[str, Any] = {"handler": file.handler, "path": path}
     entry |= {"rejects": file.operations} if is_reject else {"table": file.table, "operations": file.operations}
     entry |= {"bytes": file.size, "sha256": file.sha256}
@@ -235,7 +234,7 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
 
 
 def _configuration(target: HandlerOutput) -> dict[str, Any]:
-    """A handler's configuration as properties, those at their default left out."""
+    """The configuration of a handler as properties, without those at their default."""
     settings = target.settings
     options = {spec.name: spec.kind.render(value) for spec, value in settings.options.non_defaults()}
     return {"format": settings.format, "includeTokens": settings.context.include_tokens, "options": options}
@@ -259,8 +258,8 @@ class PublishedSchema:
 def _schema_files(
     targets: Sequence[HandlerOutput], tables: Sequence[TableDef], moment: datetime
 ) -> Iterator[PublishedSchema]:
-    """The schemas of all definitions met; of several of one table the last counts, and all of them are there as copies
-    with a time stamp under `versionSchemas`."""
+    """The schemas of all definitions of the run. The last definition of a table counts; under `versionSchemas` each
+    definition also has a copy with a time stamp."""
     for target in targets:
         directories = target.schema_directories
         for number, table in enumerate(tables if directories else ()):

@@ -1,4 +1,4 @@
-"""Records set aside: their bytes as they were, and beside them why, one JSON object a line."""
+"""Files of rejected records: their bytes, and beside them the reasons, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLUSH_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class RejectedRecord:
-    """Why a record was set aside and where it was: a line of a file of reasons. The record itself is not in it."""
+    """The reason why a record was rejected, and its place: a line of a file of reasons, without the record itself."""
 
     code: str
     reason: str
@@ -40,14 +40,13 @@ class RejectedRecord:
 
 @dataclass(frozen=True)
 class RejectEntry(RejectedRecord):
-    """A record that a handler could not write, or that could not be read: its bytes, why, and where it was."""
+    """A record that ggfmt could not read, or a handler could not write: its bytes, the reason and its place."""
 
     record: bytes = b""
 
 
 class RejectFiles:
-    """The rejects of one handler in one task, written as they come. Each record is followed by a line end, which is not
-    its own."""
+    """The rejected records of one handler in one task. A line end, which is not part of it, follows each record."""
 
     def __init__(self, directory: Store, handler: str, split: int) -> None:
         self.by_code: Counter[str] = Counter()
@@ -73,12 +72,12 @@ class RejectFiles:
         self.by_code[diagnostic.code] += 1
 
     def close(self) -> list[StagedFile]:
-        """The files of what was added, if anything."""
+        """The files, if there are rejected records."""
         return [self._records.close(), self._reasons.close()] if self.by_code else []
 
 
 class _LineFile:
-    """A staged file of lines, which is made with the first of them."""
+    """A staged file of lines; the first line creates it."""
 
     def __init__(self, directory: Store, handler: str, split: int, kind: str) -> None:
         self.size = 0
@@ -121,7 +120,7 @@ class _LineFile:
 
 
 def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[RejectEntry]:
-    """The rejects in the output directory `root` that its manifest lists, in the order of their files."""
+    """The rejected records that the manifest of the output directory `root` lists, in the order of the files."""
     for entry in manifest["files"]:
         name: str = entry["path"]
         elsewhere = is_uri(name) or os.path.isabs(name)

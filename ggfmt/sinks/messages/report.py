@@ -1,4 +1,4 @@
-"""What a run tells: the configuration of each handler, the fields of each table, and the totals.
+"""The report of a run: the configuration of each handler, the fields of each table, and the totals.
 
 Names come from the data: every text shows them with escapes, so that none can steer a terminal or make up a line.
 """
@@ -26,10 +26,10 @@ from ggfmt.sinks.messages.sink import TaskOutcome
 
 @dataclass
 class HandlerTotals:
-    """What became of one handler's messages.
+    """The totals of one handler.
 
-    `left_out` are operations that it was told not to write. `notes` counts losses by what they happened to; `not_shown`
-    are those that its format and options have whatever the values, which nobody counts.
+    `left_out` are operations that its options leave out. `notes` counts losses by what they happened to; `not_shown`
+    are the losses of its format and options for all values, which are not counted.
     """
 
     messages: int = 0
@@ -73,7 +73,7 @@ class Totals:
         return sum(sum(handler.rejected.values()) for handler in self.handlers.values())
 
     def imbalance(self) -> str | None:
-        """Where operations read are not messages written and rejects, in words; None if all is well."""
+        """A message if the operations read are not the messages written plus the rejected records; else None."""
         for name, handler in self.handlers.items():
             accounted = handler.messages - handler.extras + handler.left_out + sum(handler.rejected.values())
             if accounted != self.read + self.rejected_records:
@@ -109,7 +109,7 @@ def _not_shown(target: HandlerOutput) -> tuple[Loss, ...]:
 
 
 def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:
-    """The table definitions that operations were met of, in that order; a table again after each change of it."""
+    """The table definitions of all operations, in order; a table appears again after each change of its schema."""
     met = []
     current: dict[str, TableDef] = {}
     for outcome in outcomes:
@@ -121,7 +121,7 @@ def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:
 
 
 def configuration_summary(target: HandlerOutput, stream: bool = False) -> str:
-    """What a handler will do, option by option; `stream`: to standard output."""
+    """The configuration of a handler, option by option; `stream`: it writes to standard output."""
     settings, format = target.settings, FORMATS[target.settings.format]
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
     layout = "a directory for each table" if settings.partition_by_table else "all tables in the same files"
@@ -137,7 +137,7 @@ def configuration_summary(target: HandlerOutput, stream: bool = False) -> str:
 
 
 def field_summary(target: HandlerOutput, table: TableDef) -> str:
-    """The numbered fields of a table's messages, as one handler writes them."""
+    """The numbered fields of the messages of a table, as one handler writes them."""
     fields = target.settings.formatter(table, Clock()).fields
     lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]
     lines += [f"  {number:{len(str(len(fields)))}}: {name}" for number, name in enumerate(fields, 1)]
@@ -149,7 +149,7 @@ def _text(lines: Sequence[str]) -> str:
 
 
 def warnings(totals: Totals) -> Iterator[str]:
-    """What was read or written otherwise than one might expect, once for each table or column."""
+    """Warnings of a run, one for each table or column."""
     for remark, count in sorted(totals.remarks.items(), key=lambda item: (item[0].table, item[0].code, item[0].detail)):
         yield visible(f"[{remark.code}] table {remark.table}: {counted(count, 'operation')} {remark.detail}")
     for name, handler in totals.handlers.items():

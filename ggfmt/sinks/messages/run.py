@@ -1,4 +1,4 @@
-"""A run from end to end: prepared, carried out, published."""
+"""A run from end to end: prepare it, run its tasks, publish the output."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class RunResult:
-    """`manifests` are by output directory; there are none where nothing is committed."""
+    """`manifests` are by output directory; empty if nothing was committed."""
 
     totals: report.Totals
     manifests: dict[str, dict[str, Any]]
 
     @property
     def report(self) -> dict[str, Any]:
-        """The totals as `--report` writes them: with the time of the commit, which no manifest can have."""
+        """The totals as `--report` writes them: with the seconds of the commit, which no manifest can contain."""
         return report.as_document(self.totals)
 
 
@@ -46,24 +46,23 @@ def execute(
     start: Callable[[], AbstractContextManager[Runner]],
     progress: ProgressCallback | None = None,
 ) -> RunResult:
-    """Carries a run out. `start` starts the runner, which is not done before everything else has been checked.
-    `progress` is called with where the run stands when that changes, on this thread or one of the runner's.
+    """Run a conversion. `start` starts the runner; it is called only after all other checks.
+    `progress` is called with each change of the progress, on this thread or one of the runner's.
 
-    Abend if nothing was committed because of the data, UsageError or ConfigurationError if the run makes no sense.
-    KeyboardInterrupt, which says so, if it was interrupted before anything was committed; CommittedWithErrors GG550 if
-    after.
+    Abend if nothing was committed because of the data, UsageError or ConfigurationError for a wrong request. If a
+    signal interrupts the run: KeyboardInterrupt if nothing was committed, else CommittedWithErrors GG550.
     """
     running = _RunExecution(settings, start, ProgressTracker(progress))
     try:
         result = running.run()
-        signals.suspend()  # the run is committed, and what comes now cannot say otherwise
+        signals.suspend()  # the run is committed: a later signal must not say otherwise
         return result
     except KeyboardInterrupt:
         raise running.interrupted() from None
 
 
 class _RunExecution:
-    """One run, and what is true of it when it is interrupted."""
+    """One run, and its state for the case that it is interrupted."""
 
     def __init__(
         self, settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], following: ProgressTracker
@@ -92,7 +91,9 @@ class _RunExecution:
             try:
                 results = execute_tasks(prepared, runner, watch, following)
             except Abend:
-                check_inputs_unchanged(prepared.files)  # half a record is no mistake in the data where a file was cut
+                check_inputs_unchanged(
+                    prepared.files
+                )  # if a file was cut meanwhile, half a record is no mistake in the data
                 raise
             results.totals.seconds = time.perf_counter() - started
             results.totals.steps = added(results.totals.steps, watch.seconds)
@@ -101,7 +102,7 @@ class _RunExecution:
             others = []
             if checkpoint is not None:
                 others.append(checkpoint.part(job.run, job.targets, prepared.inputs))
-            check_inputs_unchanged(prepared.files)  # last, so that what is remembered of them is of what was read
+            check_inputs_unchanged(prepared.files)  # last, so that the checkpoint records what the run has read
             following.start_phase(COMMITTING)
             self._committing = prepared
             if prepared.stream:
@@ -118,7 +119,7 @@ class _RunExecution:
         return RunResult(results.totals, self._manifests)
 
     def interrupted(self) -> KeyboardInterrupt | CommittedWithErrors:
-        """What an interrupt of the run is told as: with exit code 130 where nothing was committed."""
+        """The exception for an interrupted run; exit code 130 if nothing was committed."""
         prepared, what_happened = self._committing, signals.interruption()
         nothing = KeyboardInterrupt(f"{what_happened}; nothing was committed")
         if prepared is None:

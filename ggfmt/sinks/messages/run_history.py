@@ -1,6 +1,6 @@
-"""A committed run read back from its output directory: its manifest, and examples of what it set aside.
+"""A committed run as its output directory has it: its manifest, and examples of its rejected records.
 
-Nothing is changed and nothing is held. How much is read does not grow with the output, but for the manifest itself.
+It changes nothing and locks nothing. Apart from the manifest, it reads a bounded part of the output.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> RunRecord:
 
 def _rejects(store: Store, record: RunRecord) -> Iterator[RejectedRecord]:
     """The first of each handler and code, from the first files of reasons. What is not there, or is no line of reasons,
-    is passed over: `ggfmt verify` tells of it."""
+    is passed over: `ggfmt verify` reports it."""
     seen: Counter[tuple[str, str]] = Counter()
     names = [(name, str(entry.get("handler"))) for name, entry in record.files(store) if name.endswith(f".{REASONS}")]
     for name, handler in names[:MOST_REASON_FILES]:
@@ -93,7 +93,7 @@ def _rejects(store: Store, record: RunRecord) -> Iterator[RejectedRecord]:
 
 
 def _first_lines(store: Store, name: str) -> list[bytes]:
-    """The whole lines at the start of a file, which is none that a symbolic link leads to."""
+    """The complete lines at the start of a file; none of a file behind a symbolic link."""
     if store.link_above(name) is not None or (store.local and os.path.islink(store.inner(name))):
         return []
     if store.size(name) is None:

@@ -1,4 +1,4 @@
-"""Where the operations of one task go: to the files of every handler in staging, and what there is to tell of them."""
+"""The sink of one task: staged files of every handler, and the counts that the task reports."""
 
 from __future__ import annotations
 
@@ -45,14 +45,12 @@ STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abe
 
 Locate = Callable[[int], tuple[bytes, dict[str, object]]]
 
-# One handler's part of a task: its messages go to files in staging, those that have no message or no file back.
-
 _STRICT_HELP = "choose another format or other options, or leave out `--strict-fidelity`"
 
 
 @dataclass
 class HandlerTaskOutput:
-    """What one handler got in one task."""
+    """The output of one handler in one task."""
 
     files: list[StagedFile] = field(default_factory=list)
     rejects: list[StagedFile] = field(default_factory=list)
@@ -67,8 +65,8 @@ class HandlerTaskOutput:
 
 @dataclass(frozen=True)
 class _Table:
-    """A table as the files of one handler have it at present: its series by partition. There is one alone where nothing
-    divides it, and none where tables share files."""
+    """The files of a table for one handler: its present definition, and its series by partition. A table without a
+    partitioner has one series; tables that share files have none."""
 
     definition: TableDef
     preamble: Preamble | None
@@ -77,7 +75,7 @@ class _Table:
 
 
 class HandlerWriter:
-    """One handler's part of a task, which is the one of `ordinal`, after `epoch` metadata changes."""
+    """One handler's part of the task `ordinal`, which follows `epoch` metadata changes."""
 
     def __init__(
         self,
@@ -112,7 +110,7 @@ class HandlerWriter:
         return self._settings.projection
 
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
-        """Formats a batch, less the operations that cannot be formatted, which are handed back by their row."""
+        """Format and write a batch. Yield the operations that cannot be formatted, by row."""
         refused, formatted = self._pipeline.format(batch)
         self._watch.lap(FORMATTING)
         yield from refused
@@ -138,7 +136,7 @@ class HandlerWriter:
     def _write_divided(
         self, table: _Table, partitioner: Partitioner, formatted: FormattedBatch
     ) -> Iterator[tuple[int, Diagnostic]]:
-        """Writes messages to the files of their partitions; hands back operations that have a message without one."""
+        """Write messages to the files of their partitions. Yield operations with a message that has no file name."""
         divided = partitioner.divide(formatted.arranged)
         homeless: dict[int, Diagnostic] = {}
         for partition, rows in divided:
@@ -165,7 +163,7 @@ class HandlerWriter:
         self._series_of(table, partition).write(messages, positions, preambles)
 
     def loss(self) -> Diagnostic | None:
-        """The first values of those written so far that are not shown as they are."""
+        """The first values, of those written so far, that the messages do not show as they are."""
         for note, count in self._pipeline.notes.items():
             reason = f"{counted(count, 'value')} {note.detail} (`{note.loss}`)"
             return Diagnostic("GG407", reason, Span(table=note.table, field=note.field), _STRICT_HELP)
@@ -181,13 +179,13 @@ class HandlerWriter:
             self._watch.lap(WRITING)
 
     def new_epoch(self, epoch: int) -> None:
-        """Takes note of a metadata change event, which a file of all tables may have to end at."""
+        """Note a schema change: a file of all tables may have to end there."""
         if self._interleaved is not None:
             self._interleaved.end_of_chunk()
             self._interleaved.series.new_definition(str(epoch), self._settings.framing(None))
 
     def close(self) -> HandlerTaskOutput:
-        """Ends all files and says what was written."""
+        """End all files. Return what the handler wrote."""
         result = self._result
         for series in self._every_series():
             series.roll()
@@ -206,7 +204,7 @@ class HandlerWriter:
         return [series for table in self._tables.values() for series in table.series.values()]
 
     def _table(self, definition: TableDef) -> _Table:
-        """What there is of a table, once its files know that the definition holds from here on."""
+        """The files of a table, with this definition from here on."""
         name = definition.full_name
         table = self._tables.get(name)
         if table is not None and table.definition == definition:
@@ -221,7 +219,7 @@ class HandlerWriter:
         return table
 
     def _series_of(self, table: _Table, partition: Partition) -> StagedSeries:
-        """The files of a partition, which begin with its first message. Abend GG516 if they have no name."""
+        """The series of a partition, made for its first message. Abend GG516 if the files have no name."""
         series = table.series.get(partition)
         if series is None:
             definition = table.definition
@@ -245,7 +243,7 @@ class HandlerWriter:
 
 @dataclass(frozen=True)
 class DefinitionUse:
-    """A table definition at the first operation that a task met of it; `source` is the name that the input has."""
+    """A table definition at its first operation in a task; `source` is the name of the table in the input."""
 
     table: TableDef
     split: int
@@ -255,8 +253,8 @@ class DefinitionUse:
 
 @dataclass
 class TaskOutcome:
-    """What a task did. `abend` is the first mistake in the data where rejects are not set aside; `undefined` tells that
-    the task met a table or a metadata record that nobody had looked for, so that a discovery pass is needed; `crossed`
+    """The outcome of a task. `abend` is the first mistake in the data, if the run does not quarantine; `undefined`: the
+    task met a table or a metadata record without a definition, so that the run needs a discovery pass; `crossed`
     is the place of an input that has to be read in one (see `SplitBoundaryError`); `kernels` is what the task ran
     with."""
 
@@ -279,12 +277,12 @@ class TaskOutcome:
 
 
 def in_task(staging: Collection[Location], ordinal: int, work: Callable[[], TaskOutcome]) -> TaskOutcome:
-    """Do the work of one task, unless another task has left a reason to stop in the staging directories of the run."""
+    """Run one task, unless another task has left a stop file in the staging directories of the run."""
     started = time.perf_counter()
     if any(root.child(STOP_FILE).exists() for root in staging):
         return TaskOutcome(ordinal, stopped=True)
     collecting = gc.isenabled()
-    gc.disable()  # a chunk is tens of thousands of objects without cycles; looking for some costs a tenth of the time
+    gc.disable()  # a chunk has tens of thousands of objects, and no cycles: to search them takes a tenth of the time
     try:
         outcome = work()
     finally:
@@ -324,8 +322,8 @@ class Sink:
         raise TaskStopped
 
     def write(self, batch: ChangeBatch, locate: Locate) -> None:
-        """Writes a batch for all handlers. `locate` has the bytes of the record of an ordinal, and its place as
-        keyword arguments of a `Span`. TaskStopped where the task is not to go on."""
+        """Write a batch for all handlers. `locate` returns the bytes of the record of an ordinal, and its place as
+        keyword arguments of a `Span`. TaskStopped if the task must end."""
         source = batch.table.full_name
         unusable = None
         if self._replacer is not None:
@@ -354,7 +352,7 @@ class Sink:
             self._forbid_losses(output)
 
     def reject(self, record: bytes, diagnostic: Diagnostic) -> None:
-        """Sets a record aside that is no operation; TaskStopped where the run does not do that."""
+        """Set aside a record that is no operation; TaskStopped if the run does not quarantine."""
         self.outcome.rejected_records += 1
         for output in self.outputs:
             self._set_aside(output, record, diagnostic)
@@ -367,7 +365,7 @@ class Sink:
         self._times = []
 
     def close(self) -> None:
-        """Ends all files."""
+        """End all files."""
         self.end_of_chunk()
         for output in self.outputs:
             self.outcome.written[output.target.handler] = output.close()
@@ -378,7 +376,7 @@ class Sink:
         output.rejects.add(record, diagnostic)
 
     def _forbid_losses(self, output: HandlerWriter) -> None:
-        """Abend for the first values that a handler could not show as they are, where losses are forbidden."""
+        """Under `strict`, stop at the first values that a handler could not show as they are."""
         loss = output.loss() if self._job.strict else None
         if loss is not None:
             self.stop(loss)

@@ -1,6 +1,6 @@
-"""Where a task puts its messages: files of its own in the staging directory, one series for each table.
+"""The staged files of a task: one series of files for each table, in a directory of the task.
 
-Only the driver gives files their final names. Nothing of a message becomes part of a path.
+The driver alone gives files their final names. No data of a message becomes part of a path.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ggfmt.sinks.messages.pipeline import Preamble
 
 FLUSH_BYTES = 1 << 20
 MAX_BUFFERED_BYTES = 32 << 20  # of all series of a task for one handler
-_LARGE_BYTES = 1 << 16  # that are sooner written than put together with others
+_LARGE_BYTES = 1 << 16  # that are faster to write than to concatenate
 
 
 @dataclass(frozen=True)
 class PlacedPreamble:
-    """A preamble in a staged file: the table and definition that it is of, its first byte and its length."""
+    """A preamble in a staged file: its table and definition, its first byte and its length."""
 
     table: str
     definition: str
@@ -62,7 +62,7 @@ class StagedFile:
 
 
 class WriteBuffer:
-    """The bytes that wait to be written in all series of a handler."""
+    """The bytes that all series of a handler still have to write."""
 
     def __init__(self) -> None:
         self._series: dict[StagedSeries, int] = {}
@@ -79,7 +79,7 @@ class WriteBuffer:
         return self._series.get(series, 0)
 
     def limit(self) -> None:
-        """Writes all of it, if it is too much."""
+        """Write everything if it exceeds `MAX_BUFFERED_BYTES`."""
         if self._bytes > MAX_BUFFERED_BYTES:
             for series in list(self._series):
                 series.flush()
@@ -122,7 +122,7 @@ class StagedSeries:
         self._positions: tuple[str | None, str | None] = (None, None)
         self._hash = hashlib.sha256()
         self._preambles: list[PlacedPreamble] = []
-        self._said: dict[str, str] = {}  # the definition of each table that the present file has told
+        self._said: dict[str, str] = {}  # the definition of each table that the present file contains
 
     def write(
         self,
@@ -131,7 +131,7 @@ class StagedSeries:
         preambles: Sequence[Preamble] = (),
         preamble_of: pa.Int32Array | None = None,
     ) -> None:
-        """Appends n messages, in a new file where the present one would grow too large. A message is never cut.
+        """Append n messages; start a new file if the present one would grow too large. A message is never cut.
 
         A preamble stands before the first message of its definition in a file. `preamble_of` has for each message the
         place of its preamble in `preambles`; without it the only one there is goes for all.
@@ -166,8 +166,8 @@ class StagedSeries:
     def _pieces(
         self, messages: pa.Array[Any], preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
     ) -> tuple[list[pa.Buffer | bytes | Preamble], int]:
-        """The framed messages, and between them the preambles that the present file lacks; and how many characters
-        the encoding could not carry."""
+        """The framed messages with the preambles that the present file lacks, and the number of characters that the
+        encoding does not have."""
         pieces: list[pa.Buffer | bytes | Preamble] = []
         start = lost = 0
         for row, preamble in [*self._lacking(preambles, preamble_of), (len(messages), None)]:
@@ -182,7 +182,7 @@ class StagedSeries:
     def _lacking(
         self, preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
     ) -> list[tuple[int, Preamble | None]]:
-        """The preambles that the present file lacks, with the first message that each must stand before."""
+        """The preambles that the present file lacks, each with the first message that it must precede."""
         firsts = [(0, place) for place in range(len(preambles))]
         if preamble_of is not None:
             places = non_null_values(pc.unique(preamble_of))
@@ -197,19 +197,19 @@ class StagedSeries:
         return lacking
 
     def _would_have(self, pieces: Sequence[pa.Buffer | bytes | Preamble]) -> int:
-        """The size of the present file with some more in it."""
+        """The size of the present file after some more pieces."""
         more = sum(len(piece.data) if isinstance(piece, Preamble) else len(piece) for piece in pieces)
         return (self._size or len(self._framing.header)) + more
 
     def new_definition(self, definition: str, framing: Framing) -> None:
-        """What follows is of another definition: ends the file, if the handler or the format wants that."""
+        """Change to another definition. End the file, if the handler or the format requires it."""
         if self._roll_on_change and definition != self._definition:
             self.roll()
             self._definition = definition
             self._framing = framing
 
     def roll(self) -> None:
-        """Ends the present file, if there is one."""
+        """End the present file, if there is one."""
         if not self._operations:
             return
         self.flush()
@@ -247,7 +247,7 @@ class StagedSeries:
             self._hash.update(data)
 
     def flush(self) -> None:
-        """Writes what waits."""
+        """Write the buffered bytes."""
         if self._name is None:
             self._name = unique_name()
         fs, inner = self._directory.fs, self._directory.inner(self._name)
@@ -281,7 +281,7 @@ def unique_name() -> str:
 
 
 class InterleavedWriter:
-    """Messages of many tables for one series of files, put back into the order of the input chunk by chunk."""
+    """Messages of many tables for one series of files, in the order of the input, chunk by chunk."""
 
     def __init__(self, series: StagedSeries) -> None:
         self.series = series
@@ -291,7 +291,7 @@ class InterleavedWriter:
         self._preambles: list[Preamble] = []
 
     def write(self, messages: pa.Array[Any], batch: ChangeBatch, preamble: Preamble | None) -> None:
-        """Takes the messages of a batch. Either all batches have a preamble or none has."""
+        """Add the messages of a batch. Either all batches have a preamble, or none has."""
         self._messages.append(messages)
         self._ordinals.append(batch.ordinal)
         self._positions.append(batch.position)
@@ -315,7 +315,7 @@ class InterleavedWriter:
 
 
 def _stable_order(ordinals: Sequence[pa.Int64Array]) -> pa.Array[Any]:
-    """Rows by ordinal; rows of the same ordinal, which one operation made, stay in their order."""
+    """The order of rows by ordinal; rows of one ordinal, made by one operation, keep their order."""
     flat = pa.concat_arrays(ordinals)
     keys = pa.table({"ordinal": flat, "row": pa.array(range(len(flat)), pa.int64())})
     return pc.sort_indices(keys, sort_keys=[("ordinal", "ascending"), ("row", "ascending")])

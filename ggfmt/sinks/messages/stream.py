@@ -1,4 +1,4 @@
-"""Messages to standard output: the files that a run would have written, as one, once the run is decided.
+"""Standard output as a sink: all files of a run in one stream, once the run is decided.
 
 Until then they are in a directory for temporary files. There is no manifest, no schema and no place for rejects, and
 what was written cannot be taken back.
@@ -34,7 +34,7 @@ log = logging.getLogger("ggfmt")
 
 
 def check_stream(handlers: Sequence[str], mode: str, quarantine: bool, checkpoint: str | None) -> None:
-    """UsageError GG519 for a run that needs more than a stream."""
+    """UsageError GG519 for options that need an output directory."""
     if getattr(sys.stdout, "buffer", None) is None:
         raise _refused("there is no standard output", "give a directory to `-o`")
     if len(handlers) > 1:
@@ -54,7 +54,7 @@ def _refused(message: str, help: str) -> UsageError:
 
 
 def directory_for_stream(held: ExitStack) -> str:
-    """A directory for what the tasks write, which `held` removes. Abend GG519 if it cannot be made."""
+    """A directory for the files of the tasks, which `held` deletes. Abend GG519 if ggfmt cannot make it."""
     remove_abandoned()
     try:
         with signals.deferred():  # until it is among what `held` removes
@@ -66,12 +66,12 @@ def directory_for_stream(held: ExitStack) -> str:
 
 
 def placeholder_directory() -> str:
-    """The name of a directory that nobody makes, for a run that is only planned."""
+    """The name of a directory that does not exist, for a dry run."""
     return os.path.join(tempfile.gettempdir(), f"ggfmt-stream-{uuid.uuid4().hex}")
 
 
 def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: HandlerTotals) -> None:
-    """Writes the messages of a handler to standard output, and into its totals how much that was.
+    """Write the messages of a handler to standard output, and their size to its totals.
 
     Abend GG519 if they are no stream, and nothing was written, or if only some could be; BrokenPipeError if nobody
     reads on.
@@ -88,14 +88,14 @@ def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: Han
 
 def _write(files: Sequence[StagedFile], out: BinaryIO) -> int:
     size = 0
-    raw = getattr(out, "raw", out)  # which says how much it took: of a buffer, nobody knows that after an error
+    raw = getattr(out, "raw", out)  # says how much it took; after an error, a buffer does not
     try:
         out.flush()
         for block in joined(files):
             left = memoryview(block)
             while left:
                 taken = raw.write(left)
-                if taken is None:  # somebody made it a stream that does not wait
+                if taken is None:  # a stream that does not block
                     select.select([], [raw], [])
                 left = left[taken or 0 :]
             size += len(block)
@@ -109,7 +109,7 @@ def _write(files: Sequence[StagedFile], out: BinaryIO) -> int:
 
 
 def _not_one(files: Sequence[StagedFile], target: HandlerOutput) -> str | None:
-    """Why files cannot stand one after the other: what is said at their start holds to their end."""
+    """Why files cannot follow each other in one stream: a header applies up to the end of its file."""
     format = target.settings.format
     first: dict[tuple[str, str], StagedFile] = {}
     for file in files:

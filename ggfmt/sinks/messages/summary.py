@@ -1,7 +1,7 @@
-"""What a run tells at its end: fields and warnings of few tables, and last a summary that a screen holds.
+"""The log of a run at its end: fields and warnings of few tables, and then a summary that fits a screen.
 
-More is told where the log is at `debug`, and all of it is in the manifest. Names come from the data: every text shows
-them with escapes, so that none can steer a terminal or make up a line.
+At level `debug` the log has more, and the manifest has everything. Names come from the data: each text shows them with
+escapes, so that no name can control a terminal or forge a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults
 from ggfmt.sinks.messages.report import HandlerTotals, Totals
 
-MOST_TABLES = 20  # that are told of one by one
+MOST_TABLES = 20  # with a line each
 MOST_LINES, MOST_COLUMNS = 23, 80  # of a small terminal, less the line for the next command
 _CUT = "..."
 
@@ -30,14 +30,14 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class _Section:
-    """Lines, and those that stand for them where there is no room."""
+    """Lines, and shorter ones for a screen without room for them."""
 
     lines: list[str]
     short: list[str]
 
 
 def log_summary(results: RunResults) -> None:
-    """Fields, warnings and the summary of a run, for the log."""
+    """Log the fields, warnings and the summary of a run."""
     whole = log.isEnabledFor(logging.DEBUG)
     for table in results.definitions if whole or len(results.definitions) <= MOST_TABLES else ():
         for target in results.job.targets:
@@ -47,7 +47,7 @@ def log_summary(results: RunResults) -> None:
         log.warning("%s", warning)
     left = sum(1 for _ in warnings)
     if left:
-        log.warning("%s: told at `--log-level debug`, and in the manifest", counted(left, "more warning"))
+        log.warning("%s: see `--log-level debug`, or the manifest", counted(left, "more warning"))
     roots = dict.fromkeys(target.root for target in results.job.targets)
     log.info("%s", summary(results.totals, list(roots), whole))
 
@@ -71,7 +71,7 @@ def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> s
     chosen = [section.lines for section in sections]
     if not whole:
         chosen = _fitting(sections)
-        chosen[:-1] = [[_cut(visible(line)) for line in lines] for lines in chosen[:-1]]  # a path is told in full
+        chosen[:-1] = [[_cut(visible(line)) for line in lines] for lines in chosen[:-1]]  # a path is shown in full
     return "\n".join(visible(line) for lines in chosen for line in lines)
 
 
@@ -122,13 +122,13 @@ def _handlers(totals: Totals) -> _Section:
     lines = [line for block in blocks for line in block]
     every = totals.handlers.values()
     lost = sum(handler.notes.total() + handler.lost_characters for handler in every)
-    told = [
+    parts = [
         counted(sum(handler.messages for handler in every), "message"),
         f"{sum(handler.size for handler in every):,} bytes",
         *([f"{totals.rejects:,} rejected"] if totals.rejects else []),
         *([f"{lost:,} changed or lost"] if lost else []),
     ]
-    return _Section(lines, _one(lines, f"  {counted(len(blocks), 'handler')}: {', '.join(told)}"))
+    return _Section(lines, _one(lines, f"  {counted(len(blocks), 'handler')}: {', '.join(parts)}"))
 
 
 def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
@@ -160,5 +160,5 @@ def _one(lines: Sequence[str], short: str) -> list[str]:
 
 
 def _cut(line: str) -> str:
-    """A line that a terminal does not break."""
+    """A line cut to the width of a terminal."""
     return line if len(line) <= MOST_COLUMNS else line[: MOST_COLUMNS - len(_CUT)] + _CUT

@@ -1,6 +1,6 @@
-"""An output read back: is each file as its manifest says, do the counts add up, does anything else lie about?
+"""Verification of an output: each file against its manifest, the counts, and files that no manifest lists.
 
-Nothing is changed, and nothing is held: a run that is at work is told of by what it has in staging.
+It changes nothing and locks nothing: the staged files of an active run are reported.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Verification:
 
 
 def verify(root: str) -> Verification:
-    """Reads an output directory back. UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
+    """Verify an output directory. UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
     with output_to_read(root) as store:
         return _verify(store, root)
 
@@ -94,7 +94,7 @@ def _expected(entry: dict[str, Any]) -> tuple[int, str]:
 
 
 def _present(store: Store) -> Iterator[str]:
-    """All that lies in the directory, but for what is ggfmt's own and other outputs."""
+    """All files in the directory, without those of ggfmt itself and other outputs."""
     for name in store.names(""):
         if name in (METADATA_DIRECTORY, SUCCESS_FILE):
             continue
@@ -105,7 +105,7 @@ def _present(store: Store) -> Iterator[str]:
 
 
 def _left_over(store: Store) -> Iterator[Diagnostic]:
-    """What a commit or a run that was cut off leaves behind."""
+    """The traces of a run that is active, or was interrupted."""
     for name, what in (
         (JOURNAL, "the commit of a run is not ended"),
         (POINTER, "the commit of a run that writes to other directories too is not ended"),
@@ -161,8 +161,7 @@ def _as_listed(store: Store, name: str, message: str) -> Diagnostic:
 
 
 def _sums(record: RunRecord) -> Iterator[str]:
-    """Where the files of a run are not what its totals say; of handlers whose files later runs replaced there is
-    nothing to say."""
+    """The differences between the files of a run and its totals; not of handlers whose files later runs replaced."""
     document = record.document
     totals = document.get("totals", {})
     messages: Counter[str] = Counter()
@@ -179,7 +178,7 @@ def _sums(record: RunRecord) -> Iterator[str]:
     read = totals.get("operations_read", 0)
     if sum(operations.values()) != read:
         yield f"the operations of all tables are {sum(operations.values()):,}, and {read:,} were read"
-    if "operations_by_time" in totals:  # which no version before had
+    if "operations_by_time" in totals:  # earlier versions did not write it
         by_time = totals["operations_by_time"]
         counts = [*by_time["times"].values(), by_time["untimed"]]
         timed = sum(sum(kinds.values()) for kinds in counts)
@@ -193,7 +192,7 @@ def _sums(record: RunRecord) -> Iterator[str]:
         rejected = sum(told["rejects"].values())
         if rejects[handler] != rejected:
             yield f"handler {handler}: its files hold {rejects[handler]:,} rejects, and there were {rejected:,}"
-        left_out = told.get("left_out", 0)  # which no version before had
+        left_out = told.get("left_out", 0)  # earlier versions did not write it
         accounted = messages[handler] - told["extra_messages"] + left_out + rejects[handler]
         records_read = read + totals.get("records_rejected_by_reader", 0)
         if accounted != records_read:

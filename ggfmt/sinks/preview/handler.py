@@ -1,4 +1,4 @@
-"""One handler's part of a preview: the first messages of each table, shown by their format."""
+"""The preview of one handler: the first messages of each table, as their format shows them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ggfmt.formats.api.writing import BytesShow, Formatter, Framing, LossNote, S
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerSettings, Pipeline
 
-MOST_REJECTS = 3  # of a table that are shown; the others are counted
-HOPELESS = 1000  # rejects of a table, after which it is not read on for more messages of it
+MOST_REJECTS = 3  # shown for a table; the others are counted
+HOPELESS = 1000  # rejects of a table, after which the preview stops to wait for its messages
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message: the kind of its operation in a word, `data` as in the file (of a file of blocks, as in its block),
-    and how it is shown. `of_key_update`: it is one of the two that a primary key update became."""
+    """One message: the kind of its operation, its bytes `data` in the file or block, and how it is shown.
+    `of_key_update`: it is one of the two messages of a primary key update."""
 
     kind: str
     position: str | None
@@ -33,7 +33,7 @@ class Message:
 
 @dataclass(frozen=True)
 class ShownFields:
-    """A definition that holds from here on: what its messages are made of, and facts about their files."""
+    """A definition that applies from here on: the fields of its messages, and facts about their files."""
 
     names: tuple[str, ...]
     about: tuple[str, ...]
@@ -41,7 +41,7 @@ class ShownFields:
 
 @dataclass(frozen=True)
 class DefinitionRecord:
-    """What the files have before the messages of a definition, which describes the table."""
+    """The record before the messages of a definition, which describes the table."""
 
     data: bytes
     shown: ShownMessage
@@ -52,8 +52,8 @@ Item = Message | ShownFields | DefinitionRecord | Diagnostic
 
 @dataclass(frozen=True)
 class TablePreview:
-    """A table by the name in its messages: how many operations were met of it, and in the order of the input its first
-    messages, the definitions that they have, and its first rejects; `more_rejects` counts the others."""
+    """A table by its name in the messages: the number of its operations, and in input order its first messages, their
+    definitions and its first rejects; `more_rejects` counts the others."""
 
     table: str
     operations: int
@@ -70,14 +70,14 @@ class HandlerPreview:
 
 @dataclass
 class FirstRejects:
-    """Rejects by the ordinal of their record: the first of them, and how many there are."""
+    """The first rejects with the ordinals of their records, and the number of all."""
 
     count: int = 0
     first: list[tuple[int, Diagnostic]] = field(default_factory=list)
 
     @property
     def full(self) -> bool:
-        """Whether there are so many that others are only counted."""
+        """Whether further rejects are only counted."""
         return len(self.first) >= MOST_REJECTS
 
     def add(self, ordinal: int, diagnostic: Diagnostic) -> None:
@@ -91,7 +91,7 @@ class FirstRejects:
 
 
 class PreviewHandler:
-    """Formats operations for one handler, until there are `count` messages of their table.
+    """Formats operations for one handler, until each table has `count` messages.
 
     `notes` and `lost_characters` are of all messages made.
     """
@@ -117,7 +117,7 @@ class PreviewHandler:
         return self._pipeline.notes
 
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
-        """Formats the first operations of a batch; hands back those that cannot be formatted, by their row."""
+        """Format the first operations of a batch. Yield those that cannot be formatted, by row."""
         name = batch.table.full_name
         table = self._tables.get(name)
         if table is None:
@@ -126,18 +126,18 @@ class PreviewHandler:
             table.begin(self._pipeline.formatter(batch.table), batch.ordinal[0].as_py())
         start = step = 0
         while start < len(batch) and not table.enough:
-            # No more than are wanted, unless they were rejects: looking for others must not take long.
+            # No more than are missing, unless they were rejects: the search must not take long.
             step = max(2 * step, self._count - table.messages)
             rows = range(start, min(start + step, len(batch)))
             start = rows.stop
             yield from self._rows(table, batch, rows)
 
     def rejects(self, table: str) -> FirstRejects:
-        """The operations of a table that cannot be written; whoever finds one adds it."""
+        """The rejects of a table, to which the caller adds."""
         return self._tables.setdefault(table, _Table(self._count)).rejects
 
     def preview(self, operations: Mapping[str, int], unread: Mapping[str, FirstRejects]) -> HandlerPreview:
-        """What there is now, of the tables of `operations`; `unread` are records of theirs that cannot be read."""
+        """The preview of the tables in `operations`; `unread` are their records that cannot be read."""
         tables = (
             self._tables[name].preview(name, count, unread.get(name, FirstRejects()))
             for name, count in operations.items()
@@ -162,7 +162,7 @@ class PreviewHandler:
             table.add(arranged.ordinal[row].as_py(), Message(kind, position, bytes(data), display, split))
 
     def _show(self, table: _Table, formatted: FormattedBatch) -> tuple[Show, Framing]:
-        """Made for the first message of a definition, because there may be no schema of one without messages."""
+        """The way to show messages of a definition; made for its first message: others may have no schema."""
         if table.shows is None:
             settings, formatter, messages = self._settings, formatted.formatter, formatted.messages
             make = settings.write_support.show
@@ -180,7 +180,7 @@ class PreviewHandler:
 
 
 class _Table:
-    """What a handler has of one table; items by the ordinal of their record."""
+    """The items of one table, by the ordinals of their records."""
 
     def __init__(self, count: int) -> None:
         self.messages = 0
@@ -195,14 +195,14 @@ class _Table:
         return self.messages >= self._count or self.rejects.count >= HOPELESS
 
     def begin(self, formatter: Formatter, ordinal: int) -> None:
-        """Takes note of the definition that holds from a record on, unless it does already."""
+        """Begin a definition at a record, unless it applies already."""
         if formatter is not self._formatter:
             self._items.append((ordinal if self._formatter is not None else -1, ShownFields(formatter.fields, ())))
             self._formatter = formatter
             self.shows = None
 
     def describe(self, about: tuple[str, ...], record: DefinitionRecord | None, first: int) -> None:
-        """Adds facts to the last definition, and what stands before its first message, of the record `first`."""
+        """Add facts to the last definition, and the record before its first message, which has the ordinal `first`."""
         place = max(index for index, (_, item) in enumerate(self._items) if isinstance(item, ShownFields))
         ordinal, item = self._items[place]
         assert isinstance(item, ShownFields)

@@ -32,12 +32,12 @@ from ggfmt.sinks.preview.handler import FirstRejects, HandlerPreview, PreviewHan
 
 log = logging.getLogger("ggfmt")
 
-ENOUGH_BYTES = 1 << 20  # after that, tables that are rare may be left with fewer messages
+ENOUGH_BYTES = 1 << 20  # after that, rare tables may have fewer messages
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewSettings(ScanRequest):
-    """What `ggfmt preview` was asked for: `count` messages of each table, or of those that `table` names."""
+    """The settings of a preview: `count` messages of each table, or of the tables that `table` names."""
 
     handlers: Sequence[HandlerConfig]
     count: int = 5
@@ -49,8 +49,8 @@ class PreviewSettings(ScanRequest):
 
 @dataclass(frozen=True)
 class Preview:
-    """What was found. `strays` are the first records that cannot be read and are of none of the tables shown, and
-    `more_strays` counts the others; `whole` tells that there is no more in the inputs."""
+    """A preview. `strays` are the first unreadable records that belong to no shown table, and `more_strays` counts the
+    others; `whole`: the preview has read all of the inputs."""
 
     handlers: tuple[HandlerPreview, ...]
     strays: tuple[Diagnostic, ...] = ()
@@ -96,7 +96,7 @@ def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
 
 @dataclass(frozen=True)
 class _PreviewSink:
-    """Operations become the messages that a preview shows."""
+    """A sink that makes the messages of a preview."""
 
     settings: PreviewSettings
 
@@ -106,7 +106,7 @@ class _PreviewSink:
         return partial(self._read, job)
 
     def discard(self) -> None:
-        """Nothing is written."""
+        """Do nothing: a preview writes nothing."""
 
     def _read(self, job: ReadJob, split: Split, attempt: int) -> _PreviewPass:
         shown = _PreviewPass(self.settings, job)
@@ -126,8 +126,8 @@ class _DiscoveryRequired(Exception):
 
 
 class _PreviewPass:
-    """One reading of the first bytes. `names` has what each table met is called in messages, by its name in the input.
-    The other attributes are those of a `ReadOutcome`."""
+    """One pass over the first bytes. `names` has the name of each table in messages, by its name in the input. The
+    other attributes are those of a `ReadOutcome`."""
 
     def __init__(self, settings: PreviewSettings, job: ReadJob) -> None:
         clock = Clock(settings.current_timestamp)
@@ -154,11 +154,11 @@ class _PreviewPass:
 
     @property
     def enough(self) -> bool:
-        """Whether there is a table to be shown, and no such table has fewer messages than are wanted."""
+        """Whether there is a table to show, and every such table has enough messages."""
         return bool(self._operations) and all(handler.enough for handler in self.handlers)
 
     def read(self, split: Split) -> None:
-        """Read a split once; `undefined` or `crossed` where it has to be read in another way."""
+        """Read a split once; set `undefined` or `crossed` if the scan has to read it in another way."""
         source = SplitReader(self.reader, split)
         try:
             for events in source:
@@ -196,7 +196,7 @@ class _PreviewPass:
         return Preview(handlers, first, strays.count - len(first), whole)
 
     def warnings(self) -> Iterator[str]:
-        """What was written otherwise than a reader might expect, in the words of a run."""
+        """The warnings that a run would log."""
         of_handlers = {
             handler.name: (handler.notes, handler.lost_characters)
             for handler in self.handlers
@@ -204,7 +204,7 @@ class _PreviewPass:
         }
         if of_handlers:
             from ggfmt.sinks.messages import (
-                report,  # most previews have nothing to warn of, and need none of what it loads
+                report,  # most previews have no warning, and need none of its imports
             )
 
             totals = {
@@ -229,13 +229,13 @@ class _PreviewPass:
             rejected = handler.write(batch) if unusable is None else ((row, unusable) for row in range(len(batch)))
             for row, diagnostic in rejected:
                 ordinal, rejects = batch.ordinal[row].as_py(), handler.rejects(name)
-                if not rejects.full:  # it takes long to find the place of a record
+                if not rejects.full:  # the place of a record takes long to find
                     chunk, start, _ = self.reader.locate(ordinal)
                     diagnostic = diagnostic.at(file=chunk.file, offset=chunk.offset + start)
                 rejects.add(ordinal, diagnostic.at(position=batch.position[row].as_py()))
 
     def _is_wanted(self, *names: str) -> bool:
-        """Whether one of the names of a table, in full or by its last part, is the one that is asked for."""
+        """Whether the user asked for a table with one of these names, in full or by its last part."""
         if self._wanted is None:
             return True
         wanted = self._wanted.lower()

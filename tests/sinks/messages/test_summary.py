@@ -75,7 +75,7 @@ def test_a_run_of_many_tables_tells_little_unless_asked(tmp_path: Path, caplog: 
     messages = [record.getMessage() for record in caplog.records]
     assert not [message for message in messages if message.startswith("Fields of table")]
     assert sum(message.startswith("[GG403]") for message in messages) == 20
-    assert messages[-2] == "10 more warnings: told at `--log-level debug`, and in the manifest"
+    assert messages[-2] == "10 more warnings: see `--log-level debug`, or the manifest"
     assert "\n  30 tables: 30 insert\n" in messages[-1]
     assert "\n    not as they were: 30 values of 30 columns\n" in messages[-1]
     caplog.clear()
