@@ -264,7 +264,7 @@ def test_a_name_that_stands_twice_with_values_of_two_types_is_no_defect(name: st
 
 
 def test_a_pattern_that_runs_away_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replacement, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(replacement, "MAX_SECONDS", 0.2)
     source = tmp_path / "in.json"
     source.write_bytes(GOOD.replace(b"1", b"a" * 40 + b"!") + b"\n")
     before = signal.getsignal(signal.SIGVTALRM)

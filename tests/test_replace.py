@@ -293,7 +293,7 @@ def test_a_transform_sees_the_names_of_the_source() -> None:
 
 
 def test_a_pattern_of_names_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggfmt.columnar.replacement.MOST_SECONDS", 0.05)
+    monkeypatch.setattr("ggfmt.columnar.replacement.MAX_SECONDS", 0.05)
     transform = Transform("t", pair("x"), column=translate("(a+)+b"))
     table = TableDef("S.T", (Column("a" * 40),))
     with pytest.raises(Abend) as caught:

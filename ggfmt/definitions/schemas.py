@@ -15,7 +15,6 @@ from typing import Any
 
 from ggfmt.definitions.source import DefinitionFile
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.goldengate.avro.schema import is_flag
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.metacolumns import OP_TYPE, MetaColumn, Template
 from ggfmt.formats.goldengate.schemas import (
@@ -25,6 +24,7 @@ from ggfmt.formats.goldengate.schemas import (
     METADATA_PROPERTY,
     declared_metadata,
     declared_prefixes,
+    is_flag,
 )
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef

@@ -47,6 +47,14 @@ FIXED_NAMES = {
 }
 ALWAYS_FIXED = tuple(FIXED_NAMES)[:5]
 
+MISSING_SUFFIX = "_isMissing"  # of the Avro field that says whether a column is missing
+
+
+def is_flag(name: str, fields: Mapping[str, object]) -> bool:
+    """Whether a field tells of another whether it is missing: columns may be null, and flags may not."""
+    suffixed = name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in fields
+    return suffixed and fields[name] == "boolean"
+
 
 def metadata_property(options: Any, context: Context) -> dict[str, str]:
     """The property of a schema that says which fields are metadata; empty where they are the fixed ones."""

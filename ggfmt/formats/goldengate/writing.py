@@ -120,6 +120,7 @@ _OF_BATCH: dict[str, Callable[[ChangeBatch], pa.StringArray]] = {
 
 # Primary key updates, as row formats are told to handle them by `pkUpdateHandling`.
 
+
 def row_projection(options: Any) -> Projection:
     """What a row format needs, by its `pk_update_handling`."""
     handling = options.pk_update_handling
@@ -154,6 +155,7 @@ def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, 
 
 # Values that are not of the type of their column, as the formatters of GoldenGate refuse them.
 
+
 def misfits(
     batch: ChangeBatch, bad: Iterable[tuple[int, int]], wanted: Callable[[int], str]
 ) -> list[tuple[int, Diagnostic]]:
@@ -171,4 +173,3 @@ def misfits(
             help = "set `treatAllColumnsAsStrings=true`: JSON has no number for it, and a text shows it"
         by_row.setdefault(row, Diagnostic("GG401", reason, place, help))
     return sorted(by_row.items())
-

@@ -18,9 +18,15 @@ from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_ma
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.avro.schemas import without_logical_types
-from ggfmt.formats.goldengate.avro.schema import MISSING_SUFFIX, is_flag
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, KEYWORDS, OP_TYPE, MetaColumn, Roles
-from ggfmt.formats.goldengate.schemas import AVRO_KINDS, FIXED_NAMES, METADATA_PROPERTY, declared_metadata
+from ggfmt.formats.goldengate.schemas import (
+    AVRO_KINDS,
+    FIXED_NAMES,
+    METADATA_PROPERTY,
+    MISSING_SUFFIX,
+    declared_metadata,
+    is_flag,
+)
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name

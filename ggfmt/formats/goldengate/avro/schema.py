@@ -17,13 +17,13 @@ from typing import Any
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn
+from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.values import compact_json
 from ggfmt.model.table import TableDef
 
 Schema = Any  # a JSON value: an Avro schema or a part of one
 
 IMAGE = "columns"  # the record of an image in the operation format
-MISSING_SUFFIX = "_isMissing"
 NO_PROPERTIES: Mapping[str, str] = {}
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
@@ -172,12 +172,6 @@ def _name_problems(table: TableDef, by_image: bool, flagged: bool) -> Iterator[D
         elif flagged and name + MISSING_SUFFIX in columns:
             message = f"the column has the name of the field that tells whether `{name}` is missing"
             yield Diagnostic("GG206", message, Span(field=name + MISSING_SUFFIX))
-
-
-def is_flag(name: str, fields: Mapping[str, object]) -> bool:
-    """Whether a field tells of another whether it is missing: columns may be null, and flags may not."""
-    suffixed = name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in fields
-    return suffixed and fields[name] == "boolean"
 
 
 def jackson(value: Schema, depth: int = 0) -> str:
