@@ -1,6 +1,8 @@
-"""Programs of the native kernels for Avro, trees of readers as a schema has them: of the one that takes records into
-columns (`kernels/avro_scan.c`), where some readers put what they read somewhere, and of the one that writes data as
-JSON (`kernels/avro_json.c`)."""
+"""Programs of the native Avro kernels: trees of readers that follow a schema.
+
+One kernel (`kernels/avro_scan.c`) takes records into columns: some readers store what they read. The other
+(`kernels/avro_json.c`) writes data as JSON.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +13,31 @@ from typing import Any
 import msgspec
 
 Schema = Any  # a parsed JSON document
-Program = tuple[Any, ...]  # type, action, place, how it is shown, argument, children
+Program = tuple[Any, ...]  # type, action, place, representation, argument, children
 Path = tuple[str, ...]  # the names of the fields that lead to a value
 
-# As in avro_scan.c.
+# The numbers are those in avro_scan.c.
 NULL, BOOLEAN, LONG, FLOAT, DOUBLE, BYTES, STRING, ENUM, FIXED, UNION, RECORD, ARRAY, MAP = range(13)
 (SKIP, CELL, SLOT, OP, FLAG, TOKEN, TOKENS, IMAGE, NAME) = range(9)
 (PLAIN, MICROS, DECIMAL) = range(3)
 
-# As in avro_json.c: how a value is written that is no JSON of its own.
+# Representations of values in JSON; the numbers are those in avro_json.c.
 (IN_JSON, AS_TEXT, DATE, TIME, STAMP, AS_DECIMAL) = range(6)
 
 _PRIMITIVES = {
     "null": NULL, "boolean": BOOLEAN, "int": LONG, "long": LONG, "float": FLOAT, "double": DOUBLE,
     "bytes": BYTES, "string": STRING,
 }  # fmt: skip
-_MOST_DEPTH = 30
+_MAX_DEPTH = 30
 
 
 class UnsupportedSchemaError(ValueError):
-    """There is no program for a schema: the exact reader reads all of its records."""
+    """There is no program for a schema; the exact reader reads all of its records."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """What becomes of a value. `argument` is the scale of a DECIMAL, the name of a TOKEN."""
+    """What the kernel does with a value. `argument` is the scale of a DECIMAL, or the name of a TOKEN."""
 
     action: int = SKIP
     place: int = 0
@@ -47,28 +49,28 @@ _NO_USE = Use()
 
 
 def program(schema: Schema, uses: Mapping[Path, Use]) -> Program:
-    """The program of a schema as fastavro's `parse_schema` has it. A use of a union is one of its branches."""
+    """Return the program of a schema from fastavro's `parse_schema`. A use of a union applies to its branches."""
     return _Maker(schema.get("__named_schemas", {}), uses).node(schema, (), 0)
 
 
 def record(fields: Sequence[Program]) -> Program:
-    """The program of a record of fields."""
+    """Return the program of a record of fields."""
     return (RECORD, SKIP, 0, PLAIN, None, tuple(fields))
 
 
 def json_program(schema: Schema) -> Program:
-    """The program that writes data of a schema, as fastavro's `parse_schema` has it, as JSON."""
+    """Return the program that writes data of a schema, from fastavro's `parse_schema`, as JSON."""
     return _json_node(schema, schema.get("__named_schemas", {}), 0)
 
 
 def enclosed(inner: Program) -> Program:
-    """The program of bytes that are data of a program."""
+    """Return the program of bytes that contain data of a program."""
     return (BYTES, IN_JSON, None, (), (inner,))
 
 
 def _json_node(schema: Schema, named: Mapping[str, Schema], depth: int) -> Program:
-    """Type, how it is shown, size, texts, children."""
-    if depth > _MOST_DEPTH:
+    """Return type, representation, size, texts and children of a node."""
+    if depth > _MAX_DEPTH:
         raise UnsupportedSchemaError("the schema is nested too deeply")
     if isinstance(schema, list):
         return (UNION, IN_JSON, None, (), tuple(_json_node(branch, named, depth + 1) for branch in schema))
@@ -110,7 +112,7 @@ class _Maker:
         self._uses = uses
 
     def node(self, schema: Schema, path: Path, depth: int) -> Program:
-        if depth > _MOST_DEPTH:
+        if depth > _MAX_DEPTH:
             raise UnsupportedSchemaError("the schema is nested too deeply")
         if isinstance(schema, list):
             children = tuple(self.node(branch, path, depth + 1) for branch in schema)
