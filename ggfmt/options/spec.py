@@ -37,13 +37,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OptionSpec:
-    """One option: `name` as in a properties file, `attr` as in Python.
+    """An option. `name` is the name in a properties file, `attr` the name in Python.
 
-    `since` is the release of GoldenGate that it came with, empty if none has it, and `until` the last that has it, None
-    if it has not ended: keys of `RELEASES`.
-
-    `aliases` are other names that real files and the manual's own misprints use. `example` is a value to show, as a
-    properties file writes it; None leaves it to the kind.
+    since    first release of GoldenGate that has the option, a key of `RELEASES`; empty if none has it
+    until    last release that has it; None if it has not ended
+    aliases  other names, from real files and misprints in the manual
+    example  a value to show, as in a properties file; None: the value type chooses one
     """
 
     name: str
@@ -58,21 +57,24 @@ class OptionSpec:
 
     @property
     def example_text(self) -> str:
-        """A legal value other than the default, as a properties file would give it."""
+        """A legal value other than the default, as in a properties file."""
         return _example(self.kind, self.default) if self.example is None else self.example
 
     @property
     def default_text(self) -> str:
-        """The default as a properties file would give it; empty for none."""
+        """The default as in a properties file; empty for none."""
         return escaped(self.text(self.default))
 
     def text(self, value: Any) -> str:
-        """The value as a properties file would give it; empty for an option that was not given and has no default."""
+        """Return a value as in a properties file; empty for None."""
         return "" if value is None else self.kind.render(value)
 
     def value(self, text: str) -> Any:
-        """The value of a property's text, or InvalidValueError; no text means the default, where it is no value
-        itself."""
+        """Return the value of a property's text; an empty text means the default, unless it is itself a value.
+
+        Raises:
+            InvalidValueError: the text is illegal.
+        """
         trimmed = trim(text)
         return self.kind.parse(trimmed) if trimmed or self.kind.keeps_empty else self.default
 
@@ -87,7 +89,8 @@ def option(
     aliases: tuple[str, ...] = (),
     example: str | None = None,
 ) -> T:
-    """A dataclass field that declares an option; for a default of None the attribute is to be typed `X | None`."""
+    """Return a dataclass field that declares an option. If the default is None, annotate the attribute as `X |
+    None`."""
     metadata = {"kind": kind, "doc": doc, "since": since, "until": until, "aliases": aliases, "example": example}
     return cast(T, field(default=default, metadata=metadata))
 
@@ -101,7 +104,7 @@ def _example(kind: ValueType[Any], default: Any) -> str:
 
 
 def _candidates(kind: ValueType[Any], default: Any) -> tuple[Any, ...]:
-    """Values to show, the first of which that is not the default is taken."""
+    """Return values to show; the first that is not the default is used."""
     if isinstance(kind, Charset):
         return "UTF-16BE", "UTF-8"
     if isinstance(kind, Size):
@@ -130,7 +133,7 @@ def property_name(attr: str) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """Base of every option set: frozen, comparable, hashable, and safe to send to a Spark worker.
+    """Base class of option sets: frozen, comparable, hashable, and safe to send to a Spark worker.
 
     `of_goldengate` is false for options that no release of GoldenGate has.
     """
@@ -139,16 +142,17 @@ class Options:
 
     @classmethod
     def specs(cls) -> tuple[OptionSpec, ...]:
+        """Return the declarations of the options."""
         return _specs(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for that of the class
 
     @classmethod
     def parse(cls, texts: Mapping[str, str]) -> Options:
-        """Options from property texts by property name; InvalidValueError for the first illegal one."""
+        """Return options from texts by property name; InvalidValueError for the first illegal one."""
         specs = {spec.name: spec for spec in cls.specs()}
         return cls(**{specs[name].attr: specs[name].value(text) for name, text in texts.items()})
 
     def non_defaults(self) -> Iterator[tuple[OptionSpec, Any]]:
-        """The options whose value is not their default."""
+        """Yield the options whose value is not the default."""
         for spec in self.specs():
             value = getattr(self, spec.attr)
             if value != spec.default:
