@@ -1,4 +1,11 @@
-"""What readers of GoldenGate's Avro share: decoded messages become batches of operations."""
+"""Readers of GoldenGate's Avro: streams of messages, wrapped or bare, and object container files.
+
+A container file contains its schema. A stream does not: the reader derives the schema of a message from the definition
+of its table, which the message names first, with the options of the handler that wrote it (`--input-config`).
+
+Numbers come back as Java prints them, not with the digits of the source (`17520.0`). Row formats do not distinguish
+missing columns from NULL, so their operations have no missing columns.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +66,7 @@ class _Table(HeldTable):
 
 
 class _Places(Sequence[tuple[int, int]]):
-    """Where the records of a chunk are."""
+    """The places of the records of a chunk."""
 
     def __init__(self) -> None:
         self._starts, self._ends = array("q"), array("q")
@@ -69,12 +76,12 @@ class _Places(Sequence[tuple[int, int]]):
         self._ends.append(end)
 
     def repeat(self, start: int, end: int, count: int) -> None:
-        """As many records in one place."""
+        """Add records that share one place."""
         self._starts.extend(array("q", [start]) * count)
         self._ends.extend(array("q", [end]) * count)
 
     def follow(self, start: int, ends: Any) -> None:
-        """Records behind each other; `ends` are 64-bit numbers."""
+        """Add adjacent records. `ends` has 64-bit numbers."""
         stops = array("q")
         stops.frombytes(ends)
         if stops:
@@ -98,10 +105,12 @@ class _Places(Sequence[tuple[int, int]]):
 
 
 class AvroReader(BatchingReader[_Table]):
-    """What both kinds of readers share: decoded messages become batches, none of which reaches over a chunk. The places
-    of messages are known only to whoever decodes them. `most_rows` are those of a batch, 0 for no bound."""
+    """Base of both readers: decoded messages become batches. No batch spans two chunks.
 
-    most_rows: ClassVar[int] = 0
+    Only the decoder knows the places of messages. `max_rows` limits a batch; 0 for no limit.
+    """
+
+    max_rows: ClassVar[int] = 0
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -111,7 +120,7 @@ class AvroReader(BatchingReader[_Table]):
 
     @abstractmethod
     def messages(self, chunk: Chunk) -> Iterator[Event]:
-        """Holds the messages of a chunk."""
+        """Buffer the messages of a chunk."""
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         self._spans = _Places()
@@ -134,14 +143,14 @@ class AvroReader(BatchingReader[_Table]):
         yield from super().collect(table)
 
     def hold_table(self, plan: Plan) -> _Table:
-        """The table that holds the operations of a plan, some of which the kernel may take."""
+        """Return the buffer for operations of a plan, some of which the kernel may take."""
         table = self.tables.get(plan.table.full_name)
         if table is None or table.plan is not plan:
             table = self.tables[plan.table.full_name] = _Table(plan.table, plan, self.scan)
         return table
 
     def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[Event]:
-        """Keeps a message that lies there in the present chunk, unless it is no operation."""
+        """Buffer a message of the current chunk, unless it is not an operation."""
         problem = self._problem(plan, message)
         if problem is not None:
             yield self._reject(start, end, problem)
@@ -149,21 +158,21 @@ class AvroReader(BatchingReader[_Table]):
         table = self.hold_table(plan)
         table.operations.append(message)
         table.ordinals.append(self._next(start, end))
-        if self.held(table) == self.most_rows:
+        if self.held(table) == self.max_rows:
             yield from self.batch(table)
 
-    def took(self, start: int, end: int, count: int) -> None:
-        """Takes note of operations that the kernel took, all of them in one place of the present chunk."""
+    def note_block(self, start: int, end: int, count: int) -> None:
+        """Count operations that the kernel took, all of them at one place of the current chunk."""
         self._spans.repeat(start, end, count)
         self.ordinal += count
 
     def note_records(self, start: int, ends: Any, count: int) -> None:
-        """Takes note of operations that the kernel took, one behind the other."""
+        """Count operations that the kernel took, adjacent to each other."""
         self._spans.follow(start, ends)
         self.ordinal += count
 
     def _next(self, start: int, end: int) -> int:
-        """The ordinal of a record that lies there in the present chunk."""
+        """Return the ordinal of a record in the current chunk."""
         self._spans.append(start, end)
         self.ordinal += 1
         return self.ordinal - 1
@@ -172,7 +181,7 @@ class AvroReader(BatchingReader[_Table]):
         return self.reject(self._next(start, end), diagnostic)
 
     def _problem(self, plan: Plan, message: dict[str, Any]) -> Diagnostic | None:
-        """Why a message is no operation."""
+        """Return why a message is not an operation."""
         place = Span(table=plan.table.full_name, position=plan.position(message))
         if plan.kind(message) is None:
             word = plan.op_key(message)
@@ -184,35 +193,30 @@ class AvroReader(BatchingReader[_Table]):
         return None
 
 
-# Readers of GoldenGate's Avro: streams of messages, wrapped or bare, and object container files. A container
-# file tells its schema. A stream does not: the schema of a message is made from the definition of its table,
-# which the message names first, as the handler that wrote it made it (`--input-config`). Numbers come back as
-# Java prints them, and not with the digits of the source (`17520.0`); the row formats do not tell a missing
-# column from NULL, and so have no missing ones.
-
 _STREAM_HELP = "check `--definitions`, `--input-format` and `--input-config`"
 
-# Readers of GoldenGate's object container files, whose headers tell their schema.
 
-BLOCKS_BYTES = 1 << 20  # of a container file in one chunk
+BLOCKS_BYTES = 1 << 20  # of a container file per chunk
 
 
 @dataclass(frozen=True)
 class ContainerLayout(Layout):
-    """`template`: the metadata of messages, None where the schema is to tell them."""
+    """`template`: the metadata of messages; None if the schema decides."""
 
     template: Template = field(default=None, kw_only=True)
 
 
 def _template(source: WriterSettings) -> Template:
-    """The metadata that the reader of container files is told of."""
+    """Return the metadata that the settings of a container file define."""
     template: Template = getattr(source.options, "meta_columns_template", None)
     return template
 
 
 class AvroContainerReader(AvroReader):
-    """Reads object container files; a chunk is the header and some blocks, each of which is a batch. A file of another
-    schema than the one before is a metadata change event of its table."""
+    """Reads object container files. A chunk is the header and some blocks, each of which is a batch.
+
+    A file whose schema differs from that of the previous file is a schema change of its table.
+    """
 
     by_image: bool
 
@@ -226,7 +230,7 @@ class AvroContainerReader(AvroReader):
         if isinstance(header, Diagnostic) or is_by_image(header.schema) is not cls.by_image:
             return None
         if "connect.name" in header.schema or not starts_with_texts(header.schema):
-            return None  # Connect's converter made it, or another system did
+            return None  # written by Connect's converter, or by another system
         return "it starts as an Avro object container of " + ("operations" if cls.by_image else "rows")
 
     @staticmethod
@@ -253,7 +257,7 @@ class AvroContainerReader(AvroReader):
         data = b""
         for block in Blocks(head, stream, header, layout.max_record):
             if block.long:
-                if data or start == len(header.data):  # the first chunk has the header, whatever follows it
+                if data or start == len(header.data):  # the first chunk has the header, even without a block
                     yield Chunk(file, start - len(header.data), header.data + data, layout)
                 problem = too_long(block.size, layout.max_record)
                 yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
@@ -292,7 +296,7 @@ class AvroContainerReader(AvroReader):
         while count:
             if self.scan is not None:
                 taken, place, *_ = self.scan.scanner.scan(data, stream.tell(), count, self.ordinal)
-                self.took(start, end, taken)
+                self.note_block(start, end, taken)
                 count -= taken
                 stream.seek(place)
             if not count:
@@ -316,7 +320,7 @@ class AvroOpContainerReader(AvroContainerReader):
 
 
 class ContainerDiscovery(Discovery):
-    """The tables of container files, by their headers."""
+    """Finds the tables of container files by their headers."""
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self._found: list[SchemaChange] = []
@@ -337,7 +341,7 @@ class ContainerDiscovery(Discovery):
 
 
 def _table_in(header: Header, data: bytes, metadata: Sequence[MetaColumn]) -> TableDef:
-    """The definition in the header of a file, with the keys that its first message names."""
+    """Return the definition in the header of a file, with the keys that its first message names."""
     try:
         _, _, count, block = next(parts(data, header, MAX_RECORD_BYTES), (0, 0, 0, b""))
         first: Any = None
@@ -361,15 +365,15 @@ def _header(data: bytes) -> Header | Diagnostic:
             return Diagnostic("GG313", problem)
     except CorruptContainerError as error:
         return Diagnostic("GG313", str(error))
-    except Exception:  # a schema can be wrong in more ways than its parser has exceptions for
+    except Exception:  # fastavro raises many kinds of exceptions for invalid schemas
         return Diagnostic("GG313", "the schema in the header is no Avro schema")
     return header
 
 
 class AvroStreamReader(AvroReader):
-    """Reads messages that follow each other; the whole file is one chunk, for nothing divides them."""
+    """Reads adjacent messages. The whole file is one chunk, because nothing separates messages."""
 
-    most_rows = BATCH_ROWS
+    max_rows = BATCH_ROWS
 
     by_image: ClassVar[bool]
 
@@ -392,7 +396,7 @@ class AvroStreamReader(AvroReader):
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
-        return None  # binary data without a mark
+        return None  # binary data cannot be recognized
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -423,14 +427,14 @@ class AvroStreamReader(AvroReader):
                 plan, decoded = message
                 yield from self._hold(plan, decoded, start, stream.tell())
                 held = self.tables.get(plan.table.full_name)
-                if self.scan is not None and held is not None:  # a table without operations has no place among others
+                if self.scan is not None and held is not None:  # a table without operations has no order among others
                     if name is not None:
                         self.scan.bind(name, plan)
                     self._limit(plan, held)
 
     def _scanned(self, stream: io.BytesIO, data: bytes) -> Generator[Event, None, bytes | None]:
-        """Moves the stream behind the messages that the kernel takes; the name of the table of the next, where the
-        kernel does not know it."""
+        """Advance the stream past the messages that the kernel takes. Return the name of the next message's table if
+        the kernel does not know it."""
         if self.scan is None:
             return None
         while True:
@@ -447,9 +451,9 @@ class AvroStreamReader(AvroReader):
             self._limit(plan, held)
 
     def _limit(self, plan: Plan, held: HeldTable) -> None:
-        """Has the kernel stop where there are enough operations for a batch."""
+        """Make the kernel stop when there are enough operations for a batch."""
         assert self.scan is not None
-        self.scan.limit(plan, self.most_rows - len(held.operations))
+        self.scan.limit(plan, self.max_rows - len(held.operations))
 
     def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
         try:
@@ -470,7 +474,7 @@ class AvroStreamReader(AvroReader):
         return plan, message
 
     def _name(self, stream: io.BytesIO, data: bytes) -> str | None:
-        """The name of the table in the metadata of the message that starts there; None if they do not tell it."""
+        """Return the table name in the metadata of the message at a place; None without one."""
         if not self._roles.name:
             return None
         start = stream.tell()
@@ -510,7 +514,7 @@ class AvroStreamReader(AvroReader):
         return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
     def _resume(self, data: bytes, start: int) -> int:
-        """Where reading can go on behind a message that cannot be read: at the next delimiter, or at the end."""
+        """Return where to go on after an unreadable message: at the next delimiter, or at the end."""
         place = data.find(self._delimiter, start) if self._delimiter else -1
         return len(data) if place < 0 else place + len(self._delimiter)
 

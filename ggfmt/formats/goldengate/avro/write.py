@@ -1,4 +1,4 @@
-"""Avro, written: the formatters, schemas, and a Hive table over container files."""
+"""The writer of Avro: formatters, schemas, and a Hive table over container files."""
 
 from __future__ import annotations
 
@@ -54,11 +54,10 @@ from ggfmt.java.charsets import byte_order_mark, encoder
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 
-# Avro, shown: the bytes of a message and what they say; of container files the records alone, which are in blocks.
-
 
 class AvroShow(Show):
-    """`container`: the messages are those of object container files, without delimiters and wrappers."""
+    """Shows the bytes of a message and its decoded content. `container`: messages are records of container files,
+    without delimiters and wrappers."""
 
     def __init__(
         self, formatter: Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
@@ -91,7 +90,7 @@ class AvroShow(Show):
 
 
 def decoded(data: bytes, schema: Any) -> Any:
-    """A record as a reader sees it, with decimals and times as texts."""
+    """Return a record as a reader sees it, with decimals and times as texts."""
     return _shown(fastavro.schemaless_reader(io.BytesIO(data), schema, None))
 
 
@@ -102,7 +101,7 @@ def _shown(value: Any) -> Any:
 
 
 class AvroFormatter(Formatter):
-    """Makes messages of one image or of both, as `by_image` says, from metadata that both have."""
+    """Makes messages of one image, or of both if `by_image`, after the metadata."""
 
     by_image: bool
 
@@ -171,7 +170,7 @@ class AvroFormatter(Formatter):
 
     @abstractmethod
     def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
-        """The pieces behind the metadata; and (row, column) of values that cannot be written."""
+        """Return the pieces after the metadata, and (row, column) of values that cannot be written."""
 
 
 class AvroRowFormatter(AvroFormatter):
@@ -200,7 +199,7 @@ class AvroOpFormatter(AvroFormatter):
 
 
 def _schema_files(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> tuple[SchemaFile, ...]:
-    """The schema of a table, and that of the wrappers if there are some; none for a table that has no schema."""
+    """Return the schema of a table, and that of the wrappers if there are any; none if the table has no schema."""
     if not options.generate_schema or table_problem(table, options, context, by_image) is not None:
         return ()
     schemas = {table.full_name: avro_schema(table, options, context, by_image)}
@@ -219,7 +218,7 @@ def _container(table: TableDef | None, options: AvroOptions, context: Context, b
 def _hive_table(
     table: TableDef, options: AvroOptions, context: Context, location: str, by_image: bool
 ) -> str | Diagnostic:
-    """A Hive table over the container files of a table, which takes its columns from their schema."""
+    """Return a Hive table over the container files of a table, which takes its columns from their schema."""
     problem = table_problem(table, options, context, by_image)
     return problem or schemas.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
 

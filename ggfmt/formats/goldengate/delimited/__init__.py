@@ -1,9 +1,9 @@
 """Delimited text: `delimitedtext` (GoldenGate for Big Data 12.2, 6.2) and `delimitedtext_op` (from 12.3.2 on).
 
-* `delimitedtext` has one image: of an insert or update the after image, of a delete the before image; a truncate has
-  all columns missing. `delimitedtext_op` has both, with all columns missing in an image that an operation lacks.
-* Metadata fields, then the columns, each divided from the next by the field delimiter; a suppressed field leaves none.
-* Values are written raw: one that holds a delimiter will be read as more fields. Such values are counted.
+* `delimitedtext` has one image: the after image of an insert or update, the before image of a delete; all columns of a
+  truncate are missing. `delimitedtext_op` has both images; all columns of an absent image are missing.
+* Metadata fields come first, then the columns, separated by the field delimiter. A suppressed field leaves no gap.
+* Values are written raw: one that contains a delimiter will be read as more fields. Such values are counted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from ggfmt.options.value_types import NATIVE, Bool, Charset, Delimiter, Represen
 
 
 class Part(Enum):
-    """What a field behind the metadata shows of its column: its name, its value, or its value in one of the images."""
+    """What a field after the metadata shows of its column: its name, its value, or its value in one of the images."""
 
     NAME = "name"
     VALUE = "value"
@@ -58,7 +58,7 @@ class Part(Enum):
 
 
 class Cell(NamedTuple):
-    """One field behind the metadata; `column` is the place of its column."""
+    """A field after the metadata. `column` is the place of its column."""
 
     part: Part
     column: int
@@ -66,7 +66,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class DelimitedOptions(Options):
-    """What both formats have."""
+    """The options of both formats."""
 
     include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
     include_op_timestamp: bool = option(
@@ -114,7 +114,7 @@ class DelimitedOptions(Options):
 
     @property
     def fixed(self) -> tuple[MetaColumn, ...]:
-        """The metadata columns of releases that have fixed ones, less the tokens."""
+        """The metadata columns of releases with fixed metadata, without the tokens."""
         columns = (
             (self.include_op_type, MetaColumn(OP_TYPE, "op_type")),
             (self.include_table_name, MetaColumn(OBJECT_NAME, "table")),
@@ -125,12 +125,12 @@ class DelimitedOptions(Options):
         return tuple(column for included, column in columns if included)
 
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        """The metadata columns of messages."""
+        """Return the metadata columns of messages."""
         tokens = (MetaColumn(ALL_TOKENS, "tokens"),) if context.include_tokens else ()
         return columns_of(self, context, (*self.fixed, *tokens))
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
-        """What stands behind the metadata, in a table of so many columns."""
+        """Return the fields after the metadata, in a table of so many columns."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Delimited text, written: the formatters, and a Hive table over their files."""
+"""The writer of delimited text: formatters, and a Hive table over their files."""
 
 from __future__ import annotations
 
@@ -41,11 +41,10 @@ _PLACES = {
 }
 _NAMES = {Part.NAME: "{}_name", Part.VALUE: "{}", Part.BEFORE: "{}_before", Part.AFTER: "{}_after"}
 
-# Delimited text, shown: the line, and its fields as a reader would find them.
-
 
 class DelimitedTextShow(TextShow):
-    """`names` are those of the fields, `value_places` the places of those with values, counted from 0."""
+    """Shows a line, and its fields as a reader finds them. `names` has the names of the fields, `value_places` the
+    places of those with values, counted from 0."""
 
     def __init__(self, names: Sequence[str], value_places: Collection[int], options: DelimitedOptions) -> None:
         super().__init__(options.encoding)
@@ -74,7 +73,7 @@ class DelimitedTextShow(TextShow):
         )
 
     def _remark(self, number: int, value: str) -> str:
-        """What a field stands for, where its text alone does not say it."""
+        """Describe what a field means, if its text alone does not show it."""
         states = ["empty"] * (not value)
         if number in self._value_places:
             states += ["NULL"] * (value == self._options.null_value_representation)
@@ -92,8 +91,8 @@ class DelimitedTextShow(TextShow):
 
 
 class DelimitedFormatter(Formatter):
-    """Makes lines of the metadata, and of the cells that the options say. `value_places` are the places of the fields
-    that hold values, counted from 0."""
+    """Makes lines of the metadata and the cells of the options. `value_places` has the places of fields with values,
+    counted from 0."""
 
     def __init__(self, table: TableDef, options: DelimitedOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
@@ -123,7 +122,7 @@ class DelimitedFormatter(Formatter):
         )
 
     def images(self, batch: ChangeBatch) -> dict[Part, Image]:
-        """The images whose values the cells show."""
+        """Return the images whose values the cells show."""
         raise NotImplementedError
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
@@ -161,7 +160,7 @@ class DelimitedFormatter(Formatter):
         return represent(column, options.null_value_representation, options.missing_value_representation, quoted)
 
     def _count_losses(self, name: str, column: ImageColumn, quoted: bool) -> None:
-        """Counts values that hold a delimiter, and those that read as what stands for a NULL or a missing column."""
+        """Count values that contain a delimiter, and values equal to the text for NULL or a missing column."""
         states = self._quoted_states if quoted else self._states
         field, line, *alike = count_texts(column.values, self._delimiters, tuple(states))
         self.count(DELIMITER_INSIDE, name, field, delimiter="field")
@@ -172,7 +171,7 @@ class DelimitedFormatter(Formatter):
 
 
 def _by_value(states: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
-    """What is shown as each of some values."""
+    """Return the meanings of each text."""
     named: dict[str, list[str]] = {}
     for value, state in states:
         if value is not None:
@@ -181,7 +180,7 @@ def _by_value(states: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
 
 
 def _within_quotes(text: str) -> str | None:
-    """The value that stands as a text when it is put in quotes; None if none does."""
+    """Return the value that results in a text when it is quoted; None if no value does."""
     inner = text[1:-1]
     if len(text) < 2 or text[0] != '"' or text[-1] != '"' or inner.replace('""', "").count('"'):
         return None
@@ -204,7 +203,7 @@ class DelimitedTextOpFormatter(DelimitedFormatter):
 
 
 def _missing_where_absent(image: Image) -> Image:
-    """The image with all columns missing where there is none."""
+    """Return the image with all columns missing where it does not exist."""
     exists = image.exists
     if exists is None or exists.true_count == len(exists):
         return image
@@ -217,7 +216,7 @@ def _missing_where_absent(image: Image) -> Image:
 
 
 def _field_names(table: TableDef, options: DelimitedOptions, context: Context) -> list[str]:
-    """The names of the fields of a line."""
+    """Return the names of the fields of a line."""
     names = []
     for column in options.metadata(context):
         names += [f"{column.name}_name"] * options.include_meta_column_names + [column.name]
@@ -226,7 +225,7 @@ def _field_names(table: TableDef, options: DelimitedOptions, context: Context) -
 
 
 def hive_table(table: TableDef, options: DelimitedOptions, context: Context, location: str) -> str | Diagnostic:
-    """A Hive table over the lines of a table: their metadata as text, and then the columns by their types."""
+    """Return a Hive table over the lines of a table: metadata as text, then the columns by their types."""
     cells = options.cells(len(table.columns))
     names = _field_names(table, options, context)
     count = len(names) - len(cells)

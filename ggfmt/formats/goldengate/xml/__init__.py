@@ -1,9 +1,9 @@
 """XML, GoldenGate for Big Data 12.2, 6.7: `xml`.
 
-* One `operation` element an operation, with a `col` element for each column of the table, whatever the images hold.
-* A column that is in neither image has `<missing/>`; one that is in one image only has `missing='true'` in the other;
-  NULL has `isNull='true'`. Values stand in CDATA sections.
-* What XML cannot carry is never changed: such an operation cannot be formatted.
+* Each operation is an `operation` element, with a `col` element for each column of the table, whatever the images hold.
+* A column that is in neither image has `<missing/>`; one that is in only one image has `missing='true'` in the other;
+  NULL has `isNull='true'`. Values are in CDATA sections.
+* ggfmt never changes a character that XML cannot represent: such an operation cannot be formatted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class XmlOptions(Options):
     truncate_op_key: str = op_key_option("truncate", "T")
     encoding: str = option(Charset(), "UTF-8", "The charset of messages.")
     include_prolog: bool = option(Bool(), False, "Start each message with an XML prolog, which names the encoding.")
-    iso8601_format: bool = iso8601_option(until=None)  # its metadata are fixed in every release
+    iso8601_format: bool = iso8601_option(until=None)  # the metadata are fixed in every release
 
 
 FORMATS = (

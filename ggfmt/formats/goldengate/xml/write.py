@@ -1,6 +1,7 @@
-"""Kernels for XML: texts as attribute values and in CDATA sections, and columns of operations as `<col>` elements.
-What XML 1.0 cannot carry (section 2.2: control characters but for tab, line feed and carriage return; U+FFFE;
-U+FFFF) is found by one scan over all texts of a column, and told as the mask of the rows that hold it.
+"""The writer of XML: texts in attributes and CDATA sections, `<col>` elements, the formatter, and the schema.
+
+XML 1.0 cannot represent some characters (section 2.2: control characters except tab, line feed and carriage return;
+U+FFFE; U+FFFF). One scan over all texts of a column finds them; the result is a mask of rows.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ _NONCHARACTERS = tuple(character.encode() for character in "\ufffe\uffff")
 
 
 def foreign_character(text: str) -> str | None:
-    """The first character of a text that XML cannot carry, as `U+0000`; None if there is none."""
+    """Return the first character of a text that XML cannot represent, as `U+0000`; None if there is none."""
     match = _FOREIGN.search(text)
     return None if match is None else f"U+{ord(match[0]):04X}"
 
 
 def foreign(array: pa.StringArray) -> pa.BooleanArray | None:
-    """Where XML cannot carry a text; None if it can carry all."""
+    """Return where XML cannot represent a text; None if it can represent all."""
     if all_match(array, TextPattern.XML):
         return None
     data = text_buffer(array).to_pybytes()
@@ -56,30 +57,30 @@ def foreign(array: pa.StringArray) -> pa.BooleanArray | None:
 
 
 def attribute(array: pa.StringArray) -> Text:
-    """The texts as they stand between the single quotes of an attribute; nothing for NULL."""
+    """Return the texts as in single quotes of an attribute; empty for NULL."""
     return Text(array, Encoding.ATTRIBUTE, "")
 
 
 def cdata(array: pa.StringArray) -> Text:
-    """The texts as they stand between `<![CDATA[` and `]]>`, what cannot be in one section divided over two; nothing
-    for NULL."""
+    """Return the texts as between `<![CDATA[` and `]]>`; empty for NULL. A text that does not fit one section is
+    divided."""
     return Text(array, Encoding.CDATA, "")
 
 
 def attribute_text(text: str) -> str:
-    """One text as it stands between the single quotes of an attribute."""
+    """Return a text as in single quotes of an attribute."""
     return text.translate(ATTRIBUTE_ESCAPES)
 
 
 class ColumnElement:
-    """Makes the `<col>` elements of one column; what depends on the column alone is worked out once."""
+    """Makes the `<col>` elements of a column. What depends on the column alone is computed once."""
 
     def __init__(self, name: str, index: int) -> None:
         self._index = index
         self._open = f" <col name='{attribute_text(name)}' index='{index}'>\n"
 
     def of(self, before: Image, after: Image) -> tuple[list[Piece], pa.BooleanArray | None]:
-        """Pieces that joined are n elements; and where XML cannot carry one of the values, None for nowhere."""
+        """Return the pieces of n elements, and where XML cannot represent a value (None: nowhere)."""
         old, new = (_Side(name, image, self._index) for name, image in (("before", before), ("after", after)))
         values = old.either(
             [old.value, *new.either([new.value], [new.missing])],
@@ -90,7 +91,7 @@ class ColumnElement:
 
 
 class _Side:
-    """One column of an image: `value` and `missing` are the elements of a value, or NULL, and of a missing one."""
+    """A column of an image. `value` is the element of a value or NULL, `missing` that of a missing value."""
 
     def __init__(self, name: str, image: Image, index: int) -> None:
         column = image.columns[index]
@@ -104,19 +105,17 @@ class _Side:
         self.missing = f"   <{name} missing='true'/>\n"
 
     def either(self, present: list[Piece], missing: list[Piece]) -> list[Piece]:
-        """Some pieces where the column is there, others where it is missing."""
+        """Return the `present` pieces where the image has the column, and the `missing` ones elsewhere."""
         count = len(self._values) if self._there is None else self._there.true_count
         if self._there is None or count == len(self._values):
             return present
         return [Conditional(self._there, present, missing)] if count else missing
 
     def foreign(self) -> pa.BooleanArray | None:
-        """Where XML cannot carry the value."""
+        """Return where XML cannot represent the value."""
         mask = foreign(self._values)
         return mask if mask is None or self._there is None else pc.and_(mask, self._there)
 
-
-# XML, written: the formatter.
 
 # XML, shown: the message line by line; line ends inside of CDATA sections are part of a value and break no line.
 
@@ -207,7 +206,7 @@ xmlns:xs="http://www.w3.org/2001/XMLSchema">
 
 
 def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[SchemaFile, ...]:
-    """`operation.xsd`, which describes every message of every table."""
+    """Return `operation.xsd`, which describes the messages of all tables."""
     return (SchemaFile(NAME, _TEXT.encode()),)
 
 
@@ -289,7 +288,7 @@ class XmlFormatter(Formatter):
 
     @staticmethod
     def _tokens(batch: ChangeBatch) -> tuple[Piece, pa.BooleanArray | None]:
-        """The elements of each operation's tokens, and where XML cannot carry one of them."""
+        """Return the elements of each operation's tokens, and where XML cannot represent a token."""
         texts = token_texts(batch.tokens, _token_element, "")
         if batch.tokens is None:
             return texts, None
@@ -299,7 +298,7 @@ class XmlFormatter(Formatter):
         return texts, pa.array([foreign_character(text) is not None for text in held], pa.bool_())
 
     def _misfit(self, batch: ChangeBatch, row: int) -> Diagnostic:
-        """The first thing of an operation that XML cannot carry."""
+        """Return the first text of an operation that XML cannot represent."""
         for field, what, text in self._texts(batch, row):
             character = None if text is None else foreign_character(text)
             if character is not None:
@@ -312,7 +311,7 @@ class XmlFormatter(Formatter):
         raise AssertionError("a kernel and the pattern disagree on what XML cannot carry")
 
     def _texts(self, batch: ChangeBatch, row: int) -> Iterator[tuple[str | None, str, str | None]]:
-        """All texts of an operation: the column of each, what it is, and the text."""
+        """Yield the column, the role and the content of each text of an operation."""
         yield None, "the name of the table", self.table.full_name
         yield None, "the key of the operation type", self._words[batch.op[row].as_py()]
         yield None, "the time stamp of the operation", batch.op_ts[row].as_py()
